@@ -1,0 +1,71 @@
+"""Diagnostics: what a run noticed without failing, each with a stable code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How much a diagnostic matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Code(StrEnum):
+    """The stable names of diagnostics; those of the .NET gateway where one fits."""
+
+    SOURCE_LOAD_FAILED = "source_load_failed"
+    SOURCE_SKIPPED = "source_skipped"
+    TOOL_INVALID = "tool_invalid"
+    TOOL_REPEATED = "tool_repeated"
+    TEXT_REPAIRED = "text_repaired"
+    DUPLICATE_TOOL_ID = "duplicate_tool_id"
+    DUPLICATE_TOOL_NAME = "duplicate_tool_name"
+    HINT_UNMATCHED = "hint_unmatched"
+    HINT_INVALID = "hint_invalid"
+    RELATION_INVALID = "relation_invalid"
+    RELATION_UNRESOLVED = "relation_unresolved"
+    DOCUMENT_INVALID = "document_invalid"
+    DOCUMENT_SUPERSEDES = "document_supersedes"
+    GRAPH_PATH_MISSING = "markdown_ld_graph_path_missing"
+    GRAPH_UNAVAILABLE = "graph_unavailable"
+    GRAPH_FALLBACK = "graph_fallback"
+    EMBEDDING_GENERATOR_MISSING = "embedding_generator_missing"
+    LOW_CONFIDENCE = "low_confidence_results"
+    QUERY_TRUNCATED = "query_truncated"
+    LIMIT_CAPPED = "limit_capped"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing a run noticed.
+
+    Attributes:
+        code: Stable name, for programs.
+        severity: How much it matters.
+        message: One sentence for people: what, and what to do about it.
+        place: Where (a file, a member, a tool), or `None`.
+    """
+
+    code: Code
+    severity: Severity
+    message: str
+    place: str | None = None
+
+
+def info(code: Code, message: str, place: str | None = None) -> Diagnostic:
+    """Make a diagnostic that only informs."""
+    return Diagnostic(code, Severity.INFO, message, place)
+
+
+def warning(code: Code, message: str, place: str | None = None) -> Diagnostic:
+    """Make a diagnostic that a careful reader acts on."""
+    return Diagnostic(code, Severity.WARNING, message, place)
+
+
+def error(code: Code, message: str, place: str | None = None) -> Diagnostic:
+    """Make a diagnostic for something that was asked for and did not happen."""
+    return Diagnostic(code, Severity.ERROR, message, place)
