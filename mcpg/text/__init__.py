@@ -1,1 +1,28 @@
-""""""
+"""Text analysis: folding, words, function words, stems, spelling."""
+
+from __future__ import annotations
+
+from mcpg.text.folding import fold, strip_accents
+from mcpg.text.function_words import function_words_in, function_words_of, language_of
+from mcpg.text.stems import stem
+from mcpg.text.words import Word, iter_words, split_words
+
+__all__ = [
+    "Word",
+    "fold",
+    "function_words_in",
+    "function_words_of",
+    "iter_words",
+    "language_of",
+    "split_words",
+    "stem",
+    "strip_accents",
+    "terms",
+]
+
+
+def terms(text: str) -> list[str]:
+    """Give the stems of the words of *text* that are not function words, in order of place."""
+    words = split_words(text)
+    dropped = function_words_in(words)
+    return [stem(word) for word in words if word not in dropped]
