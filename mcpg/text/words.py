@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mcpg.text.folding import fold, strip_accents
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 # A run of letters, digits and the marks that belong to them. Apostrophes hold a word together
 # only where a letter follows, so that "don't" is one run and a closing quote is none.
 _RUN = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0900-\u0dff]|['\u2019](?=[^\W\d_]))*")
-_PIECE = re.compile(
-    r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+[a-z]*",
-)
-_CLITIC = re.compile(r"['\u2019].*$")
+_APOSTROPHE = re.compile("['\u2019]")
+_LONGEST_CLITIC = 2
+_ASCII_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_NUMBERED_WORD = re.compile(r"[^\W\d_]{3,}\d+")
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
 _UNSPACED = re.compile(
@@ -27,7 +28,6 @@ _UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+",
 )
 _LONGEST_WORD = 64
-_MIXED_KEPT_WHOLE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +67,48 @@ def split_words(text: str) -> list[str]:
 @lru_cache(maxsize=65_536)
 def _cut_run(run: str) -> tuple[tuple[str, bool], ...]:
     """Cut one run into (word, is whole identifier) pairs."""
-    run = _CLITIC.sub("", unicodedata.normalize("NFKC", run))
-    if _UNSPACED.search(run):
-        return tuple((piece, False) for piece in _cut_unspaced(run))
-    pieces = [_canonical(piece) for piece in _pieces(run)]
-    if len(pieces) < 2:  # noqa: PLR2004
-        return ((_canonical(run), False),) if run else ()
-    return (*((piece, False) for piece in pieces), (_canonical(run), True))
+    run = unicodedata.normalize("NFKC", run)
+    pieces = [_canonical(piece) for part in _without_clitics(run) for piece in _pieces(part)]
+    is_identifier = len(pieces) > 1 and not _UNSPACED.search(run) and not _APOSTROPHE.search(run)
+    whole = ((_canonical(run), True),) if is_identifier else ()
+    return (*((piece, False) for piece in pieces), *whole)
 
 
-def _pieces(run: str) -> list[str]:
-    has_digit = any(character.isdigit() for character in run)
-    if has_digit and len(run) <= _MIXED_KEPT_WHOLE:
-        return [run]
-    return _PIECE.findall(run)
+def _without_clitics(run: str) -> list[str]:
+    """Cut at apostrophes; what follows one is dropped when short ("it's", "we'll")."""
+    first, *rest = _APOSTROPHE.split(run)
+    return [first, *(part for part in rest if len(part) > _LONGEST_CLITIC)]
 
 
-def _cut_unspaced(run: str) -> Iterator[str]:
-    """Cut a run that holds characters of an unspaced script into pairs; the rest as usual."""
+def _pieces(run: str) -> Iterator[str]:
+    """Cut at the seams of scripts, case and digits."""
     position = 0
     for match in _UNSPACED.finditer(run):
-        for other in _pieces(run[position : match.start()]):
-            yield _canonical(other)
-        yield from _pairs(fold(match.group()))
+        yield from _spaced_pieces(run[position : match.start()])
+        yield from _pairs(match.group())
         position = match.end()
-    for other in _pieces(run[position:]):
-        yield _canonical(other)
+    yield from _spaced_pieces(run[position:])
+
+
+def _spaced_pieces(run: str) -> list[str]:
+    """Cut an identifier at its seams; codes that mix letters and digits stay whole."""
+    if not run or run.islower() and run.isalpha():
+        return [run] if run else []
+    if any(map(str.isdigit, run)) and not _NUMBERED_WORD.fullmatch(run):
+        return [run]
+    return _ASCII_PIECE.findall(run) if run.isascii() else _pieces_by_case(run)
+
+
+def _pieces_by_case(run: str) -> list[str]:
+    """Cut where a capital follows a small letter and where digits begin."""
+    pieces = [run[0]]
+    for before, character in pairwise(run):
+        seam = (before.islower() and character.isupper()) or before.isdigit() != character.isdigit()
+        if seam:
+            pieces.append(character)
+        else:
+            pieces[-1] += character
+    return pieces
 
 
 def _pairs(characters: str) -> Iterator[str]:
