@@ -20,7 +20,7 @@ _RUN = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0900-\u0dff]|['\u2019](?=[^\
 _APOSTROPHE = re.compile("['\u2019]")
 _LONGEST_CLITIC = 2
 _ASCII_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_NUMBERED_WORD = re.compile(r"[^\W\d_]{3,}\d+")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
 _UNSPACED = re.compile(
@@ -84,17 +84,19 @@ def _pieces(run: str) -> Iterator[str]:
     """Cut at the seams of scripts, case and digits."""
     position = 0
     for match in _UNSPACED.finditer(run):
-        yield from _spaced_pieces(run[position : match.start()])
+        if position < match.start():
+            yield from _spaced_pieces(run[position : match.start()])
         yield from _pairs(match.group())
         position = match.end()
-    yield from _spaced_pieces(run[position:])
+    if position < len(run):
+        yield from _spaced_pieces(run[position:])
 
 
 def _spaced_pieces(run: str) -> list[str]:
     """Cut an identifier at its seams; codes that mix letters and digits stay whole."""
-    if not run or run.islower() and run.isalpha():
-        return [run] if run else []
-    if any(map(str.isdigit, run)) and not _NUMBERED_WORD.fullmatch(run):
+    is_plain = run.isalpha() and run.islower()
+    is_code = not run.isalpha() and not _LETTERS.search(run)
+    if is_plain or is_code:
         return [run]
     return _ASCII_PIECE.findall(run) if run.isascii() else _pieces_by_case(run)
 
