@@ -1,1 +1,1 @@
-""""""
+"""The bundle floor: from sources to one file, and back."""

@@ -1,0 +1,149 @@
+"""Reading and writing files so that a reader never meets half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from mcpg.errors import InputError, NotFoundError, OutputError
+
+_REMEDIES = {
+    errno.EACCES: "give yourself the right to write there, or choose another place",
+    errno.EPERM: "give yourself the right to write there, or choose another place",
+    errno.EROFS: "choose a place on a file system that can be written",
+    errno.ENOSPC: "free some space, or choose another disk",
+    errno.EDQUOT: "free some space, or choose another disk",
+    errno.ENOTDIR: "a part of the path is a file where a folder is needed: choose another path",
+    errno.EEXIST: "a part of the path is a file where a folder is needed: choose another path",
+    errno.ENAMETOOLONG: "choose a shorter path",
+    errno.ELOOP: "the path runs through a circle of symbolic links: remove it",
+}
+
+
+def atomic_write(path: Path | str, data: bytes) -> None:
+    """Put *data* into the file at *path*, wholly or not at all.
+
+    The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
+    step; permissions of a file that is replaced stay, and missing folders are made. A symbolic link
+    stays and the file it names is written. A pipe or device is written straight, because taking
+    its name would destroy it.
+
+    Args:
+        path: The file to write.
+        data: Its whole new content.
+
+    Raises:
+        OutputError: The file cannot be written; what stood there before still stands.
+    """
+    try:
+        target = Path(path).resolve()
+        mode = _mode_of(target)
+        if mode is None or stat.S_ISREG(mode):
+            _replace(target, data, mode)
+        else:
+            _write_special(target, data, mode)
+    except (OSError, RuntimeError, ValueError) as fault:
+        raise _output_error(path, fault) from fault
+
+
+def read_bytes(path: Path | str, limit: int) -> bytes:
+    """Read the file at *path*.
+
+    Args:
+        path: The file to read.
+        limit: The most bytes that are accepted.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It is a folder, cannot be read, or holds more than *limit* bytes.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(limit + 1)
+    except FileNotFoundError as fault:
+        raise NotFoundError(
+            "there is no such file", place=str(path), remedy="check the path"
+        ) from fault
+    except IsADirectoryError as fault:
+        raise InputError(
+            "is a folder where a file is needed", place=str(path), remedy="name a file"
+        ) from fault
+    except (OSError, ValueError) as fault:
+        raise InputError(
+            f"cannot be read: {_cause(fault)}",
+            place=str(path),
+            remedy="check the path and your right to read it",
+        ) from fault
+    if len(data) > limit:
+        raise InputError(
+            f"holds more than {limit:,} bytes",
+            place=str(path),
+            remedy="split it into smaller files",
+        )
+    return data
+
+
+def _mode_of(target: Path) -> int | None:
+    try:
+        return target.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(target: Path, data: bytes, mode: int | None) -> None:
+    if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
+        # Renaming over it would work, but its owner has said that it is not to be changed.
+        raise PermissionError(errno.EACCES, "the file is read-only")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.parent / f".mcpg-{secrets.token_hex(8)}.tmp"
+    try:
+        _write_durably(temporary, data, mode)
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _write_durably(temporary: Path, data: bytes, mode: int | None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    if mode is not None:
+        temporary.chmod(stat.S_IMODE(mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    # The new name itself must survive a power cut; not every platform can promise that.
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_special(target: Path, data: bytes, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    with target.open("wb") as stream:
+        stream.write(data)
+
+
+def _cause(fault: Exception) -> str:
+    return (getattr(fault, "strerror", None) or str(fault)).lower()
+
+
+def _output_error(path: Path | str, fault: Exception) -> OutputError:
+    number = getattr(fault, "errno", None)
+    remedy = _REMEDIES.get(number or 0, "choose another place")
+    if number == errno.EISDIR:
+        remedy = "name a file inside it"
+    return OutputError(f"cannot be written: {_cause(fault)}", place=str(path), remedy=remedy)
