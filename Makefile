@@ -1,0 +1,45 @@
+# Everything a contributor runs. Needs only make and Python >= 3.11; each target sets up .venv itself.
+
+PYTHON ?= python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
+
+# Shows a command as a user would type it inside examples/, then runs it there.
+define in-examples
+@printf '\n$$ %s\n' '$(1)'; cd examples && PATH="$(CURDIR)/$(BIN):$$PATH" && $(1)
+endef
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY)  ## bundle examples/tools and answer a misspelt query
+	$(call in-examples,mcpg bundle tools -o graph.mdld)
+	$(call in-examples,mcpg search "shipmnt status")
+
+test: lint  ## lint, types, and all tests with coverage
+	$(BIN)/python -m pytest --cov
+
+lint: $(READY)  ## ruff check, ruff format --check, mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## run every benchmark and print its table
+	@set -e; for script in $(BENCHMARKS); do printf '\n%s\n' "$$script"; $(BIN)/python "$$script"; done
+
+# The stamp is touched last, so an installation that broke off is made anew.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'Python 3.11 or newer is needed: name one with "make PYTHON=python3.12"' >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || \
+	  { echo 'the venv module is missing: install it (Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
+	@echo 'Setting up $(VENV) ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $(READY)
