@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from mcpg.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+
+    from yaml import Event, NodeEvent
 
     from mcpg.jsontypes import JsonObject, JsonValue
 
@@ -30,6 +32,8 @@ YamlPath: TypeAlias = "tuple[str | int, ...]"
 
 _MAX_DIGITS = 300
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
+_FORBIDDEN = re.compile("[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+_FORBIDDEN = re.compile("[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {
     "": None,
     "~": None,
@@ -78,15 +82,22 @@ def load_yaml_with_lines(
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or mapping that is being filled."""
+    """A list or mapping that is being filled.
+
+    Attributes:
+        value: The list or mapping.
+        step: The key or position of the member that came last.
+        pending: Whether a key has come whose value has not.
+    """
 
     value: list[JsonValue] | JsonObject
-    key: str | None = None
+    step: str | int = 0
+    pending: bool = False
 
 
 @dataclass(slots=True)
 class _Builder:
-    """Turns parser events into values, refusing what is unsafe on the way."""
+    """Turns parser events into values, refusing on the way what is unsafe."""
 
     place: str
     first_line: int
@@ -94,57 +105,123 @@ class _Builder:
     lines: dict[YamlPath, int] | None = None
     root: JsonValue = None
     frames: list[_Frame] = field(default_factory=list)
+    documents: int = 0
+
+    def begin_document(self, line: int) -> None:
+        """Note that a YAML document begins; only one may."""
+        self.documents += 1
+        if self.documents > 1:
+            raise self.fail("a second YAML document begins here", line, "keep one per file")
 
     def fail(self, message: str, line: int, remedy: str | None = None) -> InputError:
         """Make the error for the zero-based *line* of the text."""
         return self.error(message, place=f"{self.place}:{self.first_line + line}", remedy=remedy)
 
-    def scalar(self, event: Any_) -> None:
+    def scalar(self, text: str, plain: bool, line: int) -> None:
         """Take in a scalar: a key where a key is due, else a value."""
         frame = self.frames[-1] if self.frames else None
-        if frame is not None and isinstance(frame.value, dict) and frame.key is None:
-            self._take_key(frame, frame.value, event)
+        if frame is not None and isinstance(frame.value, dict) and not frame.pending:
+            if text in frame.value:
+                message = f"the key {text[:80]!r} stands twice in one mapping"
+                raise self.fail(message, line, "keep one of them")
+            frame.step, frame.pending = text, True
+            self._note(line)
         else:
-            self.add(plain_value(event.value) if event.implicit[0] else event.value, event)
+            self.add(plain_value(text) if plain else text, line)
 
-    def open(self, value: list[JsonValue] | JsonObject, event: Any_) -> None:
+    def open(self, value: list[JsonValue] | JsonObject, line: int) -> None:
         """Begin a list or mapping."""
         if len(self.frames) >= MAX_DEPTH:
-            line = event.start_mark.line
             raise self.fail(f"the YAML is nested deeper than {MAX_DEPTH} levels", line)
-        self.add(value, event)
+        self.add(value, line)
         self.frames.append(_Frame(value))
 
-    def add(self, value: JsonValue, event: Any_) -> None:
+    def add(self, value: JsonValue, line: int) -> None:
         """Put *value* where the innermost list or mapping expects it."""
         if not self.frames:
             self.root = value
             return
         frame = self.frames[-1]
         if isinstance(frame.value, list):
+            frame.step = len(frame.value)
             frame.value.append(value)
-            self._note(len(frame.value) - 1, event)
-        elif frame.key is None:
-            raise self.fail("a key is not plain text", event.start_mark.line)
+            self._note(line)
+        elif frame.pending:
+            frame.value[str(frame.step)] = value
+            frame.pending = False
         else:
-            frame.value[frame.key] = value
-            frame.key = None
+            raise self.fail("a key of a mapping must be plain text", line)
 
-    def _take_key(self, frame: _Frame, mapping: JsonObject, event: Any_) -> None:
-        key: str = event.value
-        if key in mapping:
-            message = f"the key {key!r} stands twice in one mapping"
-            raise self.fail(message, event.start_mark.line, "keep one of them")
-        frame.key = key
-        self._note(key, event)
-
-    def _note(self, step: str | int, event: Any_) -> None:
-        if self.lines is None:
-            return
-        above = (_step_of(frame) for frame in self.frames[:-1])
-        self.lines[(*above, step)] = self.first_line + event.start_mark.line
+    def _note(self, line: int) -> None:
+        if self.lines is not None:
+            self.lines[tuple(frame.step for frame in self.frames)] = self.first_line + line
 
 
-def _step_of(frame: _Frame) -> str | int:
-    """Name the member of *frame* that is being filled."""
-    return len(frame.value) - 1
+def plain_value(text: str) -> JsonValue:
+    """Read an unquoted YAML scalar: a JSON number, `true`, `false`, `null` or else text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    number = _NUMBER.match(text) if len(text) <= _MAX_DIGITS else None
+    if number is None:
+        return text
+    if number.group(1) is None and number.group(2) is None:
+        return int(text)
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+def _read(text: str, builder: _Builder) -> JsonValue:
+    import yaml  # noqa: PLC0415 - a search never needs it
+
+    _check_characters(text, builder)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            _take(event, builder)
+    except yaml.MarkedYAMLError as fault:
+        mark = fault.problem_mark or fault.context_mark
+        reason = fault.problem or fault.context
+        raise builder.fail(f"this is not YAML: {reason}", mark.line if mark else 0) from None
+    return builder.root
+
+
+def _check_characters(text: str, builder: _Builder) -> None:
+    if len(text) > MAX_CHARACTERS:
+        message = f"the YAML is longer than {MAX_CHARACTERS} characters"
+        raise builder.fail(message, 0, "split it into several files")
+    found = _FORBIDDEN.search(text)
+    if found is not None:
+        message = f"YAML does not allow the character U+{ord(found.group()):04X}"
+        line = text.count("\n", 0, found.start())
+        raise builder.fail(message, line, "remove it, or write it as an escape in double quotes")
+
+
+def _take(event: Event, builder: _Builder) -> None:
+    """Hand one event to *builder*."""
+    import yaml  # noqa: PLC0415 - a search never needs it
+
+    line = event.start_mark.line if event.start_mark else 0
+    if isinstance(event, yaml.NodeEvent):
+        _refuse_unsafe(event, builder, line)
+    if isinstance(event, yaml.ScalarEvent):
+        builder.scalar(event.value, event.implicit[0], line)
+    elif isinstance(event, yaml.MappingStartEvent):
+        builder.open({}, line)
+    elif isinstance(event, yaml.SequenceStartEvent):
+        builder.open([], line)
+    elif isinstance(event, yaml.CollectionEndEvent):
+        builder.frames.pop()
+    elif isinstance(event, yaml.DocumentStartEvent):
+        builder.begin_document(line)
+
+
+def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
+    """Raise for what YAML can do beyond plain values."""
+    remedy = "write the value out"
+    tag = getattr(event, "tag", None)
+    if tag is not None:
+        raise builder.fail(f"the tag {tag[:80]!r} is not allowed", line, remedy)
+    if event.anchor is not None:
+        # An alias event names its anchor in the same attribute.
+        message = f"anchors and aliases are not allowed ({event.anchor[:80]!r})"
+        raise builder.fail(message, line, remedy)
