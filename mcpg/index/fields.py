@@ -1,0 +1,72 @@
+"""Which text of a tool's document goes into which field of the index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.schema import walk_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcpg.catalog.model import Hints, Tool
+    from mcpg.documents.model import ToolDocument
+
+FIELDS = (
+    "name",
+    "title",
+    "aliases",
+    "keywords",
+    "categories",
+    "description",
+    "parameters",
+    "parameter_texts",
+    "examples",
+    "body",
+    "source",
+)
+
+
+def field_texts(document: ToolDocument) -> Iterator[tuple[int, str]]:
+    """Give (number of the field in `FIELDS`, text) for every text of *document*."""
+    tool = document.tool
+    for name, text in (*_names(tool), *_hint_texts(tool.hints), *_parameter_texts(tool)):
+        if text:
+            yield FIELDS.index(name), text
+    if document.body:
+        yield FIELDS.index("body"), document.body
+
+
+def _names(tool: Tool) -> Iterator[tuple[str, str]]:
+    yield "name", tool.name
+    if tool.display_name != tool.name:
+        yield "title", tool.display_name
+    yield "source", tool.source_id
+    yield "description", tool.description
+
+
+def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
+    for name, values in (
+        ("aliases", hints.aliases),
+        ("keywords", hints.keywords),
+        ("categories", hints.categories),
+        ("categories", hints.tags),
+        ("categories", hints.data_sources),
+    ):
+        for value in values:
+            yield name, value
+    for example in hints.examples:
+        yield "examples", example.input
+        yield "examples", example.description or ""
+        yield "examples", example.output or ""
+
+
+def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Give argument and result fields; the words of JSON Schema itself are no text."""
+    for parameter in walk_parameters(tool.input_schema):
+        yield "parameters", parameter.path
+        yield "parameter_texts", parameter.description
+        yield "parameter_texts", " ".join(parameter.values)
+    for field in walk_parameters(tool.output_schema or {}):
+        yield "parameter_texts", field.path
+        yield "parameter_texts", field.description

@@ -1,0 +1,104 @@
+"""The inverted index of a set of tool documents."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mcpg.text.spelling import SpellingIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcpg.documents.model import ToolDocument
+
+
+@dataclass(slots=True)
+class Postings:
+    """Where one term occurs: parallel arrays in order of document, then field.
+
+    Attributes:
+        documents: Document numbers.
+        fields: Field numbers.
+        counts: Occurrences of the term in that field of that document.
+    """
+
+    documents: array[int] = field(default_factory=lambda: array("I"))
+    fields: array[int] = field(default_factory=lambda: array("B"))
+    counts: array[int] = field(default_factory=lambda: array("H"))
+    document_frequency: int = 0
+
+    def add(self, document: int, field_number: int, count: int) -> None:
+        """Append a posting; documents must come in ascending order."""
+        if not self.documents or self.documents[-1] != document:
+            self.document_frequency += 1
+        self.documents.append(document)
+        self.fields.append(field_number)
+        self.counts.append(min(count, 0xFFFF))
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return zip(self.documents, self.fields, self.counts, strict=True)
+
+
+@dataclass
+class Index:
+    """An inverted index over fields, with what the engine needs beside the postings.
+
+    Attributes:
+        documents: The documents in order of tool id; a document number is a place in it.
+        postings: Postings by term.
+        lengths: For each field, the number of words of each document.
+        stems: The stem of every word that occurs, as written.
+        exact: Document numbers by the joined words of an id, name, title or alias.
+    """
+
+    documents: tuple[ToolDocument, ...]
+    postings: dict[str, Postings]
+    lengths: tuple[array[int], ...]
+    stems: dict[str, str]
+    exact: dict[str, tuple[int, ...]]
+
+    def document_frequency(self, term: str) -> int:
+        """Give the number of documents that hold *term*."""
+        postings = self.postings.get(term)
+        return postings.document_frequency if postings else 0
+
+    @cached_property
+    def mean_lengths(self) -> tuple[float, ...]:
+        """For each field, the mean number of words over the documents that have the field."""
+        return tuple(
+            sum(lengths) / max(1, sum(1 for length in lengths if length)) or 1.0
+            for lengths in self.lengths
+        )
+
+    @cached_property
+    def spelling(self) -> SpellingIndex:
+        """The words that occur, for repair."""
+        return SpellingIndex(self.stems)
+
+    @cached_property
+    def numbers_by_uri(self) -> dict[str, int]:
+        """Document numbers by canonical URI."""
+        return {document.uri: number for number, document in enumerate(self.documents)}
+
+    @cached_property
+    def members(self) -> dict[str, tuple[int, ...]]:
+        """Document numbers by group."""
+        members: defaultdict[str, list[int]] = defaultdict(list)
+        for number, document in enumerate(self.documents):
+            for group in document.groups:
+                members[group].append(number)
+        return {group: tuple(numbers) for group, numbers in members.items()}
+
+    def inverse_document_frequency(self, document_frequency: float) -> float:
+        """Give the weight of a term that *document_frequency* of the documents hold; above 0.
+
+        Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.5,
+        with 1 added under the logarithm so that common terms stay positive.
+        """
+        absent = len(self.documents) - document_frequency
+        return math.log1p((absent + 0.5) / (document_frequency + 0.5))
