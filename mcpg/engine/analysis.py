@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from mcpg.index import Index
 
-MAX_QUERY_CHARACTERS = 8_192
 MAX_CLAUSES = 256
 # Evidence from the context weighs at most this much beside the query's own words.
 CONTEXT_WEIGHT = 0.3
@@ -72,7 +71,6 @@ class Analysis:
 
 def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
     """Turn *query*, and the *context* it is asked in, into clauses over *index*."""
-    query = query[:MAX_QUERY_CHARACTERS]
     words = list(iter_words(query))
     plain = [word.text for word in words if not word.whole]
     language = language_of(plain)
@@ -81,7 +79,7 @@ def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
     clauses = [
         *_clauses(wanted, index, language, "query"),
         *_clauses((text for text in wholes if text in index.stems), index, None, "query"),
-        *_context_clauses(context[:MAX_QUERY_CHARACTERS], index, set(wanted)),
+        *_context_clauses(context, index, set(wanted)),
     ]
     keys = dict.fromkeys(key for key in (joined(query), *wholes) if key)
     return Analysis(tuple(clauses[:MAX_CLAUSES]), tuple(dropped), language, tuple(keys))

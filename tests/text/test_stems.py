@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpg.text import stem, strip_accents
+from mcpg.text.folding import fold
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("files", "file"), ("messages", "message"), ("issues", "issue"), ("databases", "database")],
+)
+def test_inflections_share_a_stem(one: str, other: str) -> None:
+    """Singular and plural are one term."""
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize("word", ["news", "s3", "посилка", "天気", "2024", "api"])
+def test_short_and_foreign_words_stay(word: str) -> None:
+    """What English rules do not fit is left as it is."""
+    assert stem(word) == word
+
+
+def test_accents_are_folded_where_they_are_accents() -> None:
+    """Latin accents go; letters that merely look accented in Cyrillic stay."""
+    assert strip_accents("résumé") == "resume"
+    assert strip_accents("їжак") == "їжак"
+    assert fold("ＭＡＳＳＥ Straße") == "masse strasse"

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.text import iter_words, split_words, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("getCurrentTime", ["get", "current", "time"]),
+        ("list_pull-requests", ["list", "pull", "requests"]),
+        ("HTTPServer", ["http", "server"]),
+        ("step12 sha256", ["step", "12", "sha", "256"]),
+        ("СтатусЗаказа", ["статус", "заказа"]),
+        ("région Straße", ["region", "strasse"]),
+        ("ﬁle ＡＰＩ", ["file", "api"]),
+        ("don't it's l'ordre", ["don", "it", "l", "ordre"]),
+        ("東京の天気", ["東京", "京の", "の天", "天気"]),
+        ("GitHub课程v2", ["git", "hub", "课程", "v2"]),
+        ("", []),
+        ("!?… 🧨", []),
+    ],
+)
+def test_words_are_cut_at_seams(text: str, words: list[str]) -> None:
+    """Spaces, case, digits, underscores and scripts without spaces show where a word ends."""
+    assert split_words(text) == words
+
+
+@pytest.mark.parametrize("code", ["1z999", "a1b2c3", "s3", "ec2", "mp3", "3d"])
+def test_codes_stay_whole(code: str) -> None:
+    """A code that mixes letters and digits is one word."""
+    assert split_words(code) == [code]
+
+
+def test_identifiers_appear_whole_as_well() -> None:
+    """A compound identifier is found by its parts and by itself."""
+    words = list(iter_words("call gitCommit now"))
+
+    assert [word.text for word in words if word.whole] == ["gitcommit"]
+    assert [word.text for word in words if not word.whole] == ["call", "git", "commit", "now"]
+
+
+def test_words_know_their_place() -> None:
+    """A word's offsets point at the run it was cut from."""
+    text = "track ParcelStatus"
+
+    assert {text[word.start : word.end] for word in iter_words(text)} == {"track", "ParcelStatus"}
+
+
+def test_marks_of_indian_scripts_are_kept() -> None:
+    """Vowel signs are letters, not accents."""
+    assert split_words("हिन्दी") == ["हिन्दी"]
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_cut_without_failing(text: str) -> None:
+    """Whatever the text, words are never blank and never longer than their bound."""
+    assert all(0 < len(word.text) <= 64 for word in iter_words(text))
+
+
+@given(st.text(max_size=60))
+def test_cutting_ignores_case_of_plain_words(text: str) -> None:
+    """Folding is done before words are compared: upper-case text has the same plain words."""
+    plain = " ".join(word for word in text.lower().split() if word.isascii() and word.isalpha())
+
+    assert split_words(plain) == split_words(plain.title())
+
+
+def test_terms_are_stems_without_function_words() -> None:
+    """Terms are what is left of a sentence when grammar is taken away."""
+    assert terms("Where are my shipments?") == ["shipment"]
