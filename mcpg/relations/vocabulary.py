@@ -1,0 +1,125 @@
+"""The terms that say what a tool is about, and how much each says in its catalogue."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING
+
+from mcpg.relations.operations import names_operation
+from mcpg.text import function_words_in, split_words, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcpg.catalog.model import Tool
+
+PROSE = 0.3
+"""The weight of a term that stands only in a description: prose names much besides the subject."""
+
+_TERMS_PER_TOOL = 12
+_SHORTEST = 2
+# A term is generic when more tools than this hold it: half of them, once a few are there to count.
+_GENERIC_SHARE = 0.5
+_TOO_FEW_TO_COUNT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The terms of a catalogue.
+
+    A term is a stem. It weighs more the fewer tools hold it and the plainer the place it stands in:
+    a name says more about a tool than a tag.
+
+    Attributes:
+        terms: For each tool, its terms and the weight of the place of each, in (0, 1]; those that
+            say most come first.
+        holders: For each term, how many tools hold it.
+        words: For each term, the word form that people read.
+        size: How many tools there are.
+    """
+
+    terms: Sequence[Mapping[str, float]]
+    holders: Mapping[str, int]
+    words: Mapping[str, str]
+    size: int
+
+    def rarity(self, term: str) -> float:
+        """How much it says that two tools share *term*, in (0, 1]; see `rarity`."""
+        return rarity(self.holders[term], self.size)
+
+
+def rarity(holders: int, size: int) -> float:
+    """Weigh what *holders* of *size* things share: 1 for a single holder, near 0 for all.
+
+    The inverse document frequency, scaled to (0, 1]: Sparck Jones, "A statistical interpretation of
+    term specificity and its application in retrieval", Journal of Documentation 28, 1972.
+    """
+    return log((size + 1) / holders) / log(size + 1)
+
+
+def subject_terms(text: str) -> list[str]:
+    """Give the stems of the words of *text* that may name a subject: no function words or verbs."""
+    return [stem(word) for word in _subject_words(text)]
+
+
+def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
+    """Find the terms of *tools*; the order of the tools does not matter."""
+    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    found = [_terms_of(tool, forms) for tool in tools]
+    holders = Counter(term for terms in found for term in terms)
+    words = {term: _most_used(counted) for term, counted in forms.items()}
+    kept = tuple(_telling(terms, holders, len(tools)) for terms in found)
+    return Vocabulary(kept, holders, words, len(tools))
+
+
+def _places(tool: Tool) -> Iterator[tuple[float, Iterable[str]]]:
+    """Give the texts that name what *tool* is about, with the weight of their place."""
+    hints = tool.hints
+    yield 1.0, (tool.name,)
+    yield 0.9, (tool.display_name,)
+    yield 0.8, (*hints.aliases, *hints.keywords)
+    yield 0.7, hints.categories
+    yield 0.6, (*hints.tags, *hints.data_sources)
+    yield PROSE, (tool.description,)
+
+
+def _terms_of(tool: Tool, forms: defaultdict[str, Counter[str]]) -> dict[str, float]:
+    """Collect the terms of *tool* with their place weights, and count their word *forms*."""
+    terms: dict[str, float] = {}
+    for weight, texts in _places(tool):
+        for word in (word for text in texts for word in _subject_words(text)):
+            term = stem(word)
+            forms[term][word] += weight > PROSE
+            terms.setdefault(term, weight)
+    return terms
+
+
+def _subject_words(text: str) -> list[str]:
+    words = split_words(text)
+    dropped = function_words_in(words)
+    return [word for word in words if word not in dropped and _names_a_subject(word)]
+
+
+def _names_a_subject(word: str) -> bool:
+    return len(word) >= _SHORTEST and not word.isdigit() and not names_operation(word)
+
+
+def _most_used(forms: Counter[str]) -> str:
+    return min(forms, key=lambda word: (-forms[word], len(word), word))
+
+
+def _telling(terms: Mapping[str, float], holders: Mapping[str, int], size: int) -> dict[str, float]:
+    """Keep the terms of one tool that tell most: first the shared ones, of these the rarest.
+
+    A term that nobody else holds relates a tool to nothing, so it only fills what room is left;
+    a term that most tools hold is dropped.
+    """
+    limit = max(_TOO_FEW_TO_COUNT, int(size * _GENERIC_SHARE))
+    ranked = sorted(
+        (holders[term] == 1, -weight * rarity(holders[term], size), term)
+        for term, weight in terms.items()
+        if holders[term] <= limit
+    )
+    return {term: terms[term] for _, _, term in ranked[:_TERMS_PER_TOOL]}
