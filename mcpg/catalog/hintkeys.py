@@ -1,0 +1,159 @@
+"""Which keys of a JSON object are hints, and how their values are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import Hints, Tier, ToolExample, unique
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""The annotations that the MCP specification defines as booleans."""
+
+_FIRST_NAMESPACES = ("mcpg", "managedCodeMcpGateway")
+
+
+def read_texts(value: JsonValue) -> tuple[str, ...] | None:
+    """Read one string or an array of strings; `None` when it is neither."""
+    items = value if isinstance(value, list) else [value]
+    texts = [item for item in items if isinstance(item, str)]
+    return unique(texts) if texts or not items else None
+
+
+def _read_boolean(value: JsonValue) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().casefold())
+    return value if isinstance(value, bool) else None
+
+
+def _read_tier(value: JsonValue) -> Tier | None:
+    name = value.strip().capitalize() if isinstance(value, str) else None
+    return next((tier for tier in Tier if tier == name), None)
+
+
+def _read_examples(value: JsonValue) -> tuple[ToolExample, ...] | None:
+    items = value if isinstance(value, list) else [value]
+    examples = [found for found in map(_read_example, items) if found is not None]
+    return tuple(dict.fromkeys(examples)) if examples or not items else None
+
+
+def _read_example(value: JsonValue) -> ToolExample | None:
+    if isinstance(value, str):
+        return ToolExample(value.strip()) if value.strip() else None
+    if not isinstance(value, dict):
+        return None
+    asked = _text_of(value, "Input", "input", "request", "Request")
+    if asked is None:
+        return None
+    answer = _text_of(value, "output", "Output", "response", "Response")
+    return ToolExample(
+        asked, answer, _text_of(value, "description", "Description", "label", "Label")
+    )
+
+
+def _text_of(mapping: JsonObject, *keys: str) -> str | None:
+    for key in keys:
+        value = mapping.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class HintField:
+    """One member of `Hints`: the keys that may hold it, in order, and how a value is read."""
+
+    keys: tuple[str, ...]
+    read: Callable[[JsonValue], object | None]
+
+    def find(self, mapping: JsonObject) -> object | None:
+        """Give the value of the first key that holds a usable one, or `None`."""
+        for key in self.keys:
+            value = mapping.get(key)
+            found = None if value is None else self.read(value)
+            if found is not None:
+                return found
+        return None
+
+
+def _spellings(*words: str) -> tuple[str, ...]:
+    """Spell a key as `SearchAliases`, `searchAliases`, `search_aliases`; one word in two ways."""
+    pascal = "".join(word.capitalize() for word in words)
+    camel = pascal[0].lower() + pascal[1:]
+    return tuple(dict.fromkeys((pascal, camel, "_".join(words))))
+
+
+def _boolean(*words: str) -> HintField:
+    return HintField(_spellings(*words) + _spellings(*words, "hint"), _read_boolean)
+
+
+HINT_FIELDS: dict[str, HintField] = {
+    "aliases": HintField((*_spellings("search", "aliases"), "aliases"), read_texts),
+    "keywords": HintField((*_spellings("search", "keywords"), "keywords"), read_texts),
+    "categories": HintField(_spellings("categories") + _spellings("category"), read_texts),
+    "tags": HintField(_spellings("tags"), read_texts),
+    "data_sources": HintField(
+        _spellings("data", "sources") + _spellings("data", "source"), read_texts
+    ),
+    "examples": HintField(_spellings("usage", "examples") + _spellings("examples"), _read_examples),
+    "read_only": _boolean("read", "only"),
+    "idempotent": _boolean("idempotent"),
+    "destructive": _boolean("destructive"),
+    "open_world": _boolean("open", "world"),
+    "cost_tier": HintField(_spellings("cost", "tier"), _read_tier),
+    "latency_tier": HintField(_spellings("latency", "tier"), _read_tier),
+    "enabled_by_default": HintField(
+        _spellings("enabled", "by", "default") + _spellings("default", "enabled"), _read_boolean
+    ),
+}
+"""Every member of `Hints` with the keys of the .NET gateway."""
+
+HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
+"""All keys that can hold a hint, in the order of the fields."""
+
+
+def hints_from(mapping: JsonObject) -> Hints:
+    """Read the hints that a JSON object holds.
+
+    For each hint the first of its keys with a usable value counts. Lists may be one string; a
+    boolean may be the word; a tier may be in any case. Values of a wrong type are ignored.
+    """
+    found = ((name, field.find(mapping)) for name, field in HINT_FIELDS.items())
+    return Hints(**{name: value for name, value in found if value is not None})  # type: ignore[arg-type]
+
+
+def unusable_keys(mapping: JsonObject) -> Iterator[str]:
+    """Name the keys that should hold a hint but whose value cannot be read as one."""
+    for field in HINT_FIELDS.values():
+        for key in field.keys:
+            value = mapping.get(key)
+            if value is not None and field.read(value) is None:
+                yield key
+
+
+def hints_of_tool(entry: JsonObject, annotations: JsonObject, meta: JsonObject) -> Hints:
+    """Read a tool's own hints, from the most to the least deliberate place.
+
+    Args:
+        entry: The tool as its manifest has it: hints beside `name`, or in an object `hints`.
+        annotations: Its MCP annotations: first the specified booleans, then custom keys.
+        meta: Its `_meta`: the object itself, then its namespaced objects.
+    """
+    nested = entry.get("hints")
+    typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
+    parts = [entry, nested if isinstance(nested, dict) else {}, typed, annotations]
+    return Hints.merge(*map(hints_from, (*parts, *_meta_parts(meta))))
+
+
+def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
+    yield meta
+    others = sorted(key for key in meta if key not in _FIRST_NAMESPACES)
+    for key in (*_FIRST_NAMESPACES, *others):
+        value = meta.get(key)
+        if isinstance(value, dict):
+            yield value
