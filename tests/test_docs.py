@@ -1,0 +1,110 @@
+"""The documentation keeps its promises."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from mcpg.bundle.codec import decode_bundle
+from mcpg.bundle.parsing import SIZE_LIMIT
+from mcpg.errors import BundleError
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Name the places in *page* that a link can lead to."""
+    headings = HEADING.findall(page.read_text(encoding="utf-8"))
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    """Every relative link names a file, and every anchor a heading in it."""
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    """A reader who starts at the index finds every page of the documentation."""
+    reached = {ROOT / "docs/README.md"}
+    waiting = list(reached)
+    while waiting:
+        page = waiting.pop()
+        for link in LINK.findall(page.read_text(encoding="utf-8")):
+            target = (page.parent / link.partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.is_file() and target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    assert set(ROOT.glob("docs/**/*.md")) <= reached
+
+
+def bundle_of(*documents: object, **members: object) -> str:
+    """Write a bundle file as another program would."""
+    return json.dumps({"version": 1, "documents": documents} | members)
+
+
+def document(**members: object) -> dict[str, object]:
+    """Make a document of a bundle file."""
+    return {"path": "x.md", "content": "text", "canonicalUri": None} | members
+
+
+REFUSED = {
+    "empty": "",
+    "cut short": bundle_of(document())[:-20],
+    "broken bytes": b'{"version":1,"documents":[\xff]}',
+    "not JSON": "nothing",
+    "no number": '{"version": NaN}',
+    "no object": "[]",
+    "null": "null",
+    "nesting": "[" * 100_000,
+    "no version": "{}",
+    "version of another type": '{"version": "one"}',
+    "newer": bundle_of(version=2),
+    "older": bundle_of(version=0),
+    "no documents": '{"version": 1}',
+    "null documents": bundle_of(documents=None),
+    "documents of another type": bundle_of(documents={}),
+    "document of another type": bundle_of(1),
+    "path of another type": bundle_of(document(path=1)),
+    "blank path": bundle_of(document(path=" ")),
+    "climbing path": bundle_of(document(path="../x.md")),
+    "drive": bundle_of(document(path="C:/x.md")),
+    "control character": bundle_of(document(path="x\t.md")),
+    "blank content": bundle_of(document(content=" ")),
+    "relative URI": bundle_of(document(canonicalUri="tools/x")),
+    "surrogate": bundle_of(document(content="\ud800")),
+    "one path twice": bundle_of(document(path="a.md"), document(path="A.md")),
+    "extension of another type": bundle_of(mcpg=1),
+    "edited": bundle_of(mcpg={"contentHash": "sha256:0"}),
+}
+
+
+def test_the_table_of_refusals_is_the_programs() -> None:
+    """Every message in the reference is one that the program gives, and the other way round."""
+    page = (ROOT / "docs/reference/bundle-format.md").read_text(encoding="utf-8")
+    table = page.partition("## Refusals")[2]
+    patterns = {
+        re.escape(cell).replace(r"\.\.\.", ".*")
+        for cell in re.findall(r"\| `([^`]+)` \|$", table, re.MULTILINE)
+    }
+    used = {re.escape(f"is bigger than {SIZE_LIMIT // 1024**2} MB")}
+    for name, content in REFUSED.items():
+        with pytest.raises(BundleError) as refusal:
+            decode_bundle(content, "graph.mdld")
+        matching = {p for p in patterns if re.fullmatch(p, refusal.value.message)}
+        assert matching, f"{name}: {refusal.value.message}"
+        used |= matching
+    assert patterns == used
