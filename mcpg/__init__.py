@@ -1,3 +1,82 @@
-"""mcpg: author, build and query graph bundles of tools."""
+"""mcpg: author, build and query graph bundles of tools.
+
+engine = mcpg.load("graph.mdld")
+for match in engine.search("shipmnt status").matches:
+    print(match.tool_id, match.score)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Hints, Tool, ToolExample
+    from mcpg.diagnostics import Diagnostic, Severity
+    from mcpg.engine import (
+        Engine,
+        Evidence,
+        Explanation,
+        FocusedGraph,
+        Match,
+        RankingMode,
+        SearchResult,
+        Strategy,
+        Via,
+        load,
+    )
+    from mcpg.errors import (
+        BundleError,
+        DocumentError,
+        InputError,
+        McpgError,
+        NotFoundError,
+        OutputError,
+        SourceError,
+        UsageError,
+    )
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "BundleError",
+    "Diagnostic",
+    "DocumentError",
+    "Engine",
+    "Evidence",
+    "Explanation",
+    "FocusedGraph",
+    "Hints",
+    "InputError",
+    "Match",
+    "McpgError",
+    "NotFoundError",
+    "OutputError",
+    "RankingMode",
+    "SearchResult",
+    "Severity",
+    "SourceError",
+    "Strategy",
+    "Tool",
+    "ToolExample",
+    "UsageError",
+    "Via",
+    "__version__",
+    "load",
+]
+
+_MODULES = ("mcpg.engine", "mcpg.errors", "mcpg.diagnostics", "mcpg.catalog.model")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that `import mcpg` stays instant."""
+    if name in __all__:
+        for module_name in _MODULES:
+            module = import_module(module_name)
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -29,20 +29,20 @@ class FieldParameters:
     length_normalisation: float
 
 
-SATURATION = 1.2
+SATURATION = 2.5
 
 PARAMETERS: dict[str, FieldParameters] = {
-    "name": FieldParameters(3.0, 0.5),
-    "title": FieldParameters(2.0, 0.5),
-    "aliases": FieldParameters(3.0, 0.3),
-    "keywords": FieldParameters(2.0, 0.3),
-    "categories": FieldParameters(1.0, 0.3),
-    "description": FieldParameters(1.5, 0.6),
-    "parameters": FieldParameters(0.7, 0.6),
-    "parameter_texts": FieldParameters(0.4, 0.6),
-    "examples": FieldParameters(1.0, 0.6),
-    "body": FieldParameters(0.7, 0.7),
-    "source": FieldParameters(0.8, 0.0),
+    "name": FieldParameters(1.5, 0.75),
+    "title": FieldParameters(1.0, 0.5),
+    "aliases": FieldParameters(2.5, 0.3),
+    "keywords": FieldParameters(1.5, 0.3),
+    "categories": FieldParameters(0.8, 0.3),
+    "description": FieldParameters(0.75, 0.5),
+    "parameters": FieldParameters(0.5, 0.25),
+    "parameter_texts": FieldParameters(0.4, 0.25),
+    "examples": FieldParameters(0.75, 0.5),
+    "body": FieldParameters(0.5, 0.5),
+    "source": FieldParameters(3.0, 0.75),
 }
 
 

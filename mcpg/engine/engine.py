@@ -123,10 +123,11 @@ class Engine:
         self, request: Request, outcome: Outcome, diagnostics: tuple[Diagnostic, ...]
     ) -> SearchResult:
         matches = tuple(
-            Match(self._tool(one.document), score, self._evidence(one, outcome))
-            for one, score in zip(outcome.ranked, outcome.scores, strict=True)
+            Match(self._tool(one.document), calibration.score, self._evidence(one, outcome))
+            for one, calibration in zip(outcome.ranked, outcome.calibrations, strict=True)
         )
-        shown = [one.document for one in (*outcome.ranked, *outcome.related, *outcome.next_steps)]
+        expanded = (*outcome.related, *outcome.next_steps)
+        shown = [*(one.document for one in outcome.ranked), *(one.document for one in expanded)]
         return SearchResult(
             request.query,
             request.strategy,
@@ -169,12 +170,13 @@ def _fallbacks(request: Request) -> list[Diagnostic]:
 
 
 def _doubts(outcome: Outcome) -> list[Diagnostic]:
-    if not outcome.scores:
+    if not outcome.calibrations:
         return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
-    if outcome.scores[0] >= LOW_CONFIDENCE:
+    best = outcome.calibrations[0].score
+    if best >= LOW_CONFIDENCE:
         return []
     message = (
-        f"the best match has a score of {outcome.scores[0]:.2f}, below {LOW_CONFIDENCE}:"
+        f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}:"
         " say more, or take the answer with care"
     )
     return [warning(Code.LOW_CONFIDENCE, message)]

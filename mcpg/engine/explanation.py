@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.engine.analysis import words_of
-from mcpg.engine.confidence import features
 from mcpg.engine.ranking import contributions, term_matches
 from mcpg.engine.trace import ExpansionExplanation, Explanation, MatchExplanation
 
@@ -47,9 +46,9 @@ def _matches(
             fused_score=ranked.fused,
             contributions=contributions(ranked),
             terms=term_matches(ranked, outcome.analysis, scorer),
-            calibration=features(ranked),
+            calibration=calibration.inputs,
         )
-        for rank, (match, ranked) in enumerate(
-            zip(result.matches, outcome.ranked, strict=True), start=1
+        for rank, (match, ranked, calibration) in enumerate(
+            zip(result.matches, outcome.ranked, outcome.calibrations, strict=True), start=1
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.engine.analysis import Analysis, analyse
-from mcpg.engine.confidence import confidence, features
+from mcpg.engine.confidence import Calibration, calibrate
 from mcpg.engine.expansion import Reached, expand
 from mcpg.engine.ranking import Ranked, named_exactly, rank, retrieve
 
@@ -28,18 +28,16 @@ class Outcome:
     Attributes:
         analysis: What the query became.
         ranked: Primary documents, best first.
-        scores: Calibrated score of each of them.
+        calibrations: The calibrated score of each of them.
         related: Documents reached by a related edge, strongest first.
         next_steps: Documents reached by a next-step edge, strongest first.
-        found: How many documents matched anything.
     """
 
     analysis: Analysis
     ranked: tuple[Ranked, ...]
-    scores: tuple[float, ...]
+    calibrations: tuple[Calibration, ...]
     related: tuple[Reached, ...]
     next_steps: tuple[Reached, ...]
-    found: int
 
 
 def run_graph(
@@ -58,15 +56,20 @@ def run_graph(
         exact = named_exactly(analysis, index)
         details |= {"matchingTools": len(scores), "exactNames": len(exact)}
     with _stage(trace, "fuse") as details:
-        ranked = tuple(rank(scores, exact, eligible, request.limit))
+        # One more than asked for, so that the last one's lead is known whatever the limit.
+        ranked = rank(scores, exact, eligible, request.limit + 1)
         details["candidates"] = len({*scores, *exact})
     with _stage(trace, "calibrate"):
-        calibrated = tuple(confidence(features(one)) for one in ranked)
+        calibrations = calibrate(ranked, analysis, scorer)[: request.limit]
+        ranked = ranked[: request.limit]
     with _stage(trace, "expand") as details:
-        primaries = [(one.document, score) for one, score in zip(ranked, calibrated, strict=True)]
+        primaries = [
+            (one.document, calibration.score)
+            for one, calibration in zip(ranked, calibrations, strict=True)
+        ]
         related, next_steps = expand(primaries, index, eligible, request.limit)
         details |= {"related": len(related), "nextSteps": len(next_steps)}
-    return Outcome(analysis, ranked, calibrated, related, next_steps, len({*scores, *exact}))
+    return Outcome(analysis, tuple(ranked), calibrations, related, next_steps)
 
 
 def _stage(trace: Trace | None, name: str) -> AbstractContextManager[JsonObject]:

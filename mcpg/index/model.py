@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mcpg.text import split_words
 from mcpg.text.spelling import SpellingIndex
 
 if TYPE_CHECKING:
@@ -79,6 +80,14 @@ class Index:
     def spelling(self) -> SpellingIndex:
         """The words that occur, for repair."""
         return SpellingIndex(self.stems)
+
+    @cached_property
+    def name_terms(self) -> tuple[tuple[str, ...], ...]:
+        """For each document, the distinct terms of its tool's name."""
+        return tuple(
+            tuple(dict.fromkeys(self.stems[word] for word in split_words(document.tool.name)))
+            for document in self.documents
+        )
 
     @cached_property
     def numbers_by_uri(self) -> dict[str, int]:
