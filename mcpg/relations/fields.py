@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.schema import walk_parameters
 from mcpg.text import split_words, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcpg.catalog.model import Tool
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.catalog.schema import Parameter
 
 _DEEPEST = 4
 _MOST = 256
+# Marks of list elements and unnamed members, and the dots between the steps of a path.
+_STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
 _WIDER = {
     "number": {"integer"},
     "string": {"boolean", "integer", "number"},
 }
-# Keywords under which a schema may keep the schema of the same value.
-_ALTERNATIVES = ("allOf", "anyOf", "oneOf")
 
 FieldKey = tuple[str, ...]
 """The stems of a field's name, sorted: `orderId` and `id_of_order` are one field."""
@@ -34,7 +34,7 @@ class Field:
         name: As the schema writes it.
         key: The stems of its name.
         types: JSON types that its value may have; empty when the schema does not say.
-        owner: Stems of the name of the field that holds it; empty at the top.
+        owner: The stems of the name of the field that holds it; empty at the top.
     """
 
     name: str
@@ -49,85 +49,39 @@ def field_key(name: str) -> FieldKey:
 
 
 def given_fields(tool: Tool) -> list[Field]:
-    """List the fields of the structured result of *tool*, those inside lists and objects too."""
-    return _fields(tool.output_schema, _DEEPEST) if tool.output_schema else []
+    """List the fields of the structured result of *tool*, of lists and objects the innermost."""
+    if not tool.output_schema:
+        return []
+    found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
+    holders = {_steps(parameter)[:-1] for parameter in found}
+    # Who asks for a name or a number cannot take a record: its own fields are what flows.
+    return [_field(parameter) for parameter in found if _steps(parameter) not in holders]
 
 
 def needed_fields(tool: Tool) -> list[Field]:
     """List the required arguments of *tool*."""
-    required = set(tool.required_arguments)
-    fields = _fields(tool.input_schema, 1) if required else []
-    return [field for field in fields if field.name in required]
+    if not tool.required_arguments:
+        return []
+    found = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST)
+    return [_field(parameter) for parameter in found if parameter.required]
 
 
 def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
-    """Whether a value of one of the *given* types can stand where *needed* ones are asked for."""
-    if not needed or not given:
+    """Whether a value of one of the *given* types can stand where *needed* ones are asked for.
+
+    A list fits everything, for one takes an element out of it or puts one into it.
+    """
+    if not needed or not given or "array" in needed | given:
         return True
     wider = needed.union(*(_WIDER.get(kind, ()) for kind in needed))
     return not wider.isdisjoint(given)
 
 
-def _fields(schema: JsonObject, deepest: int) -> list[Field]:
-    """List the fields of *schema*, nearest the top first, at most `_MOST` of them."""
-    found: list[Field] = []
-    level: list[tuple[FieldKey, JsonValue]] = [((), schema)]
-    for _ in range(deepest):
-        deeper: list[tuple[FieldKey, JsonValue]] = []
-        for owner, holder in level:
-            for name, value in _properties(holder, schema):
-                if len(found) >= _MOST:
-                    return found
-                field = Field(name, field_key(name), _types(value, schema), owner)
-                found.append(field)
-                deeper.append((field.key, value))
-        level = deeper
-    return found
+def _steps(parameter: Parameter) -> tuple[str, ...]:
+    return tuple(step for step in _STEPS.split(parameter.path) if step)
 
 
-def _properties(holder: JsonValue, root: JsonObject) -> Iterator[tuple[str, JsonValue]]:
-    for schema in _same_value(holder, root):
-        properties = schema.get("properties")
-        if isinstance(properties, dict):
-            yield from properties.items()
-
-
-def _types(value: JsonValue, root: JsonObject) -> frozenset[str]:
-    kinds: set[str] = set()
-    for schema in _same_value(value, root):
-        stated = schema.get("type")
-        kinds.update(kind for kind in _listed(stated) if isinstance(kind, str))
-    scalar = kinds - {"array", "null"}
-    return frozenset(scalar or kinds - {"null"})
-
-
-def _same_value(value: JsonValue, root: JsonObject) -> Iterator[JsonObject]:
-    """Give the schemas that describe *value*: references, alternatives and list elements.
-
-    A list counts as its elements, because one takes an element out of it for the next tool.
-    """
-    waiting: list[JsonValue] = [value]
-    seen: set[int] = set()
-    while waiting and len(seen) < _MOST:
-        schema = waiting.pop(0)
-        if not isinstance(schema, dict) or id(schema) in seen:
-            continue
-        seen.add(id(schema))
-        yield schema
-        waiting.append(_referred(schema.get("$ref"), root))
-        waiting.extend(part for word in _ALTERNATIVES for part in _listed(schema.get(word)))
-        waiting.append(schema.get("items"))
-
-
-def _referred(reference: JsonValue, root: JsonObject) -> JsonValue:
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return None
-    value: JsonValue = root
-    for step in reference[2:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def _listed(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else [value]
+def _field(parameter: Parameter) -> Field:
+    *owners, name = _steps(parameter)
+    types = frozenset(parameter.type.split("|")) if parameter.type else frozenset[str]()
+    return Field(name, field_key(name), types, field_key(owners[-1]) if owners else ())

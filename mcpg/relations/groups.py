@@ -37,9 +37,10 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
 
 def _domains(position: int, vocabulary: Vocabulary) -> list[str]:
     terms = vocabulary.terms[position]
-    named = [term for term, weight in terms.items() if weight > PROSE] or list(terms)
-    shared = [term for term in named if vocabulary.holders[term] > 1]
-    return [vocabulary.words[term] for term in (shared or named)[:_DOMAINS_PER_TOOL]]
+    named = [term for term, weight in terms.items() if weight > PROSE]
+    shared = [term for term in terms if vocabulary.holders[term] > 1]
+    chosen = [term for term in named if term in shared] or named or shared
+    return [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
 
 
 def _slug(text: str) -> str:
