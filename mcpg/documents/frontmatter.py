@@ -1,0 +1,169 @@
+"""The YAML between the `---` lines that begin a document."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.errors import DocumentError
+
+if TYPE_CHECKING:
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+MAX_FRONT_MATTER = 256 * 1024
+"""Longest front matter that is read or written, in characters."""
+
+EXTRAS_KEY = "mcpg"
+"""The key of what the .NET gateway has no field for."""
+
+_FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
+_CLOSING = re.compile(r"^---[ \t]*(?:\n|\Z)", re.MULTILINE)
+_KEY = re.compile(r"[A-Za-z_]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """A document cut in two.
+
+    Attributes:
+        values: What the front matter says; empty without one.
+        markdown: The text after it.
+        line: Number of the document's line on which *markdown* begins, counted from 1.
+    """
+
+    values: JsonObject
+    markdown: str
+    line: int
+
+
+def split_front_matter(content: str, place: str) -> FrontMatter:
+    """Cut a document with LF line ends into front matter and Markdown.
+
+    Args:
+        content: The whole text.
+        place: Name of the document, for messages.
+
+    Raises:
+        DocumentError: The front matter does not end, is too long, or is no YAML mapping.
+    """
+    opening = _FENCE.match(content)
+    if opening is None:
+        return FrontMatter({}, content, 1)
+    closing = _CLOSING.search(content, opening.end())
+    if closing is None:
+        raise DocumentError(
+            "the front matter does not end",
+            place=f"{place}:1",
+            remedy="close it with a line of three hyphens",
+        )
+    text = content[opening.end() : closing.start()]
+    _check_length(text, place)
+    line = content.count("\n", 0, closing.end()) + 1
+    return FrontMatter(_read(text, place), content[closing.end() :], line)
+
+
+def _check_length(text: str, place: str) -> None:
+    if len(text) > MAX_FRONT_MATTER:
+        message = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
+        raise DocumentError(message, place=f"{place}:1", remedy="move prose below it")
+
+
+def _read(text: str, place: str) -> JsonObject:
+    plain = _read_plain(text)
+    return plain if plain is not None else _read_yaml(text, place)
+
+
+def _read_yaml(text: str, place: str) -> JsonObject:
+    from mcpg.text.safeyaml import load_yaml  # noqa: PLC0415 - generated documents need no YAML
+
+    values = load_yaml(text, place, first_line=2, error=DocumentError)
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise DocumentError(
+            "the front matter is no mapping",
+            place=f"{place}:2",
+            remedy="write `key: value` lines",
+        )
+    return values
+
+
+def _read_plain(text: str) -> JsonObject | None:
+    """Read the narrow YAML of generated documents many times faster than a YAML parser does.
+
+    That is keys of letters and underscores, each with a double-quoted text, a list of such texts
+    or, for `EXTRAS_KEY`, a mapping of values in JSON's notation. Gives `None` for any other text.
+    """
+    if "\\ud" in text or "\\uD" in text:
+        return None  # perhaps half of a character, which only the YAML parser refuses
+    values: JsonObject = {}
+    try:
+        for key, rest, block in _entries(text):
+            if key in values or _KEY.match(key) is None:
+                return None
+            values[key] = _plain_value(key, rest, block)
+    except (ValueError, RecursionError):
+        return None
+    return values
+
+
+def _entries(text: str) -> list[tuple[str, str, list[str]]]:
+    """Group lines by key: the key, the rest of its line, the indented lines under it."""
+    entries: list[tuple[str, str, list[str]]] = []
+    for line in text.removesuffix("\n").split("\n"):
+        if line.startswith("  ") and entries:
+            entries[-1][2].append(line[2:])
+        else:
+            key, _, rest = line.partition(":")
+            entries.append((key, rest, []))
+    return entries
+
+
+def _plain_value(key: str, rest: str, block: list[str]) -> JsonValue:
+    """Read the value of one key; raise `ValueError` when only a YAML parser can."""
+    if rest.startswith(' "') and not block:
+        return _decode(rest)
+    if rest == " []" and not block:
+        return []
+    if rest or not block:
+        raise ValueError(rest)
+    return _mapping(block) if key == EXTRAS_KEY else [_item(line, '- "') for line in block]
+
+
+def _mapping(block: list[str]) -> JsonObject:
+    """Read `key: value` lines, where the items of a list may stand on lines of their own."""
+    values: JsonObject = {}
+    items: list[JsonValue] | None = None
+    for line in block:
+        if items is not None and line.startswith("  "):
+            items.append(_item(line, "  - {"))
+            continue
+        key, colon, value = line.partition(":")
+        if not colon or key in values or _KEY.match(key) is None:
+            raise ValueError(line)
+        items = None if value else []
+        values[key] = _decode(value) if value else items
+    if [] in values.values():
+        raise ValueError(block)  # YAML takes a key without a value for null
+    return values
+
+
+def _item(line: str, start: str) -> JsonValue:
+    """Read a list's item, which begins like *start*."""
+    if not line.startswith(start):
+        raise ValueError(line)
+    return _decode(line[len(start) - 1 :])
+
+
+def _decode(text: str) -> JsonValue:
+    value: JsonValue = _DECODER.decode(text)
+    return value
+
+
+def _refuse_constant(name: str) -> JsonValue:
+    raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -1,0 +1,140 @@
+"""The graph rules of a document: its groups and its links to other documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.documents.model import Link
+from mcpg.relations.model import EdgeKind, EdgeOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+GROUPS_KEY = "graph_groups"
+LINK_KEYS: Mapping[EdgeKind, str] = {
+    EdgeKind.RELATED: "graph_related",
+    EdgeKind.NEXT_STEP: "graph_next_steps",
+}
+"""The front-matter key of each kind of link, in the order in which links stand."""
+
+_SPELLINGS = {
+    GROUPS_KEY: (GROUPS_KEY, "graphGroups"),
+    "graph_related": ("graph_related", "graphRelated"),
+    "graph_next_steps": ("graph_next_steps", "graphNextSteps"),
+}
+_TARGET_KEYS = ("target", "object", "id", "value", "sameAs", "same_as", "name", "label")
+_GROUP_KEYS = ("id", "label", "name", "value")
+
+
+def states_relations(front: JsonObject) -> bool:
+    """Tell whether the front matter carries any graph rule, even an empty one."""
+    return any(key in front for keys in _SPELLINGS.values() for key in keys)
+
+
+def read_groups(front: JsonObject, place: str) -> tuple[tuple[str, ...], list[Diagnostic]]:
+    """Read the groups of a document, without repeats, and report items that name none."""
+    groups: dict[str, None] = {}
+    found: list[Diagnostic] = []
+    for where, item in _items(front, GROUPS_KEY):
+        name = _name(item, _GROUP_KEYS)
+        if name:
+            groups.setdefault(name)
+        else:
+            found.append(_invalid(f"{where} names no group", place))
+    return tuple(groups), found
+
+
+def read_links(front: JsonObject, place: str) -> tuple[tuple[Link, ...], list[Diagnostic]]:
+    """Read the links of a document: the related ones, then the next steps, without repeats.
+
+    A target that is no absolute URI (a tool id, `source::name`, a path, a title) stands as given.
+    Items that name no target are reported and left out.
+    """
+    links: dict[tuple[EdgeKind, str], Link] = {}
+    found: list[Diagnostic] = []
+    for kind, key in LINK_KEYS.items():
+        for where, item in _items(front, key):
+            target = _name(item, _TARGET_KEYS)
+            if not target:
+                found.append(_invalid(f"{where} names no tool", place))
+                continue
+            link, fault = _evidence(Link(kind, target), item if isinstance(item, dict) else {})
+            links.setdefault((kind, target), link)
+            if fault:
+                found.append(_invalid(f"{where} has {fault}", place))
+    return tuple(links.values()), found
+
+
+def evidence_of(links: tuple[Link, ...]) -> list[JsonValue]:
+    """State what plain lists of targets cannot: weights, reasons and origins."""
+    return [_stated(link) for link in links if link != Link(link.kind, link.target)]
+
+
+def with_evidence(
+    links: tuple[Link, ...], stated: JsonValue, place: str
+) -> tuple[tuple[Link, ...], list[Diagnostic]]:
+    """Put weights, reasons and origins back on *links*; what speaks of no link is ignored."""
+    if not isinstance(stated, list):
+        return links, [_invalid("mcpg.relations is no list", place)]
+    known: dict[tuple[str, str], Link] = {(link.kind, link.target): link for link in links}
+    found: list[Diagnostic] = []
+    for index, entry in enumerate(stated):
+        members = entry if isinstance(entry, dict) else {}
+        link = known.get((str(members.get("edge")), str(members.get("target"))))
+        fault = None if members else "no mapping"
+        if link is not None:
+            known[link.kind, link.target], fault = _evidence(link, members)
+        if fault:
+            found.append(_invalid(f"mcpg.relations[{index}] has {fault}", place))
+    return tuple(known.values()), found
+
+
+def _items(front: JsonObject, key: str) -> Iterator[tuple[str, JsonValue]]:
+    """Give the items under *key* in either spelling, each with its place in the front matter."""
+    for spelling in _SPELLINGS[key]:
+        value = front.get(spelling)
+        items = value if isinstance(value, list) else [] if value is None else [value]
+        for index, item in enumerate(items):
+            yield f"{spelling}[{index}]", item
+
+
+def _name(item: JsonValue, keys: tuple[str, ...]) -> str:
+    """Give the text of an item, or of the first of its *keys* that holds text."""
+    candidates = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
+    texts = (text.strip() for text in candidates if isinstance(text, str))
+    return next(filter(None, texts), "")
+
+
+def _evidence(link: Link, members: JsonObject) -> tuple[Link, str | None]:
+    """Give *link* with the evidence among *members*, and what is wrong with it."""
+    weight = members.get("weight", link.weight)
+    reason = members.get("reason", link.reason)
+    origin = members.get("origin", link.origin)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1:
+        return link, "a weight that is not in (0, 1]"
+    if not isinstance(reason, str):
+        return link, "a reason that is not text"
+    if origin not in set(EdgeOrigin):
+        return link, "an origin that is neither authored nor inferred"
+    origin = EdgeOrigin(str(origin))
+    return replace(link, weight=float(weight), reason=reason, origin=origin), None
+
+
+def _stated(link: Link) -> JsonObject:
+    default = Link(link.kind, link.target)
+    members: JsonObject = {"edge": link.kind.value, "target": link.target}
+    if link.weight != default.weight:
+        members["weight"] = link.weight
+    if link.reason != default.reason:
+        members["reason"] = link.reason
+    if link.origin != default.origin:
+        members["origin"] = link.origin.value
+    return members
+
+
+def _invalid(message: str, place: str) -> Diagnostic:
+    return warning(Code.RELATION_INVALID, message, place)

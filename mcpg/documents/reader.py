@@ -1,0 +1,286 @@
+"""From a Markdown-LD text to a tool's document as values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mcpg.catalog.hintkeys import HINT_KEYS, hints_of_tool
+from mcpg.catalog.model import Hints, SourceKind, Tool
+from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.documents.contract import read_description, read_examples, read_hints, read_labels
+from mcpg.documents.descriptor import DESCRIPTION_LABEL, NAME_LABEL, TITLE_LABEL
+from mcpg.documents.extras import RELATIONS_KEY, with_extras
+from mcpg.documents.facets import Facets, read_facets, text_items
+from mcpg.documents.frontmatter import EXTRAS_KEY, split_front_matter
+from mcpg.documents.identity import tool_uri
+from mcpg.documents.links import read_groups, read_links, states_relations, with_evidence
+from mcpg.documents.model import ToolDocument
+from mcpg.documents.page import read_page
+from mcpg.documents.scalars import one_line, without_breaks
+from mcpg.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcpg.catalog.model import SourceDocument
+    from mcpg.documents.model import Link
+    from mcpg.documents.page import Page
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+EXCERPT_LENGTH = 1000
+"""How much of a description stands in the front matter when all of it would be too long."""
+
+DEFAULT_SOURCE = "local"
+"""The source of a document that names none, as in the .NET gateway."""
+
+_LAYOUT_FOLDER = "tools"
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+\Z")
+_HEADING = re.compile(r" {0,3}#")
+_NO_PARAGRAPH = ("```", "~~~", "    ", "|", "<")
+_ID_KEYS = ("toolId", "tool_id", "id")
+_NAME_KEYS = ("name", "toolName", "tool_name")
+_SOURCE_KEYS = ("source", "server", "sourceId", "source_id")
+_TITLE_KEYS = ("title", "displayName", "display_name")
+_DESCRIPTION_KEYS = ("description", "summary")
+_URI_KEYS = ("canonical_url", "canonicalUrl")
+_TAG_KEYS = ("tags", "Tags")
+_HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A document cut into the parts from which facts are taken.
+
+    Attributes:
+        front: The front matter.
+        page: The Markdown.
+        facets: What the tags say.
+        identity: The labels of the section *Tool Identity*.
+        contract: The labels of the section *Execution Contract*.
+    """
+
+    front: JsonObject
+    page: Page
+    facets: Facets
+    identity: Mapping[str, str]
+    contract: Mapping[str, str]
+
+
+def parse_document(
+    source: SourceDocument, *, source_id: str | None = None
+) -> tuple[ToolDocument, tuple[Diagnostic, ...]]:
+    """Read a document that this package, the .NET gateway or a person has written.
+
+    Each fact is taken from the first that states it: the `mcpg` key of the front matter, its
+    other keys, the tags, the generated sections. Lists of hints are joined from all of them.
+
+    Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand
+    in `Link.target` as given; whoever knows the other documents resolves them.
+
+    Args:
+        source: The text and where it stands.
+        source_id: The server of a document that names none; without it, the document's folder
+            (`.../{source}/{name}.md`), else `DEFAULT_SOURCE`.
+
+    Returns:
+        The document, and what was noticed on the way.
+
+    Raises:
+        DocumentError: There is no tool to be had: the text is empty, its front matter is
+            damaged, or nothing names the tool. Its place is `file` or `file:line`.
+    """
+    place = source.place or source.path
+    text = _cut(source, place)
+    found = list(text.page.diagnostics)
+    tool = _tool(text, source.path, source_id, place)
+    extras = _extras(text.front, place, found)
+    tool, faults = with_extras(tool, extras, place)
+    found += faults
+    groups, faults = read_groups(text.front, place)
+    document = ToolDocument(
+        tool=tool,
+        path=source.path,
+        uri=_uri(source, text.front, found, place) or tool_uri(tool.source_id, tool.name),
+        groups=groups,
+        links=_links(text.front, extras, found, place),
+        body=text.page.body,
+        states_relations=states_relations(text.front),
+    )
+    return document, (*found, *faults)
+
+
+def _cut(source: SourceDocument, place: str) -> _Text:
+    content = source.content.removeprefix("\ufeff")
+    if "\r" in content:
+        content = content.replace("\r\n", "\n").replace("\r", "\n")
+    if not content.strip():
+        remedy = "write a heading and what the tool does"
+        raise DocumentError("the document is empty", place=place, remedy=remedy)
+    matter = split_front_matter(content, place)
+    page = read_page(matter.markdown, matter.line, place)
+    tags = [tag for key in _TAG_KEYS for tag in text_items(matter.values.get(key))]
+    return _Text(
+        matter.values,
+        page,
+        read_facets(tags),
+        read_labels(page.identity),
+        read_labels(page.contract),
+    )
+
+
+def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
+    """Read the tool from everything but the `mcpg` key."""
+    front, page = text.front, text.page
+    name = _first(front, _NAME_KEYS) or text.contract.get(NAME_LABEL) or _stem(path)
+    if not name:
+        remedy = "give it a file name, or a `name` in the front matter"
+        raise DocumentError("nothing names the tool", place=place, remedy=remedy)
+    schema = _member(front, "input_schema", "inputSchema") or page.input_schema
+    members: JsonObject = {} if schema is None else {"input_schema": schema}
+    return Tool(
+        id=_first(front, _ID_KEYS) or text.identity.get("Tool id", ""),
+        source_id=_source_id(text) or source_id or _folder(path) or DEFAULT_SOURCE,
+        name=name,
+        title=_title(text, name),
+        description=_description(text),
+        output_schema=_member(front, "output_schema", "outputSchema") or page.output_schema,
+        annotations=_member(front, "annotations") or {},
+        meta=_member(front, "_meta", "meta") or {},
+        hints=_hints(text),
+        source_kind=_source_kind(text),
+        place=place,
+        **members,  # type: ignore[arg-type]
+    )
+
+
+def _extras(front: JsonObject, place: str, found: list[Diagnostic]) -> JsonObject:
+    """Give the members under the `mcpg` key that still hold."""
+    extras = front.get(EXTRAS_KEY)
+    if extras is None:
+        return {}
+    if not isinstance(extras, dict):
+        found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` holds no mapping", place))
+        return {}
+    if _is_outdated(extras.get("description"), front.get("description")):
+        return {key: value for key, value in extras.items() if key != "description"}
+    return extras
+
+
+def _is_outdated(raw: JsonValue, shown: JsonValue) -> bool:
+    """Whether *shown*, the description that people see, was edited after *raw* was written."""
+    if not isinstance(raw, str) or not isinstance(shown, str):
+        return False
+    flat = without_breaks(raw)
+    return shown not in (flat, flat[:EXCERPT_LENGTH])
+
+
+def _links(
+    front: JsonObject, extras: JsonObject, found: list[Diagnostic], place: str
+) -> tuple[Link, ...]:
+    links, faults = read_links(front, place)
+    found += faults
+    if RELATIONS_KEY in extras:
+        links, faults = with_evidence(links, extras[RELATIONS_KEY], place)
+        found += faults
+    return links
+
+
+def _uri(
+    source: SourceDocument, front: JsonObject, found: list[Diagnostic], place: str
+) -> str | None:
+    """Give the URI that the caller or the document states."""
+    if source.canonical_uri:
+        return source.canonical_uri
+    uri = _first(front, _URI_KEYS)
+    if uri and _ABSOLUTE.match(uri) is None:
+        message = "canonical_url is no absolute URI and is ignored"
+        found.append(warning(Code.DOCUMENT_INVALID, message, place))
+        return None
+    return uri
+
+
+def _source_id(text: _Text) -> str:
+    stated = _first(text.front, _SOURCE_KEYS)
+    return stated or text.identity.get("Source id") or text.facets.source_id
+
+
+def _source_kind(text: _Text) -> SourceKind:
+    stated = _first(text.front, ("sourceKind", "source_kind"))
+    name = stated or text.identity.get("Source kind") or text.facets.kind
+    kinds = {kind.lower(): kind for kind in SourceKind}
+    return kinds.get(name.lower(), SourceKind.LOCAL)
+
+
+def _title(text: _Text, name: str) -> str | None:
+    """Give the title, unless it only repeats *name* where no title was stated."""
+    display = text.contract.get(TITLE_LABEL)
+    title = _first(text.front, _TITLE_KEYS, exact=True) or display or text.page.heading
+    if not title or (not display and one_line(title) == one_line(name)):
+        return None
+    return title
+
+
+def _description(text: _Text) -> str:
+    for key in _DESCRIPTION_KEYS:
+        stated = text.front.get(key)
+        if isinstance(stated, str):
+            return read_description(text.page.contract, stated)
+    if DESCRIPTION_LABEL in text.contract:
+        return text.contract[DESCRIPTION_LABEL]
+    return next(_paragraphs(text.page.body), "")
+
+
+def _paragraphs(body: str) -> Iterator[str]:
+    """Give the paragraphs of *body* that are prose."""
+    for block in re.split(r"\n[ \t]*\n", body):
+        lines = [line for line in block.split("\n") if _HEADING.match(line) is None]
+        paragraph = "\n".join(lines)
+        if paragraph.strip() and not paragraph.startswith(_NO_PARAGRAPH):
+            yield paragraph.strip()
+
+
+def _hints(text: _Text) -> Hints:
+    """Join the hints of front-matter keys, tags and contract."""
+    parts = [text.facets.hints]
+    stated = {key: value for key, value in text.front.items() if key in _HINTED}
+    if stated:
+        annotations = _member(stated, "annotations") or {}
+        meta = _member(stated, "_meta", "meta") or {}
+        parts.insert(0, hints_of_tool(stated, annotations, meta))
+    if not text.facets.generated:
+        parts.append(read_hints(text.contract))
+    examples = read_examples(text.page.contract)
+    if examples:
+        parts.append(Hints(examples=examples))
+    return Hints.merge(*parts) if len(parts) > 1 else parts[0]
+
+
+def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:
+    """Give the first text or number under *keys* that is not blank, trimmed unless *exact*."""
+    for key in keys:
+        value = front.get(key)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            text = str(value)
+            if text.strip():
+                return text if exact else text.strip()
+    return None
+
+
+def _member(front: JsonObject, *keys: str) -> JsonObject | None:
+    """Give the first mapping under *keys*."""
+    return next((value for key in keys if isinstance(value := front.get(key), dict)), None)
+
+
+def _stem(path: str) -> str:
+    """Give the raw name that a file is named after."""
+    name = path.rpartition("/")[2]
+    return unquote(name.rpartition(".")[0] or name).strip()
+
+
+def _folder(path: str) -> str:
+    """Give the raw name of the folder that a document stands in, unless it is the layout's own."""
+    folders = path.split("/")[:-1]
+    return unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""

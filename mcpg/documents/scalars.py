@@ -1,0 +1,61 @@
+"""Text and JSON values as YAML that every reader of YAML 1.1 takes back unchanged."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcpg.jsontypes import JsonValue
+
+_SPECIAL = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
+_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_CONTROLS = re.compile("\r\n|[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_BREAKS = re.compile("\r\n|[\r\n]")
+
+_LONGEST_IMPLICIT_KEY = 1000
+
+
+def quoted(text: str) -> str:
+    """Write *text* as a double-quoted scalar, which is also a JSON string."""
+    return f'"{_SPECIAL.sub(_escape, text)}"'
+
+
+def flow(value: JsonValue) -> str:
+    """Write a JSON value as a YAML flow value on one line."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)}: {flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return _number(value)
+
+
+def without_breaks(text: str) -> str:
+    """Give *text* with every line break (CR, LF or both) as one space."""
+    return _BREAKS.sub(" ", text)
+
+
+def one_line(text: str) -> str:
+    """Give *text* with every control character and line break as one space, trimmed."""
+    return _CONTROLS.sub(" ", text).strip()
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def _key(text: str) -> str:
+    """Write a mapping's key; YAML wants a mark before one longer than 1024 characters."""
+    key = quoted(text)
+    return f"? {key} " if len(key) > _LONGEST_IMPLICIT_KEY else key
+
+
+def _number(value: float) -> str:
+    """Write a number; YAML 1.1 takes `1e-05` for text but `1.0e-05` for a number."""
+    mantissa, exponent, power = repr(value).partition("e")
+    return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else repr(value)

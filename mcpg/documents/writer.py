@@ -1,0 +1,153 @@
+"""From a tool's document as values to its Markdown-LD text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import SourceDocument
+from mcpg.documents.descriptor import descriptor_text
+from mcpg.documents.extras import RELATIONS_KEY, extras_for
+from mcpg.documents.facets import tags_of
+from mcpg.documents.frontmatter import EXTRAS_KEY, MAX_FRONT_MATTER
+from mcpg.documents.identity import tool_uri
+from mcpg.documents.links import GROUPS_KEY, LINK_KEYS, evidence_of
+from mcpg.documents.page import (
+    CONTRACT_HEADING,
+    IDENTITY_HEADING,
+    INPUT_HEADING,
+    NOTES_HEADING,
+    OUTPUT_HEADING,
+    fence_for,
+    tidy,
+)
+from mcpg.documents.reader import EXCERPT_LENGTH, parse_document
+from mcpg.documents.scalars import flow, one_line, quoted, without_breaks
+from mcpg.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+# A path that tells the reader nothing, since a document may be moved.
+_NOWHERE = "document.md"
+
+
+def write_document(document: ToolDocument) -> str:
+    """Write *document* in the .NET gateway's layout, so that reading it gives an equal one.
+
+    What that layout has no place for stands in sections and one front-matter key that the .NET
+    gateway ignores. Equal documents give equal texts, with LF line ends.
+
+    Args:
+        document: Its links in the order related, then next steps, and none twice; its body as
+            `parse_document` gives it (else blank lines around it are lost).
+
+    Raises:
+        DocumentError: The tool's texts and relations are too long for front matter.
+    """
+    markdown = _markdown(document)
+    text = _compose(document, markdown, cut=None)
+    return text if text is not None else _compose_short(document, markdown)
+
+
+def _compose_short(document: ToolDocument, markdown: str) -> str:
+    """Write a document whose description is too long to stand in the front matter three times."""
+    text = _compose(document, markdown, cut=EXCERPT_LENGTH)
+    if text is None:
+        raise DocumentError(
+            f"the tool {document.tool.name[:80]!r} needs front matter longer than"
+            f" {MAX_FRONT_MATTER} characters",
+            place=document.path,
+            remedy="shorten its description, annotations, _meta, hints or relations",
+        )
+    return text
+
+
+def _compose(document: ToolDocument, markdown: str, cut: int | None) -> str | None:
+    """Put the text together, the description cut to *cut* characters; `None` if too long."""
+    front = "".join(f"{line}\n" for line in _front_lines(document, cut))
+    if len(front) > MAX_FRONT_MATTER:
+        return None
+    front += _extras(document, f"---\n{front}---\n{markdown}")
+    return f"---\n{front}---\n{markdown}" if len(front) <= MAX_FRONT_MATTER else None
+
+
+def _extras(document: ToolDocument, text: str) -> str:
+    """Write the front-matter key for what reading *text* would not give back."""
+    source = SourceDocument(_NOWHERE, text, document.uri)
+    extras: JsonObject = extras_for(document.tool, parse_document(source)[0].tool)
+    evidence = evidence_of(document.links)
+    if evidence:
+        extras[RELATIONS_KEY] = evidence
+    lines = (line for key, value in extras.items() for line in _member_lines(key, value))
+    return "".join((f"{EXTRAS_KEY}:\n", *lines)) if extras else ""
+
+
+def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
+    """Write a member; each mapping of a list on its own line, which keeps changes readable."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        yield f"  {key}:\n"
+        yield from (f"    - {flow(item)}\n" for item in value)
+    else:
+        yield f"  {key}: {flow(value)}\n"
+
+
+def _front_lines(document: ToolDocument, cut: int | None) -> Iterator[str]:
+    tool = document.tool
+    description = without_breaks(tool.description)[:cut]
+    yield f"title: {quoted(without_breaks(tool.display_name))}"
+    yield f"summary: {quoted(description)}"
+    yield f"description: {quoted(description)}"
+    yield from _list_lines("tags", tags_of(tool))
+    yield from _graph_lines(document)
+    if document.uri != tool_uri(tool.source_id, tool.name):
+        yield f"canonical_url: {quoted(document.uri)}"
+
+
+def _graph_lines(document: ToolDocument) -> Iterator[str]:
+    yield from _list_lines(GROUPS_KEY, document.groups)
+    for kind, key in LINK_KEYS.items():
+        yield from _list_lines(key, (link.target for link in document.links if link.kind is kind))
+    if document.states_relations and not document.groups and not document.links:
+        # Without any key the relations would be inferred again.
+        yield f"{GROUPS_KEY}: []"
+
+
+def _list_lines(key: str, values: Iterable[str]) -> Iterator[str]:
+    items = [f"  - {quoted(value)}" for value in values]
+    if items:
+        yield f"{key}:"
+        yield from items
+
+
+def _markdown(document: ToolDocument) -> str:
+    tool = document.tool
+    sections = [
+        f"# {one_line(tool.display_name)}\n",
+        f"## {IDENTITY_HEADING}\n{_identity(tool)}",
+        f"## {CONTRACT_HEADING}\n{descriptor_text(tool)}\n",
+        f"## {INPUT_HEADING}\n{_fenced(tool.input_schema)}",
+    ]
+    if tool.output_schema is not None:
+        sections.append(f"## {OUTPUT_HEADING}\n{_fenced(tool.output_schema)}")
+    body = tidy(document.body)
+    if body:
+        sections.append(f"## {NOTES_HEADING}\n\n{body}\n")
+    return "".join(f"\n{section}" for section in sections)
+
+
+def _identity(tool: Tool) -> str:
+    facts = {"Tool id": tool.id, "Source id": tool.source_id, "Source kind": tool.source_kind}
+    return "".join(
+        f"- {label}: {one_line(value)}".rstrip() + "\n" for label, value in facts.items()
+    )
+
+
+def _fenced(schema: JsonObject) -> str:
+    text = json.dumps(schema, indent=2, ensure_ascii=False)
+    fence = fence_for(text)
+    return f"{fence}json\n{text}\n{fence}\n"
