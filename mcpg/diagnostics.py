@@ -19,6 +19,7 @@ class Code(StrEnum):
 
     SOURCE_LOAD_FAILED = "source_load_failed"
     SOURCE_SKIPPED = "source_skipped"
+    SOURCE_INCOMPLETE = "source_incomplete"
     TOOL_INVALID = "tool_invalid"
     TOOL_REPEATED = "tool_repeated"
     TEXT_REPAIRED = "text_repaired"

@@ -1,1 +1,44 @@
 """Tools, the hints that authors add to them, and the catalogue that holds them together."""
+
+from __future__ import annotations
+
+from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
+from mcpg.catalog.hintfiles import read_hint_rules
+from mcpg.catalog.hintkeys import hints_from
+from mcpg.catalog.model import (
+    HintRule,
+    Hints,
+    SourceDocument,
+    SourceKind,
+    Tier,
+    Tool,
+    ToolExample,
+)
+from mcpg.catalog.naming import append_suffix, assign_ids, normalize, source_qualified, tool_id
+from mcpg.catalog.schema import Parameter, walk_parameters
+from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
+
+__all__ = [
+    "Assertion",
+    "Catalog",
+    "HintRule",
+    "Hints",
+    "Parameter",
+    "RawBundle",
+    "SourceBatch",
+    "SourceDocument",
+    "SourceKind",
+    "Tier",
+    "Tool",
+    "ToolExample",
+    "append_suffix",
+    "assign_ids",
+    "build_catalog",
+    "hints_from",
+    "normalize",
+    "read_hint_rules",
+    "read_sources",
+    "source_qualified",
+    "tool_id",
+    "walk_parameters",
+]

@@ -1,1 +1,116 @@
-""""""
+"""Sources: the files and folders from which a catalogue is made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.sources.batch import RawBundle, SourceBatch
+from mcpg.catalog.sources.contents import SourceText
+from mcpg.catalog.sources.folder import FolderFile, walk_folder
+from mcpg.catalog.sources.kinds import kind_in_folder, kind_of_named
+from mcpg.catalog.sources.missing import missing_source
+from mcpg.catalog.sources.textfile import decode, read_text
+from mcpg.diagnostics import Code, error
+from mcpg.errors import McpgError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+__all__ = ["RawBundle", "SourceBatch", "read_sources"]
+
+_STDIN_PLACE = "standard input"
+
+
+def read_sources(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    source_id: str | None = None,
+    stdin: Callable[[], bytes] | None = None,
+    exclude: Collection[str | os.PathLike[str]] = (),
+) -> SourceBatch:
+    """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
+
+    The content of a file decides what it is. A file that is reached twice is read once. A file of
+    a folder that cannot be used becomes a diagnostic, and the others are read.
+
+    Args:
+        arguments: Paths of files and folders; `-` is the standard input.
+        source_id: Source id of all tools of manifests, whatever these state.
+        stdin: Gives the bytes of the standard input.
+        exclude: Files that folders may contain but that are not sources, such as the output.
+
+    Raises:
+        NotFoundError: A path does not exist.
+        SourceError: A file that was named cannot be used.
+        UsageError: `-` was given where there is no standard input.
+    """
+    reader = _Reader(source_id, {os.path.realpath(path) for path in exclude})
+    parts: list[SourceBatch] = []
+    for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
+        if argument == "-":
+            parts.append(_read_stdin(stdin, source_id))
+        elif Path(argument).is_dir():
+            parts.extend(reader.folder(argument))
+        else:
+            parts.append(reader.named(argument))
+    return SourceBatch.join(parts)
+
+
+class _Reader:
+    """Reads files, each once."""
+
+    def __init__(self, source_id: str | None, seen: set[str]) -> None:
+        self._source_id = source_id
+        self._excluded = frozenset(seen)
+        self._seen: set[str] = set()
+
+    def named(self, argument: str) -> SourceBatch:
+        """Read a file that the user named."""
+        location = Path(argument)
+        if not argument or not location.exists():
+            raise missing_source(argument)
+        if not self._is_new(location):
+            return SourceBatch()
+        text = read_text(location, argument)
+        source = SourceText(
+            text, argument, location.name, self._source_id, stem_names_source=location.is_file()
+        )
+        return source.read_as(kind_of_named(location.name, text, argument))
+
+    def folder(self, argument: str) -> Iterator[SourceBatch]:
+        """Read the files of a folder; what cannot be used becomes a diagnostic."""
+        files, noticed = walk_folder(argument)
+        yield SourceBatch(diagnostics=noticed)
+        for file in files:
+            is_output = os.path.realpath(file.location) in self._excluded
+            if not is_output and self._is_new(file.location):
+                yield self._in_folder(file)
+
+    def _in_folder(self, file: FolderFile) -> SourceBatch:
+        try:
+            text = read_text(file.location, file.place)
+            kind = kind_in_folder(file.location.name, text)
+            if kind is None:
+                return SourceBatch()
+            return SourceText(text, file.place, file.path, self._source_id).read_as(kind)
+        except McpgError as fault:
+            advice = f" ({fault.remedy})" if fault.remedy else ""
+            failed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
+            return SourceBatch(diagnostics=(failed,))
+
+    def _is_new(self, location: Path) -> bool:
+        resolved = os.path.realpath(location)
+        is_new = resolved not in self._seen
+        self._seen.add(resolved)
+        return is_new
+
+
+def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> SourceBatch:
+    if stdin is None:
+        remedy = "give a path"
+        raise UsageError("`-` was given, but there is no standard input here", remedy=remedy)
+    text = decode(stdin(), _STDIN_PLACE)
+    source = SourceText(text, _STDIN_PLACE, "stdin.md", source_id, stem_names_source=False)
+    return source.read_as(kind_of_named("", text, _STDIN_PLACE))

@@ -1,0 +1,86 @@
+"""The source files of a folder, in an order that does not depend on the file system."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.sources.kinds import may_be_source
+from mcpg.diagnostics import Code, Diagnostic, error, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """A file of a folder that may be a source.
+
+    Attributes:
+        location: Where to open it.
+        path: Its path relative to the folder, with `/`.
+        place: The folder as given and the path, for messages.
+    """
+
+    location: Path
+    path: str
+    place: str
+
+
+def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, ...]]:
+    """Find the files in *folder* and below that may be sources, sorted by path.
+
+    Hidden files and folders, folders behind symbolic links and files of other types are passed
+    over. A link to a file outside the folder is passed over with a diagnostic, since a folder
+    from strangers must not show files that are not its own.
+    """
+    failed: list[OSError] = []
+    noticed: list[Diagnostic] = []
+    files: list[FolderFile] = []
+    root = os.path.realpath(folder)
+    for location in sorted(_locations(folder, failed), key=lambda item: _relative(item, folder)):
+        path = _relative(location, folder)
+        place = f"{_prefix(folder)}{path}"
+        if not _is_text(path):
+            message = "the name of this file is not Unicode; it is passed over"
+            noticed.append(warning(Code.SOURCE_SKIPPED, message, ascii(place)[1:-1]))
+        elif location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
+            message = "this link leads out of its folder; it is passed over"
+            noticed.append(warning(Code.SOURCE_SKIPPED, message, place))
+        else:
+            files.append(FolderFile(location, path, place))
+    for fault in failed:
+        place = f"{_prefix(folder)}{_relative(Path(str(fault.filename)), folder)}"
+        message = f"this folder cannot be read: {(fault.strerror or str(fault)).lower()}"
+        noticed.append(error(Code.SOURCE_LOAD_FAILED, message, place))
+    return tuple(files), tuple(noticed)
+
+
+def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
+    for here, folders, names in os.walk(folder, onerror=failed.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if not name.startswith(".") and may_be_source(name):
+                yield Path(here, name)
+
+
+def _relative(location: Path, folder: str) -> str:
+    return location.relative_to(folder).as_posix()
+
+
+def _prefix(folder: str) -> str:
+    """Write the folder as given, so that a path can follow."""
+    shown = Path(folder).as_posix()
+    if shown == ".":
+        return ""
+    return shown if shown.endswith("/") else f"{shown}/"
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,226 @@
+"""Where the tools are in a JSON value: the shapes in which tool lists are met in practice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mcpg.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+_LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_SOURCE_KEYS = ("server", "sourceId", "source_id", "serverName", "server_name", "source")
+_KIND_KEYS = ("sourceKind", "source_kind")
+INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
+"""Members that may hold the schema of a tool's arguments, in order."""
+
+_SHAPES = "give a tools/list answer, or a list of OpenAI, Anthropic or Gemini tools"
+_FOREIGN = {
+    "mcpServers": "this is an MCP client configuration: it names servers, not their tools",
+    "openapi": "this is an OpenAPI description, not a list of tools",
+    "swagger": "this is an OpenAPI description, not a list of tools",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    """One thing that stands where a tool should.
+
+    Attributes:
+        value: What stands there.
+        path: Where, as in `result.tools[3]`.
+        source: Source id that a manifest around it states, or `None`.
+        kind: Source kind that a manifest around it states, or `None`.
+    """
+
+    value: JsonValue
+    path: str
+    source: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundList:
+    """What a manifest holds.
+
+    Attributes:
+        entries: The tools, in the manifest's order.
+        unfinished: Whether the last page says that another one follows.
+    """
+
+    entries: tuple[FoundEntry, ...]
+    unfinished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What the manifests around a value state."""
+
+    place: str
+    path: str
+    source: str | None = None
+    kind: str | None = None
+
+    def inside(self, manifest: JsonObject) -> _Context:
+        """Add what *manifest* itself states."""
+        return replace(
+            self,
+            source=stated_source(manifest) or self.source,
+            kind=stated_kind(manifest) or self.kind,
+        )
+
+    def at(self, step: str) -> _Context:
+        """Go down one *step*: `tools` or `[3]`."""
+        return replace(self, path=f"{self.path}{'' if step[0] == '[' else '.'}{step}".lstrip("."))
+
+    def entry(self, value: JsonValue) -> FoundEntry:
+        """Take *value* for a tool."""
+        return FoundEntry(value, self.path, self.source, self.kind)
+
+    def fail(self, message: str, remedy: str = _SHAPES) -> SourceError:
+        """Make the error for this value."""
+        place = f"{self.place}: {self.path}" if self.path else self.place
+        return SourceError(message, place=place, remedy=remedy)
+
+
+def find_entries(values: list[JsonValue], place: str) -> FoundList:
+    """Find the tools in the documents of one manifest.
+
+    Known are: the result of MCP `tools/list`, bare or in its JSON-RPC envelope; several such pages
+    as an array, as documents that follow each other, or under `pages`; arrays of tools;
+    `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
+    kind in a recorded session are passed over.
+
+    Raises:
+        SourceError: There is no list of tools, or the server answered with an error.
+    """
+    many = len(values) > 1
+    pages = _pages_among(values)
+    contexts = [(_Context(place, f"[{i}]" if many else ""), value) for i, value in pages]
+    entries = tuple(entry for context, value in contexts for entry in _entries(value, context))
+    return FoundList(entries, bool(pages) and _has_cursor(pages[-1][1]))
+
+
+def stated_source(mapping: JsonObject) -> str | None:
+    """Give the source id that a tool or manifest states, trimmed, or `None`."""
+    for key in _SOURCE_KEYS:
+        value = mapping.get(key)
+        name = value.get("name") if isinstance(value, dict) else value
+        if isinstance(name, str) and name.strip():
+            return name.strip()
+    return None
+
+
+def stated_kind(mapping: JsonObject) -> str | None:
+    """Give the source kind that a tool or manifest states, or `None`."""
+    values = (mapping.get(key) for key in _KIND_KEYS)
+    return next((value for value in values if isinstance(value, str)), None)
+
+
+def _entries(value: JsonValue, context: _Context) -> Iterator[FoundEntry]:
+    if isinstance(value, dict):
+        yield from _page(value, context)
+    elif isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value)):
+        for index, item in _pages_among(value):
+            yield from _item(item, context.at(f"[{index}]"))
+    else:
+        raise context.fail("this JSON is neither a list of tools nor an object that holds one")
+
+
+def _item(value: JsonValue, context: _Context) -> Iterator[FoundEntry]:
+    """Read a member of an array: a tool, or a page of tools."""
+    if isinstance(value, dict) and _is_page(value):
+        yield from _page(value, context)
+    else:
+        yield context.entry(value)
+
+
+def _page(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
+    inner = context.inside(page)
+    key = next((key for key in ("result", "pages", *_LISTS) if page.get(key) is not None), None)
+    if key is None:
+        yield from _without_list(page, context)
+    elif key in ("result", "pages"):
+        yield from _entries(page[key], inner.at(key))
+    else:
+        yield from _list(page[key], key, inner.at(key))
+
+
+def _list(value: JsonValue, key: str, context: _Context) -> Iterator[FoundEntry]:
+    if not isinstance(value, list):
+        raise context.fail(f"`{key}` is not an array of tools")
+    for index, item in enumerate(value):
+        at = context.at(f"[{index}]")
+        if key in _DECLARATIONS and isinstance(item, dict):
+            yield at.entry(_lower_types(item))
+        else:
+            yield from _item(item, at)
+
+
+def _without_list(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
+    fault = page.get("error")
+    foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
+    if _is_tool(page):
+        yield context.entry(page)
+    elif fault is not None:
+        said = fault.get("message") if isinstance(fault, dict) else fault
+        raise context.fail(f"the server answered with an error: {said}", "ask it again")
+    else:
+        raise context.fail(foreign or "this JSON object holds no `tools`")
+
+
+def _is_tool(value: JsonObject) -> bool:
+    """Tell whether an object on its own, in no list of tools, is one."""
+    named = isinstance(value.get("name"), str) and any(key in value for key in INPUT_KEYS)
+    return named or isinstance(value.get("function"), dict)
+
+
+def _is_page(value: JsonObject) -> bool:
+    holds_list = any(isinstance(value.get(key), list) for key in _LISTS)
+    return holds_list or (not _is_tool(value) and ("result" in value or "error" in value))
+
+
+def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:
+    """Leave out messages of a recorded session that have nothing to do with lists of tools."""
+    pages = list(enumerate(values))
+    kept = [page for page in pages if not _is_other_message(page[1])]
+    errors = [page for page in pages if isinstance(page[1], dict) and "error" in page[1]]
+    return kept or errors[:1] or pages[:1]
+
+
+def _is_other_message(value: JsonValue) -> bool:
+    if not isinstance(value, dict) or "jsonrpc" not in value:
+        return False
+    result = value.get("result")
+    return not (isinstance(result, dict) and "tools" in result)
+
+
+def _has_cursor(value: JsonValue) -> bool:
+    """Tell whether a page, or the last of several, names a next one."""
+    for _ in range(4):
+        if isinstance(value, list):
+            value = value[-1] if value else None
+        if not isinstance(value, dict):
+            return False
+        if value.get("nextCursor"):
+            return True
+        value = value.get("result") or value.get("pages")
+    return False
+
+
+def _lower_types(value: JsonValue) -> JsonValue:
+    """Write the type names of Gemini's dialect (`STRING`) as JSON Schema does."""
+    if isinstance(value, list):
+        return [_lower_types(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    lowered = {key: _lower_types(member) for key, member in value.items()}
+    name = lowered.get("type")
+    if isinstance(name, str) and name.isupper():
+        lowered["type"] = name.lower()
+    return lowered
