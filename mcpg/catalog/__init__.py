@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
-from mcpg.catalog.hintfiles import read_hint_rules
-from mcpg.catalog.hintkeys import hints_from
-from mcpg.catalog.model import (
-    HintRule,
-    Hints,
-    SourceDocument,
-    SourceKind,
-    Tier,
-    Tool,
-    ToolExample,
-)
-from mcpg.catalog.naming import append_suffix, assign_ids, normalize, source_qualified, tool_id
-from mcpg.catalog.schema import Parameter, walk_parameters
-from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
+    from mcpg.catalog.hintfiles import read_hint_rules
+    from mcpg.catalog.hintkeys import hints_from
+    from mcpg.catalog.model import (
+        HintRule,
+        Hints,
+        SourceDocument,
+        SourceKind,
+        Tier,
+        Tool,
+        ToolExample,
+    )
+    from mcpg.catalog.naming import append_suffix, assign_ids, normalize, source_qualified, tool_id
+    from mcpg.catalog.schema import Parameter, walk_parameters
+    from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
 
 __all__ = [
     "Assertion",
@@ -42,3 +46,20 @@ __all__ = [
     "tool_id",
     "walk_parameters",
 ]
+
+# In this order a value object is found before anything that reads files is imported.
+_MODULES = ("model", "naming", "schema", "hintkeys", "hintfiles", "catalog", "sources")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: a search needs few of them."""
+    if name in __all__:
+        for module_name in _MODULES:
+            module = import_module(f"{__name__}.{module_name}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
