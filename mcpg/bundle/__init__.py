@@ -1,1 +1,30 @@
 """The bundle floor: from sources to one file, and back."""
+
+from __future__ import annotations
+
+from mcpg.bundle.assemble import Assembly, assemble, bundle_of
+from mcpg.bundle.codec import Bundle, content_hash, decode_bundle, encode_bundle
+from mcpg.bundle.diff import BundleDiff, FieldChange, ToolChange, diff_bundles, unified_text
+from mcpg.bundle.files import read_bundle, write_bundle
+from mcpg.bundle.folder import LOCK_NAME, FolderPlan, apply_plan, plan_folder
+
+__all__ = [
+    "LOCK_NAME",
+    "Assembly",
+    "Bundle",
+    "BundleDiff",
+    "FieldChange",
+    "FolderPlan",
+    "ToolChange",
+    "apply_plan",
+    "assemble",
+    "bundle_of",
+    "content_hash",
+    "decode_bundle",
+    "diff_bundles",
+    "encode_bundle",
+    "plan_folder",
+    "read_bundle",
+    "unified_text",
+    "write_bundle",
+]

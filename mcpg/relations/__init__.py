@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, Relations, ToolRelations
-from mcpg.relations.relate import relate
+from mcpg.relations.relate import STATED, authored_edges, relate
 
-__all__ = ["Edge", "EdgeKind", "EdgeOrigin", "Relations", "ToolRelations", "relate"]
+__all__ = [
+    "STATED",
+    "Edge",
+    "EdgeKind",
+    "EdgeOrigin",
+    "Relations",
+    "ToolRelations",
+    "authored_edges",
+    "relate",
+]

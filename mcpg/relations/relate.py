@@ -37,7 +37,7 @@ def relate(catalog: Catalog) -> Relations:
     affinity = build_affinity(tools, vocabulary)
     operations = [operation_of(tool) for tool in tools]
     steps = NextStepIndex(affinity, build_flow(tools), operations)
-    stated = _stated(catalog)
+    stated = authored_edges(catalog)
     by_tool: dict[str, ToolRelations] = {}
     for position, tool in enumerate(tools):
         near = affinity.near(position)
@@ -51,8 +51,11 @@ def relate(catalog: Catalog) -> Relations:
     return Relations(by_tool)
 
 
-def _stated(catalog: Catalog) -> defaultdict[tuple[str, EdgeKind], dict[str, Edge]]:
-    """Sort what authors stated by tool and kind, each target once, in their order."""
+def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, Edge]]:
+    """Give the edges that authors asserted, by tool id and kind, then by target in their order.
+
+    Every tool and kind has an entry; an edge to the tool itself or to no tool is left out.
+    """
     ids = {tool.id for tool in catalog.tools}
     stated: defaultdict[tuple[str, EdgeKind], dict[str, Edge]] = defaultdict(dict)
     for assertion in catalog.assertions:

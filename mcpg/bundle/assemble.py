@@ -1,0 +1,127 @@
+"""From what the sources hold to the documents, the catalogue and the graph of one bundle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.bundle.codec import Bundle
+from mcpg.bundle.finishing import Surroundings, finish
+from mcpg.bundle.placing import documents_by_tool, place_tools
+from mcpg.bundle.reading import read_documents
+from mcpg.bundle.targets import targets_of
+from mcpg.catalog.catalog import build_catalog
+from mcpg.diagnostics import Code, Diagnostic, info
+from mcpg.relations import Relations, authored_edges, relate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcpg.bundle.reading import ReadDocument
+    from mcpg.catalog.catalog import Catalog
+    from mcpg.catalog.model import SourceDocument, Tool
+    from mcpg.catalog.sources import SourceBatch
+    from mcpg.documents import ToolDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """All that a bundle is made of.
+
+    Attributes:
+        documents: The document of every tool, sorted by path, links resolved to URIs.
+        texts: Their final texts, in the same order.
+        catalog: The tools.
+        relations: The graph, by tool id.
+        diagnostics: What was noticed from the sources up to here.
+    """
+
+    documents: tuple[ToolDocument, ...]
+    texts: tuple[SourceDocument, ...]
+    catalog: Catalog
+    relations: Relations
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def assemble(batch: SourceBatch, *, source_id: str | None = None) -> Assembly:
+    """Put manifests, hints, documents and bundles together.
+
+    A document wins over a manifest's entry for the same tool. Relations that a document states
+    stand; where a tool has none stated they are inferred. The text of a document stays as its
+    author wrote it, to the byte, unless hints, its id or inferred relations change what it says:
+    then it is written anew, with the author's own prose.
+
+    Args:
+        batch: What the sources hold.
+        source_id: The server of documents that name none.
+
+    Raises:
+        BundleError: A bundle among the sources is damaged.
+    """
+    read, found = read_documents(batch, source_id)
+    tools, superseded = _without_superseded(batch.tools, read)
+    catalog = build_catalog([*tools, *(item.document.tool for item in read)], batch.rules)
+    by_tool = documents_by_tool(read, catalog.tools)
+    addresses, moved = place_tools(catalog.tools, by_tool)
+    around = _surroundings(catalog, by_tool, addresses)
+    results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
+    finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
+    faults = [fault for _, faults in results for fault in faults]
+    return Assembly(
+        documents=tuple(item.document for item in finished),
+        texts=tuple(item.text for item in finished),
+        catalog=catalog,
+        relations=Relations({item.document.tool.id: item.relations for item in finished}),
+        diagnostics=(
+            *batch.diagnostics,
+            *found,
+            *superseded,
+            *catalog.diagnostics,
+            *moved,
+            *faults,
+        ),
+    )
+
+
+def bundle_of(assembly: Assembly) -> Bundle:
+    """Make the bundle of *assembly*."""
+    return Bundle(documents=assembly.texts)
+
+
+def _without_superseded(
+    tools: Iterable[Tool], read: Sequence[ReadDocument]
+) -> tuple[list[Tool], list[Diagnostic]]:
+    """Take out the *tools* that a document describes as well, which is the author's last word."""
+    described = {
+        (item.document.tool.source_id, item.document.tool.name): item.source for item in read
+    }
+    kept: list[Tool] = []
+    diagnostics: list[Diagnostic] = []
+    for tool in tools:
+        source = described.get((tool.source_id, tool.name))
+        if source is None:
+            kept.append(tool)
+        else:
+            diagnostics.append(_superseded(tool, source))
+    return kept, diagnostics
+
+
+def _superseded(tool: Tool, source: SourceDocument) -> Diagnostic:
+    message = f"the document {source.path!r} stands for the manifest's tool {tool.name!r}"
+    return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
+
+
+def _surroundings(
+    catalog: Catalog,
+    read: Mapping[str, ReadDocument],
+    addresses: Mapping[str, tuple[str, str]],
+) -> Surroundings:
+    stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
+    # A bundle that states everything loads without a look at what tools have in common.
+    complete = all(tool.id in stated for tool in catalog.tools)
+    return Surroundings(
+        addresses=addresses,
+        targets=targets_of(catalog.tools, addresses),
+        authored=authored_edges(catalog),
+        inferred=Relations({}) if complete else relate(catalog),
+    )

@@ -1,0 +1,210 @@
+"""What changed between two bundles: by tool for people who review, by line for people who edit."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import Hints, ToolExample
+from mcpg.documents import Link, parse_document
+from mcpg.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcpg.bundle.codec import Bundle
+    from mcpg.catalog.model import SourceDocument
+    from mcpg.documents import ToolDocument
+
+_SHORT = 80
+_TOOL_FIELDS = (
+    "id",
+    "title",
+    "description",
+    "input_schema",
+    "output_schema",
+    "annotations",
+    "meta",
+    "source_kind",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One changed field of a tool.
+
+    Attributes:
+        name: The field, such as `description` or `hints.keywords`.
+        before: The former value, cut short; "" for none.
+        after: The present value, cut short; "" for none.
+    """
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChange:
+    """One tool that both bundles have and that is not the same in them.
+
+    Attributes:
+        name: The tool's `source::name`; the path for a document that cannot be read.
+        fields: What changed, never empty.
+    """
+
+    name: str
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleDiff:
+    """What changed between two bundles.
+
+    Attributes:
+        added: Tools of the new one only, as `source::name`, sorted.
+        removed: Tools of the old one only.
+        changed: Tools of both that differ.
+        extension: Names of members under `mcpg` that differ, such as a calibration.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[ToolChange, ...] = ()
+    extension: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changed."""
+        return self == BundleDiff()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A document under the name that it is compared by."""
+
+    name: str
+    source: SourceDocument
+    document: ToolDocument | None
+
+
+def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
+    """Compare two bundles tool by tool; those with one URI are the same tool.
+
+    Args:
+        old: The former bundle.
+        new: The present one.
+    """
+    before, after = _entries(old), _entries(new)
+    changes = (
+        ToolChange(after[key].name, found)
+        for key in before.keys() & after.keys()
+        if (found := tuple(_changes(before[key], after[key])))
+    )
+    members = old.extension.keys() | new.extension.keys()
+    return BundleDiff(
+        added=tuple(sorted(after[key].name for key in after.keys() - before.keys())),
+        removed=tuple(sorted(before[key].name for key in before.keys() - after.keys())),
+        changed=tuple(sorted(changes, key=lambda change: change.name)),
+        extension=tuple(
+            sorted(key for key in members if old.extension.get(key) != new.extension.get(key))
+        ),
+    )
+
+
+def unified_text(old: Bundle, new: Bundle) -> str:
+    """Show the changed lines of every document, as `git diff` does; "" when none changed."""
+    before = {document.path: document.content for document in old.documents}
+    after = {document.path: document.content for document in new.documents}
+    changed = sorted(path for path in before | after if before.get(path) != after.get(path))
+    return "".join(_document_diff(path, before.get(path), after.get(path)) for path in changed)
+
+
+def _document_diff(path: str, before: str | None, after: str | None) -> str:
+    lines = difflib.unified_diff(
+        _lines(before),
+        _lines(after),
+        "/dev/null" if before is None else f"a/{path}",
+        "/dev/null" if after is None else f"b/{path}",
+    )
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str | None) -> list[str]:
+    # `splitlines` would also cut at characters that no diff tool takes for a line end.
+    lines = (text or "").split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _entries(bundle: Bundle) -> Mapping[str, _Entry]:
+    return {_key(source): _entry(source) for source in bundle.documents}
+
+
+def _key(source: SourceDocument) -> str:
+    return source.canonical_uri or source.path
+
+
+def _entry(source: SourceDocument) -> _Entry:
+    try:
+        document = parse_document(source)[0]
+    except DocumentError:
+        return _Entry(source.path, source, None)
+    return _Entry(f"{document.tool.source_id}::{document.tool.name}", source, document)
+
+
+def _changes(old: _Entry, new: _Entry) -> Iterator[FieldChange]:
+    if old.source == new.source:
+        return
+    found = list(_value_changes(_values(old), _values(new)))
+    # Line ends, comments or the layout may change while everything said stays the same.
+    yield from found or [FieldChange("text", "", "written differently")]
+
+
+def _value_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[FieldChange]:
+    for name in dict.fromkeys((*before, *after)):
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            yield FieldChange(name, _short(old), _short(new))
+
+
+def _values(entry: _Entry) -> dict[str, str]:
+    values = {"path": entry.source.path}
+    document = entry.document
+    if document is None:
+        return values | {"text": entry.source.content}
+    tool = document.tool
+    values |= {name: _text(getattr(tool, name)) for name in _TOOL_FIELDS}
+    hints = ((slot.name, getattr(tool.hints, slot.name)) for slot in fields(Hints))
+    values |= {f"hints.{name}": _text(value) for name, value in hints}
+    values |= {"groups": _text(document.groups)}
+    for link in document.links:
+        name = f"relations.{link.kind.value}"
+        values[name] = "; ".join(filter(None, (values.get(name, ""), _link_text(link))))
+    return values | {"body": document.body}
+
+
+def _text(value: object) -> str:
+    """Write a value of a tool on one line, "" for nothing."""
+    if value is None or value in ((), {}):
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(_text(item) for item in value)
+    if isinstance(value, ToolExample):
+        return " -> ".join(filter(None, (value.input, value.output)))
+    if isinstance(value, dict | bool):
+        return json.dumps(value, ensure_ascii=False)
+    return value.value if isinstance(value, Enum) else str(value)
+
+
+def _link_text(link: Link) -> str:
+    return f"{link.target} ({link.weight:g}, {link.reason or link.origin.value})"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHORT else f"{flat[: _SHORT - 1]}\u2026"

@@ -1,0 +1,237 @@
+"""Documents in a folder: written so that nothing a person made is ever lost."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpg.bundle.checks import checked_document, normal_path, path_fault, path_key
+from mcpg.errors import InputError, McpgError, NotFoundError, OutputError
+from mcpg.files import atomic_write, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcpg.catalog.model import SourceDocument
+
+LOCK_NAME = ".mcpg-generated.json"
+"""The file in an output folder that records what was written there."""
+
+_LOCK_VERSION = 1
+_SIZE_LIMIT = 64 * 1024 * 1024
+_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPlan:
+    """What writing documents into a folder would do. All paths are relative and sorted.
+
+    Attributes:
+        root: The folder.
+        documents: The documents to write, by path.
+        create: Paths of files that are not there yet.
+        update: Paths of files of ours that change.
+        unchanged: Paths of files that stand already as they shall.
+        obsolete: Paths of files of ours, not edited since, that no document is for any more.
+        conflicts: Paths of files that would be overwritten and that a person made or edited.
+        kept: Paths of files of ours that no document is for any more and that a person edited.
+        recorded: Digest of every file of ours, by path.
+    """
+
+    root: Path
+    documents: Mapping[str, str]
+    create: tuple[str, ...]
+    update: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    obsolete: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    kept: tuple[str, ...]
+    recorded: Mapping[str, str]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the folder holds exactly these documents already."""
+        return not (self.create or self.update or self.obsolete or self.conflicts)
+
+
+def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> FolderPlan:
+    """See what writing *documents* into the folder *root* would do; nothing is changed.
+
+    A file is ours when its content is what the folder's record says was written. Any other file
+    where a document would go is a conflict, unless it holds the document's text already.
+
+    Args:
+        root: The folder, which need not exist.
+        documents: What it shall hold.
+
+    Raises:
+        BundleError: A document's path climbs out of the folder, or its text is blank.
+        OutputError: A path leads out of the folder through a symbolic link, or stands for two
+            documents; *root* is a file; or the folder's record is damaged.
+    """
+    folder = Path(root)
+    if folder.exists() and not folder.is_dir():
+        raise _refused(folder, "is a file where a folder is needed", "name a folder")
+    wanted = _by_path(folder, documents)
+    recorded = _read_lock(folder)
+    states = {path: _state(folder, path, text, recorded) for path, text in wanted.items()}
+    left = {path: _left_state(folder, path, recorded) for path in recorded if path not in wanted}
+    return FolderPlan(
+        root=folder,
+        documents=wanted,
+        create=_those(states, "create"),
+        update=_those(states, "update"),
+        unchanged=_those(states, "unchanged"),
+        conflicts=_those(states, "conflict"),
+        obsolete=_those(left, "obsolete"),
+        kept=_those(left, "kept"),
+        recorded=recorded,
+    )
+
+
+def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) -> None:
+    """Write what *plan* says, the record of it last.
+
+    Args:
+        plan: What `plan_folder` found.
+        prune: Remove obsolete files as well.
+        force: Overwrite files in conflict as well.
+
+    Raises:
+        OutputError: There are conflicts and *force* is not set, in which case nothing is written;
+            or a file cannot be written.
+    """
+    if plan.conflicts and not force:
+        raise _conflict(plan)
+    overwritten = plan.conflicts if force else ()
+    for path in (*plan.create, *plan.update, *overwritten):
+        atomic_write(plan.root / path, plan.documents[path].encode())
+    removed = plan.obsolete if prune else ()
+    for path in removed:
+        _remove(plan.root, path)
+    _write_lock(plan, gone={*removed, *plan.kept})
+
+
+def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
+    wanted: dict[str, str] = {}
+    seen: set[str] = {path_key(LOCK_NAME)}
+    for given in documents:
+        document = checked_document(given, given.place or given.path)
+        path = document.path
+        if path_key(path) in seen:
+            fault = f"two files would be written to {path!r}"
+            raise _refused(root, fault, "give each document a path of its own")
+        if not _is_inside(root, path):
+            fault = f"{path!r} leads out of the folder through a symbolic link"
+            raise _refused(root, fault, "remove the link, or choose another folder")
+        seen.add(path_key(path))
+        wanted[path] = document.content
+    return wanted
+
+
+def _is_inside(root: Path, path: str) -> bool:
+    return (root / path).resolve().is_relative_to(root.resolve())
+
+
+def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
+    data = _present(root / path)
+    if data is None:
+        return "create"
+    if data == text.encode():
+        return "unchanged"
+    return "update" if _digest(data) == recorded.get(path) else "conflict"
+
+
+def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
+    data = _present(root / path)
+    if data is None:
+        return "gone"
+    ours = _digest(data) == recorded[path] and _is_inside(root, path)
+    return "obsolete" if ours else "kept"
+
+
+def _present(path: Path) -> bytes | None:
+    """Read a file; what cannot be read as one holds nothing that we wrote."""
+    try:
+        return read_bytes(path, _SIZE_LIMIT)
+    except NotFoundError:
+        return None
+    except InputError:
+        return b""
+
+
+def _those(states: Mapping[str, str], state: str) -> tuple[str, ...]:
+    return tuple(sorted(path for path, found in states.items() if found == state))
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _read_lock(root: Path) -> dict[str, str]:
+    try:
+        record = json.loads(read_bytes(root / LOCK_NAME, _SIZE_LIMIT))
+    except NotFoundError:
+        return {}
+    except (McpgError, ValueError, RecursionError) as fault:
+        raise _damaged(root) from fault
+    files = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
+        raise _damaged(root)
+    # The record is a file like any other: a path in it must be as safe as a document's.
+    return {
+        path: digest
+        for path, digest in files.items()
+        if isinstance(digest, str) and path_fault(path) is None and path == normal_path(path)
+    }
+
+
+def _write_lock(plan: FolderPlan, gone: set[str]) -> None:
+    ours = {path: _digest(text.encode()) for path, text in plan.documents.items()}
+    earlier = {path: digest for path, digest in plan.recorded.items() if path not in gone}
+    record = {"version": _LOCK_VERSION, "files": dict(sorted((earlier | ours).items()))}
+    data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
+    target = plan.root / LOCK_NAME
+    if _present(target) != data:
+        atomic_write(target, data)
+
+
+def _remove(root: Path, path: str) -> None:
+    target = root / path
+    try:
+        target.unlink(missing_ok=True)
+    except OSError as fault:
+        message = f"{path!r} cannot be removed: {fault.strerror}"
+        raise _refused(root, message, "remove it by hand") from fault
+    with contextlib.suppress(OSError):
+        # A folder that holds anything else refuses to go, and so do those above it.
+        for folder in Path(path).parents[:-1]:
+            (root / folder).rmdir()
+
+
+def _conflict(plan: FolderPlan) -> OutputError:
+    told = ", ".join(plan.conflicts[:_TOLD])
+    more = len(plan.conflicts) - _TOLD
+    rest = f" and {more} more" if more > 0 else ""
+    return _refused(
+        plan.root,
+        f"holds files that were made or edited by someone else: {told}{rest}; nothing was written",
+        "move your edits into a hints file or another folder, or overwrite with --force",
+    )
+
+
+def _damaged(root: Path) -> OutputError:
+    return OutputError(
+        "the record of generated files is damaged",
+        place=os.fspath(root / LOCK_NAME),
+        remedy="delete it; files that differ from the new ones will then count as yours",
+    )
+
+
+def _refused(root: Path, message: str, remedy: str) -> OutputError:
+    return OutputError(message, place=os.fspath(root), remedy=remedy)

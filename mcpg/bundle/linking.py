@@ -1,0 +1,82 @@
+"""The links that documents state: resolved, joined with what hints assert, and as edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.documents import Link
+from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcpg.bundle.targets import Targets
+    from mcpg.documents import ToolDocument
+
+
+def resolve_links(
+    document: ToolDocument, targets: Targets
+) -> tuple[ToolDocument, list[Diagnostic]]:
+    """Put the URI of the document that is meant into each link of *document*.
+
+    A link whose target nobody bears stays as it is, with a diagnostic; of two that come to the same
+    document the first stays.
+    """
+    links: dict[tuple[EdgeKind, str], Link] = {}
+    diagnostics: list[Diagnostic] = []
+    for link in document.links:
+        uri = targets.resolve(link.target, document.path)
+        if uri is None:
+            diagnostics.append(_unresolved(link, document))
+        resolved = replace(link, target=uri or link.target)
+        links.setdefault((link.kind, resolved.target), resolved)
+    return replace(document, links=tuple(links.values())), diagnostics
+
+
+def with_asserted(
+    document: ToolDocument,
+    edges: Mapping[EdgeKind, Iterable[Edge]],
+    addresses: Mapping[str, tuple[str, str]],
+) -> ToolDocument:
+    """Put what hints assert before the links of *document*, unless its author says it already.
+
+    Args:
+        document: The document, its links resolved.
+        edges: What hints assert about its tool.
+        addresses: Path and URI of every tool, by id.
+    """
+    links = [
+        link
+        for kind in EdgeKind
+        for link in _joined(document, kind, [addresses[edge.target][1] for edge in edges[kind]])
+    ]
+    return replace(document, links=tuple(links)) if set(links) != set(document.links) else document
+
+
+def relations_of(document: ToolDocument, tool_id: str, targets: Targets) -> ToolRelations:
+    """Give the relations that *document* states, its links resolved, as those of its tool."""
+    edges = [
+        Edge(link.kind, tool_id, target, link.weight, link.reason, link.origin)
+        for link in document.links
+        if (target := targets.by_uri.get(link.target)) is not None and target != tool_id
+    ]
+    related = tuple(edge for edge in edges if edge.kind is EdgeKind.RELATED)
+    next_steps = tuple(edge for edge in edges if edge.kind is EdgeKind.NEXT_STEP)
+    return ToolRelations(document.groups, related, next_steps)
+
+
+def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list[Link]:
+    present = [link for link in document.links if link.kind is kind]
+    authored = {link.target for link in present if link.origin is EdgeOrigin.AUTHORED}
+    missing = [uri for uri in asserted if uri not in authored]
+    return [
+        *(Link(kind, uri, reason=STATED) for uri in missing),
+        *(link for link in present if link.target not in missing),
+    ]
+
+
+def _unresolved(link: Link, document: ToolDocument) -> Diagnostic:
+    message = f"no document here is called {link.target!r}; name it by tool id, URI or path"
+    return warning(Code.RELATION_UNRESOLVED, message, document.tool.place or document.path)

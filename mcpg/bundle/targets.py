@@ -1,0 +1,71 @@
+"""What a document's link means: from the words an author wrote to the URI of a document."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.bundle.checks import normal_path, path_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcpg.catalog.model import Tool
+
+_SUFFIX = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The documents that a link can reach, by everything an author may call them.
+
+    Attributes:
+        by_uri: Tool ids by canonical URI.
+        by_words: URIs by kind of name: tool id, `source::name`, path, raw name, label. A name that
+            several documents bear stands for none, so its URI is `None`.
+    """
+
+    by_uri: Mapping[str, str]
+    by_words: Sequence[Mapping[str, str | None]]
+
+    def resolve(self, target: str, path: str) -> str | None:
+        """Give the URI that *target* means in the document at *path*, `None` if no one's.
+
+        The first that answers: a URI, a tool id, `source::name`, a path from the top or from the
+        document's own folder, a raw name, a label; the last two only where they are unique.
+        """
+        spelt = (target, f"{target}/", target.rstrip("/"))
+        keys = list(dict.fromkeys(_keys_of_target(target, path)))
+        meant = (words.get(key) for words in self.by_words for key in keys)
+        direct = (uri for uri in spelt if uri in self.by_uri)
+        return next(direct, None) or next(filter(None, meant), None)
+
+
+def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> Targets:
+    """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
+    by_uri: dict[str, str] = {}
+    by_words: list[dict[str, str | None]] = [{}, {}, {}, {}, {}]
+    for tool in tools:
+        path, uri = addresses[tool.id]
+        by_uri[uri] = tool.id
+        names = (
+            tool.id,
+            f"{tool.source_id}::{tool.name}",
+            path,
+            tool.name,
+            tool.display_name,
+        )
+        for words, name in zip(by_words, names, strict=True):
+            key = path_key(name.strip())
+            words[key] = uri if words.get(key, uri) == uri else None
+    return Targets(by_uri, by_words)
+
+
+def _keys_of_target(target: str, path: str) -> Iterator[str]:
+    yield path_key(target.strip())
+    relative = target.strip().replace("\\", "/")
+    for joined in (relative, posixpath.join(posixpath.dirname(path), relative)):
+        normal = normal_path(posixpath.normpath(joined))
+        yield path_key(normal)
+        yield path_key(normal + _SUFFIX)
