@@ -10,6 +10,8 @@ import pytest
 
 from mcpg.bundle.codec import decode_bundle
 from mcpg.bundle.parsing import SIZE_LIMIT
+from mcpg.catalog.model import SourceDocument
+from mcpg.documents import parse_document
 from mcpg.errors import BundleError
 
 ROOT = Path(__file__).parent.parent
@@ -108,3 +110,14 @@ def test_the_table_of_refusals_is_the_programs() -> None:
         assert matching, f"{name}: {refusal.value.message}"
         used |= matching
     assert patterns == used
+
+
+@pytest.mark.parametrize("position", [0, 1], ids=["by hand", "generated"])
+def test_the_documents_in_the_reference_are_read_without_a_remark(position: int) -> None:
+    """What the reference shows as a document is one, hand-written and generated."""
+    page = (ROOT / "docs/reference/document-format.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(`{3,4})markdown\n(.*?)^\1$", page, re.MULTILINE | re.DOTALL)
+    document, noticed = parse_document(SourceDocument("page.md", shown[position][1]))
+    assert noticed == ()
+    assert document.links
+    assert document.body.startswith(("Follow this page", "Whatever a person wrote"))
