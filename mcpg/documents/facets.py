@@ -84,8 +84,7 @@ def read_flag(text: str) -> bool | None:
 
 def read_tier(text: str) -> Tier | None:
     """Read the name of a tier in any case; anything else says nothing."""
-    name = text.strip().capitalize()
-    return Tier(name) if name in set(Tier) else None
+    return _TIERS_BY_NAME.get(text.strip().lower())
 
 
 def read_enabled(text: str) -> bool | None:
@@ -103,6 +102,7 @@ def text_items(value: JsonValue) -> list[str]:
     ]
 
 
+_TIERS_BY_NAME = {tier.lower(): tier for tier in Tier}
 _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 

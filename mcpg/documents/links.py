@@ -118,7 +118,7 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link, str | None]:
         return link, "a weight that is not in (0, 1]"
     if not isinstance(reason, str):
         return link, "a reason that is not text"
-    if origin not in set(EdgeOrigin):
+    if origin not in tuple(EdgeOrigin):
         return link, "an origin that is neither authored nor inferred"
     origin = EdgeOrigin(str(origin))
     return replace(link, weight=float(weight), reason=reason, origin=origin), None

@@ -176,7 +176,7 @@ def _read_schema(piece: _Piece, page: Page, place: str) -> str:
         page.diagnostics.append(warning(Code.DOCUMENT_INVALID, message, at))
         return "\n".join(piece.lines)
     setattr(page, _SCHEMAS[piece.name], schema)
-    return "\n".join(piece.lines[1:start] + piece.lines[end + 1 :])
+    return "\n".join([*piece.lines[1:start], "", *piece.lines[end + 1 :]])
 
 
 def _first_fence(lines: list[str]) -> tuple[int, int] | None:

@@ -47,6 +47,7 @@ _TITLE_KEYS = ("title", "displayName", "display_name")
 _DESCRIPTION_KEYS = ("description", "summary")
 _URI_KEYS = ("canonical_url", "canonicalUrl")
 _TAG_KEYS = ("tags", "Tags")
+_KINDS = {kind.lower(): kind for kind in SourceKind}
 _HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
 
 
@@ -210,8 +211,7 @@ def _source_id(text: _Text) -> str:
 def _source_kind(text: _Text) -> SourceKind:
     stated = _first(text.front, ("sourceKind", "source_kind"))
     name = stated or text.identity.get("Source kind") or text.facets.kind
-    kinds = {kind.lower(): kind for kind in SourceKind}
-    return kinds.get(name.lower(), SourceKind.LOCAL)
+    return _KINDS.get(name.lower(), SourceKind.LOCAL)
 
 
 def _title(text: _Text, name: str) -> str | None:

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from builders import make_tool
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, Tool, ToolExample
+from mcpg.documents import Link, ToolDocument, parse_document, tool_uri, write_document
+from mcpg.documents.frontmatter import _read_plain, _read_yaml, split_front_matter
+from mcpg.documents.page import tidy
+from mcpg.errors import DocumentError
+from mcpg.relations.model import EdgeKind, EdgeOrigin
+
+NASTY = (
+    "Tags: x",
+    "Usage examples:\nInput: a\nDescription: b",
+    "one\n## Input Schema\n```json\n{}\n```\n",
+    "## Author Notes",
+    "---\ntitle: no\n---",
+    "```",
+    "~~~~ python",
+    "a, b",
+    '"quoted" \\ back\\ud83d slash',
+    "key: value # comment",
+    "- item",
+    "true",
+    "null",
+    "1.0",
+    "\ufeff\x00\x1b[31m\x85\u2028\u2029\ufffe\U0001f600\U0010ffff",
+    " edge ",
+    "\t",
+    "a\r\nb\rc\n\nd",
+    "alias:x",
+    "mcp-gateway-tool",
+    "<<",
+    "&anchor *alias !!tag",
+    "%YAML 1.1",
+    "x" * 1100,
+)
+
+texts = st.one_of(
+    st.sampled_from(NASTY),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
+    st.lists(st.sampled_from(NASTY), max_size=3).map("\n".join),
+)
+shown = texts.filter(lambda text: text.strip())
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(texts, json_values, max_size=3)
+lists = st.lists(texts, max_size=3).map(tuple)
+flags = st.none() | st.booleans()
+tiers = st.none() | st.sampled_from(list(Tier))
+hints = st.builds(
+    Hints,
+    aliases=lists,
+    keywords=lists,
+    categories=lists,
+    tags=lists,
+    data_sources=lists,
+    examples=st.lists(
+        st.builds(ToolExample, shown, st.none() | texts, st.none() | texts), max_size=2
+    ).map(tuple),
+    read_only=flags,
+    idempotent=flags,
+    destructive=flags,
+    open_world=flags,
+    cost_tier=tiers,
+    latency_tier=tiers,
+    enabled_by_default=flags,
+)
+schemas = objects | st.builds(
+    lambda properties, required: {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+    },
+    st.dictionaries(texts, objects | json_values, max_size=2),
+    st.lists(texts, max_size=2),
+)
+tools = st.builds(
+    Tool,
+    id=texts,
+    source_id=texts,
+    name=shown,
+    title=st.none() | texts,
+    description=texts,
+    input_schema=schemas,
+    output_schema=st.none() | objects,
+    annotations=objects | st.builds(lambda title: {"title": title}, texts),
+    meta=objects,
+    hints=hints,
+    source_kind=st.sampled_from(list(SourceKind)),
+)
+targets = shown.map(str.strip)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> ToolDocument:
+    """Make a document in canonical form."""
+    tool = draw(tools)
+    links = [
+        Link(
+            kind,
+            target,
+            draw(st.floats(0, 1, exclude_min=True)),
+            draw(texts),
+            draw(st.sampled_from(list(EdgeOrigin))),
+        )
+        for kind in EdgeKind
+        for target in draw(st.lists(targets, max_size=3, unique=True))
+    ]
+    groups = tuple(draw(st.lists(targets, max_size=3, unique=True)))
+    return ToolDocument(
+        tool=tool,
+        path="tools/a/b.md",
+        uri=draw(st.sampled_from([tool_uri(tool.source_id, tool.name), "urn:other"])),
+        groups=groups,
+        links=tuple(links),
+        body=tidy(draw(texts)),
+        states_relations=bool(groups or links) or draw(st.booleans()),
+    )
+
+
+def read(text: str, path: str = "tools/a/b.md", uri: str | None = None) -> ToolDocument:
+    """Parse *text*, which must have nothing to complain about."""
+    document, found = parse_document(SourceDocument(path, text, uri))
+    assert found == ()
+    return document
+
+
+def front_of(text: str) -> str:
+    """Cut the front matter out of a written text."""
+    return text.removeprefix("---\n").partition("\n---\n")[0] + "\n"
+
+
+wide = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@wide
+@given(documents())
+def test_reading_what_was_written_gives_an_equal_document(document: ToolDocument) -> None:
+    """Nothing that a document holds is lost or changed by its text."""
+    assert read(write_document(document)) == document
+
+
+@wide
+@given(documents())
+def test_writing_what_was_read_gives_the_same_text(document: ToolDocument) -> None:
+    """A written text is a fixed point of reading and writing."""
+    text = write_document(document)
+    assert write_document(read(text)) == text
+
+
+@wide
+@given(documents())
+def test_every_yaml_reader_takes_the_front_matter_alike(document: ToolDocument) -> None:
+    """The quick reader, the safe reader and plain PyYAML agree on written front matter."""
+    text = write_document(document)
+    values = split_front_matter(text, "a.md").values
+    assert values == yaml.safe_load(front_of(text))
+    assert values == _read_yaml(front_of(text), "a.md")
+
+
+@given(documents())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_written_text_holds_no_character_that_files_change(document: ToolDocument) -> None:
+    """A written text has LF line ends and no blank space at the end of generated lines."""
+    text = write_document(document)
+    assert "\r" not in text
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+
+
+def test_generated_front_matter_needs_no_yaml_parser() -> None:
+    """What an ordinary tool's document carries is read by the quick reader."""
+    tool = make_tool(
+        description="a\nb",
+        annotations={"readOnlyHint": True, "x": [1.5e-7, None]},
+        examples=(ToolExample("one\ntwo"),),
+    )
+    links = (Link(EdgeKind.RELATED, "urn:x", 0.5, "why", EdgeOrigin.INFERRED),)
+    document = ToolDocument(tool, "a.md", "urn:y", ("g",), links)
+    front = front_of(write_document(document))
+    assert _read_plain(front) == yaml.safe_load(front)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "title: plain\n",
+        'title: "a" # comment\n',
+        'title: "a"\ntitle: "b"\n',
+        'title:\n  - "a"\n    "b"\n',
+        'title: "\\ud83d\\ude00"\n',
+        "tags:\n",
+        "tags: [a]\n",
+        "  indented: 1\n",
+        'mcpg:\n  x: "a"\n  x: "b"\n',
+        "mcpg:\n  x: NaN\n",
+        "mcpg:\n  x:\n",
+        'mcpg:\n    - {"a": 1}\n',
+        "mcpg:\n  x\n",
+        'mcpg:\n  x:\n    - "a"\n',
+        "1: x\n",
+        "",
+    ],
+)
+def test_the_quick_reader_leaves_other_yaml_to_the_parser(front: str) -> None:
+    """Anything that generated documents do not use is read by a YAML parser."""
+    assert _read_plain(front) is None
+
+
+@example(name="naïve/../名前")
+@given(name=shown)
+@settings(max_examples=50, deadline=None)
+def test_a_moved_document_keeps_its_tool(name: str) -> None:
+    """A written document says everything about its tool itself; its path does not matter."""
+    tool = make_tool(name.strip() or "x", source_id="commerce")
+    text = write_document(ToolDocument(tool, "tools/a.md", tool_uri("commerce", tool.name)))
+    assert read(text, "elsewhere/other/z.md").tool == tool
+    assert read(text, "elsewhere/other/z.md").uri == tool_uri("commerce", tool.name)
+
+
+def test_a_uri_that_does_not_follow_from_the_name_is_written_down() -> None:
+    """A document whose URI is its own keeps it when read from a folder."""
+    document = ToolDocument(make_tool(), "a/b.md", tool_uri("commerce", "shipment_track", 2))
+    text = write_document(document)
+    assert "canonical_url:" in text
+    assert read(text, "a/b.md").uri == document.uri
+
+
+def test_documents_that_state_no_relations_stay_so() -> None:
+    """Having no relations and not saying are different, and both survive."""
+    said = ToolDocument(make_tool(), "a.md", "urn:a", states_relations=True)
+    unsaid = ToolDocument(make_tool(), "a.md", "urn:a", states_relations=False)
+    assert read(write_document(said), "a.md").states_relations is True
+    assert read(write_document(unsaid), "a.md").states_relations is False
+    assert "graph_" not in write_document(unsaid)
+
+
+@pytest.mark.parametrize("words", [20_000, 40_000])
+def test_a_very_long_description_survives(words: int) -> None:
+    """A description too long to stand three times is cut where people see it, and kept whole."""
+    tool = make_tool(description="word\n" * words)
+    document = ToolDocument(tool, "a.md", "urn:a")
+    text = write_document(document)
+    assert read(text, "a.md").tool == tool
+    assert len(yaml.safe_load(front_of(text))["summary"]) == 1000
+
+
+def test_a_tool_that_front_matter_cannot_hold_is_refused() -> None:
+    """What reading would refuse is refused in writing, with the tool's name and a remedy."""
+    tool = make_tool(meta={"icon": "x" * 300_000})
+    with pytest.raises(DocumentError, match=r"shipment_track.*front matter.*shorten") as caught:
+        write_document(ToolDocument(tool, "tools/a.md", "urn:a"))
+    assert caught.value.place == "tools/a.md"
+
+
+def test_a_body_with_fences_and_headings_comes_back_verbatim() -> None:
+    """Whatever a person wrote is kept, even where it looks like a generated section."""
+    body = "    code\n\n# Title\n\n## Tool Identity\n- Tool id: x\n\n```\n## unclosed"
+    document = ToolDocument(make_tool(), "a.md", "urn:a", body=body)
+    assert read(write_document(document), "a.md").body == body
+
+
+def test_blank_lines_around_a_body_are_tidied() -> None:
+    """A body is written without blank lines around it and with LF line ends."""
+    document = ToolDocument(make_tool(), "a.md", "urn:a", body="\r\n \r\nHello\r\nyou  \r\n\r\n")
+    assert read(write_document(document), "a.md").body == "Hello\nyou"
