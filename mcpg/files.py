@@ -24,7 +24,7 @@ _REMEDIES = {
 }
 
 
-def atomic_write(path: Path | str, data: bytes) -> None:
+def atomic_write(path: Path | str, data: bytes, *, sync: bool = True) -> None:
     """Put *data* into the file at *path*, wholly or not at all.
 
     The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
@@ -35,6 +35,8 @@ def atomic_write(path: Path | str, data: bytes) -> None:
     Args:
         path: The file to write.
         data: Its whole new content.
+        sync: Wait until the disk has it. Without, a power cut may leave an empty file, but
+            thousands of files that can be made again are written many times faster.
 
     Raises:
         OutputError: The file cannot be written; what stood there before still stands.
@@ -43,7 +45,7 @@ def atomic_write(path: Path | str, data: bytes) -> None:
         target = Path(path).resolve()
         mode = _mode_of(target)
         if mode is None or stat.S_ISREG(mode):
-            _replace(target, data, mode)
+            _replace(target, data, mode, sync=sync)
         else:
             _write_special(target, data, mode)
     except (OSError, RuntimeError, ValueError) as fault:
@@ -94,28 +96,30 @@ def _mode_of(target: Path) -> int | None:
         return None
 
 
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
+def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool) -> None:
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
         # Renaming over it would work, but its owner has said that it is not to be changed.
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".mcpg-{secrets.token_hex(8)}.tmp"
     try:
-        _write_durably(temporary, data, mode)
+        _write_new(temporary, data, mode, sync=sync)
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    if sync:
+        _sync_folder(target.parent)
 
 
-def _write_durably(temporary: Path, data: bytes, mode: int | None) -> None:
+def _write_new(temporary: Path, data: bytes, mode: int | None, *, sync: bool) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
         stream.write(data)
         stream.flush()
-        os.fsync(stream.fileno())
+        if sync:
+            os.fsync(stream.fileno())
     if mode is not None:
         temporary.chmod(stat.S_IMODE(mode))
 

@@ -24,6 +24,7 @@ LOCK_NAME = ".mcpg-generated.json"
 
 _LOCK_VERSION = 1
 _SIZE_LIMIT = 64 * 1024 * 1024
+_EMPTY = f"sha256:{hashlib.sha256().hexdigest()}"
 _TOLD = 5
 
 
@@ -110,7 +111,7 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
         raise _conflict(plan)
     overwritten = plan.conflicts if force else ()
     for path in (*plan.create, *plan.update, *overwritten):
-        atomic_write(plan.root / path, plan.documents[path].encode())
+        atomic_write(plan.root / path, plan.documents[path].encode(), sync=False)
     removed = plan.obsolete if prune else ()
     for path in removed:
         _remove(plan.root, path)
@@ -139,30 +140,30 @@ def _is_inside(root: Path, path: str) -> bool:
 
 
 def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
-    data = _present(root / path)
-    if data is None:
+    found = _digest_of(root / path)
+    if found is None:
         return "create"
-    if data == text.encode():
+    if found == _digest(text.encode()):
         return "unchanged"
-    return "update" if _digest(data) == recorded.get(path) else "conflict"
+    # Nothing is lost with an empty file, which a power cut may leave of one of ours.
+    return "update" if found in (recorded.get(path), _EMPTY) else "conflict"
 
 
 def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
-    data = _present(root / path)
-    if data is None:
+    found = _digest_of(root / path)
+    if found is None:
         return "gone"
-    ours = _digest(data) == recorded[path] and _is_inside(root, path)
-    return "obsolete" if ours else "kept"
+    return "obsolete" if found == recorded[path] and _is_inside(root, path) else "kept"
 
 
-def _present(path: Path) -> bytes | None:
-    """Read a file; what cannot be read as one holds nothing that we wrote."""
+def _digest_of(path: Path) -> str | None:
+    """Give the digest of a file, `None` if there is none, "" for what cannot be read as one."""
     try:
-        return read_bytes(path, _SIZE_LIMIT)
+        return _digest(read_bytes(path, _SIZE_LIMIT))
     except NotFoundError:
         return None
     except InputError:
-        return b""
+        return ""
 
 
 def _those(states: Mapping[str, str], state: str) -> tuple[str, ...]:
@@ -197,7 +198,7 @@ def _write_lock(plan: FolderPlan, gone: set[str]) -> None:
     record = {"version": _LOCK_VERSION, "files": dict(sorted((earlier | ours).items()))}
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
     target = plan.root / LOCK_NAME
-    if _present(target) != data:
+    if _digest_of(target) != _digest(data):
         atomic_write(target, data)
 
 
