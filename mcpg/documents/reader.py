@@ -76,7 +76,9 @@ def parse_document(
     """Read a document that this package, the .NET gateway or a person has written.
 
     Each fact is taken from the first that states it: the `mcpg` key of the front matter, its
-    other keys, the tags, the generated sections. Lists of hints are joined from all of them.
+    other keys, the tags, the generated sections. Lists of hints are joined from all but the
+    `mcpg` key, which replaces them. Its description is passed over when the `description` beside
+    it was edited since.
 
     Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand
     in `Link.target` as given; whoever knows the other documents resolves them.
