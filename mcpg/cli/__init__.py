@@ -1,1 +1,40 @@
-""""""
+"""The command line floor: the only code that prints, exits and reads the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_COMPLETION_VARIABLE = "_MCPG_COMPLETE"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and give its exit code; see `mcpg.cli.exits.ExitCode`.
+
+    Args:
+        argv: Arguments without the program's name; those of the process when `None`.
+    """
+    from mcpg.cli.exits import guarded  # noqa: PLC0415 - so that importing the package costs nothing
+    from mcpg.cli.output import Output, prepare_streams  # noqa: PLC0415
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
+    return guarded(lambda: _run(arguments), Output(debug="--debug" in arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    from typer.main import get_command  # noqa: PLC0415 - inside, so that its faults are explained
+
+    from mcpg.cli.app import app  # noqa: PLC0415
+
+    program = get_command(app)
+    if os.environ.get(_COMPLETION_VARIABLE):
+        program.main(arguments, "mcpg")  # answers the shell and exits
+    with program.make_context("mcpg", arguments) as context:
+        return int(program.invoke(context) or 0)

@@ -1,0 +1,89 @@
+"""What `generate` and `bundle` share: sources put together, counted and held to `--strict`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from mcpg.cli.exits import ExitCode
+from mcpg.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from mcpg.bundle import Assembly
+    from mcpg.cli.output import Output
+
+_TOLD = 10
+
+
+def assembled(
+    sources: Sequence[str],
+    source_id: str | None,
+    output: Output,
+    exclude: Collection[str | Path] = (),
+) -> Assembly:
+    """Read *sources* and put them together, showing progress and telling what was noticed.
+
+    Raises:
+        McpgError: A source cannot be used.
+    """
+    from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
+    from mcpg.catalog.sources import read_sources  # noqa: PLC0415
+
+    with output.progress("reading sources"):
+        batch = read_sources(sources, source_id=source_id, stdin=_standard_input, exclude=exclude)
+    with output.progress("putting the graph together"):
+        assembly = assemble(batch, source_id=source_id)
+    output.diagnostics(assembly.diagnostics)
+    return assembly
+
+
+def refused(assembly: Assembly, output: Output) -> bool:
+    """Say, for `--strict`, whether anything noticed is more than information, and tell it."""
+    findings = sum(item.severity is not Severity.INFO for item in assembly.diagnostics)
+    if findings:
+        output.error(
+            f"{counted(findings, 'finding')} under --strict: nothing was written",
+            remedy="mend what is reported above, or leave out --strict",
+        )
+    return bool(findings)
+
+
+def counts(assembly: Assembly) -> dict[str, int]:
+    """Give how much there is of everything."""
+    return {
+        "tools": len(assembly.catalog.tools),
+        "documents": len(assembly.texts),
+        "edges": sum(len(document.links) for document in assembly.documents),
+    }
+
+
+def counted(number: int, noun: str) -> str:
+    """Give *number* and *noun*: `1 tool`, `2 tools`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def summary(assembly: Assembly) -> str:
+    """Give the counts as words."""
+    return ", ".join(
+        counted(number, noun.removesuffix("s")) for noun, number in counts(assembly).items()
+    )
+
+
+def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> int:
+    """Tell whether *place* is up to date, with the first of the *reasons* why not."""
+    if not reasons:
+        output.note(f"up to date: {place}: {fresh}")
+        return ExitCode.DONE
+    output.note(f"stale: {place}")
+    for reason in reasons[:_TOLD]:
+        output.item(reason)
+    if len(reasons) > _TOLD:
+        output.item(f"... and {len(reasons) - _TOLD} more")
+    return ExitCode.FINDINGS
+
+
+def _standard_input() -> bytes:
+    return sys.stdin.buffer.read()

@@ -1,0 +1,1 @@
+"""The subcommands, one module each: `register` adds it to the program."""

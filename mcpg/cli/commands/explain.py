@@ -1,0 +1,45 @@
+"""`mcpg explain`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.cli import options
+from mcpg.cli.commands.search import MinScore, QueryWords
+from mcpg.cli.output import Output, OutputFormat
+
+if TYPE_CHECKING:
+    import typer
+
+EXAMPLES = """\
+mcpg explain shipmnt status
+mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "explain", examples=EXAMPLES)(explain)
+
+
+def explain(
+    output: Output,
+    *,
+    query: QueryWords = None,
+    bundle: options.BundlePath = None,
+    limit: options.Limit = None,
+    strategy: options.StrategyName = None,
+    context: options.Context = None,
+    include_disabled: options.IncludeDisabled = False,
+    min_score: MinScore = None,
+    form: options.Format = OutputFormat.TEXT,
+) -> int:
+    """Search, and show how every part of the answer came about.
+
+    What each word of the query became, what each match's score is the sum of, which words matched
+    in which fields, why the order is so, and how long each stage took.
+    """
+    from mcpg.cli import querying  # noqa: PLC0415 - help needs no engine
+
+    question = querying.Question(tuple(query or ()), context, include_disabled, min_score)
+    settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
+    return querying.answer_explain(question, settings, form, output)

@@ -1,0 +1,156 @@
+"""`mcpg generate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpg.cli import building, options
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.jsonview import diagnostics_json
+from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.sanitise import lines_kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.bundle import Assembly, FolderPlan
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+EXAMPLES = """\
+mcpg generate manifests/ -o docs/tools
+mcpg generate manifests/ -o docs/tools --check --prune     # in CI
+mcpg generate tools.json -o docs/tools --diff"""
+
+Target = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="DIR", help="The folder for the documents."),
+]
+Prune = Annotated[
+    bool,
+    typer.Option("--prune", help="Remove documents that mcpg wrote and whose tool has gone."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "generate", examples=EXAMPLES)(generate)
+
+
+def generate(
+    output: Output,
+    *,
+    sources: options.Sources,
+    target: Target,
+    check: options.Check = False,
+    diff: options.Diff = False,
+    prune: Prune = False,
+    force: options.Force = False,
+    strict: options.Strict = False,
+    source_id: options.SourceId = None,
+    form: options.Format = OutputFormat.TEXT,
+) -> int:
+    """Write one Markdown-LD document for each tool into a folder, to read and to edit.
+
+    A record in the folder tells the documents that mcpg wrote from files that a person made or
+    edited; those are never overwritten without --force, and nothing is written when there is one.
+    """
+    from mcpg.bundle import apply_plan, plan_folder  # noqa: PLC0415 - help needs none of it
+
+    assembly = building.assembled(sources, source_id, output, exclude=_own(target, sources))
+    if strict and building.refused(assembly, output):
+        return ExitCode.FINDINGS
+    plan = plan_folder(target, assembly.texts)
+    if check or diff:
+        return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
+    apply_plan(plan, prune=prune, force=force)
+    if form is OutputFormat.JSON:
+        output.json(_report(plan, assembly, written=not plan.is_current))
+    _tell(plan, assembly, prune=prune, output=output)
+    return ExitCode.DONE
+
+
+def _own(target: str, sources: Iterable[str]) -> list[Path]:
+    """Give the files of an output folder that lies within a source: they are no sources."""
+    folder = Path(target).resolve()
+    if any(Path(source).resolve() in folder.parents for source in sources):
+        return [path for path in folder.rglob("*") if path.is_file()]
+    return []
+
+
+def _compare(
+    plan: FolderPlan,
+    assembly: Assembly,
+    *,
+    prune: bool,
+    shows_diff: bool,
+    form: OutputFormat,
+    output: Output,
+) -> int:
+    reasons = _reasons(plan, prune=prune)
+    if form is OutputFormat.JSON:
+        output.json(_report(plan, assembly, stale=bool(reasons)))
+    elif shows_diff:
+        output.text(lines_kept(_diff_text(plan, prune=prune)).rstrip("\n"))
+    return building.judged(str(plan.root), reasons, building.summary(assembly), output)
+
+
+def _reasons(plan: FolderPlan, *, prune: bool) -> list[str]:
+    return [
+        *(f"+ {path}" for path in plan.create),
+        *(f"~ {path}" for path in plan.update),
+        *(f"~ {path}: made or edited by someone else" for path in plan.conflicts),
+        *(f"- {path}" for path in plan.obsolete if prune),
+    ]
+
+
+def _diff_text(plan: FolderPlan, *, prune: bool) -> str:
+    from mcpg.bundle import Bundle, unified_text  # noqa: PLC0415
+    from mcpg.catalog.model import SourceDocument  # noqa: PLC0415
+
+    gone = plan.obsolete if prune else ()
+    present = (*plan.update, *plan.conflicts, *gone)
+    old = [SourceDocument(path, _text(plan.root / path)) for path in present]
+    written = (*plan.create, *plan.update, *plan.conflicts)
+    new = [SourceDocument(path, plan.documents[path]) for path in written]
+    return unified_text(Bundle(tuple(old)), Bundle(tuple(new)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:  # a folder, or a file that may not be read, stands where a document would go
+        return ""
+
+
+def _tell(plan: FolderPlan, assembly: Assembly, *, prune: bool, output: Output) -> None:
+    done = {
+        "created": len(plan.create),
+        "updated": len(plan.update) + len(plan.conflicts),
+        "unchanged": len(plan.unchanged),
+        "removed": len(plan.obsolete) if prune else 0,
+    }
+    told = ", ".join(f"{number:,} {what}" for what, number in done.items() if number)
+    verb = "unchanged:" if plan.is_current else "wrote"
+    output.note(f"{verb} {plan.root}: {building.summary(assembly)}: {told or 'nothing to do'}")
+    if plan.obsolete and not prune:
+        output.note(f"{building.counted(len(plan.obsolete), 'document')} obsolete: see --prune")
+    for path in plan.kept:
+        output.item(f"{path} is for no tool any more and was edited, so it stays")
+
+
+def _report(plan: FolderPlan, assembly: Assembly, **facts: JsonValue) -> JsonObject:
+    return {
+        "schema": "mcpg/generate/1",
+        "path": str(plan.root),
+        **building.counts(assembly),
+        "created": list(plan.create),
+        "updated": list(plan.update),
+        "unchanged": list(plan.unchanged),
+        "obsolete": list(plan.obsolete),
+        "conflicts": list(plan.conflicts),
+        **facts,
+        "diagnostics": diagnostics_json(assembly.diagnostics),
+    }

@@ -1,0 +1,103 @@
+"""Exit codes, and the one place where what went wrong becomes one of them."""
+
+from __future__ import annotations
+
+import traceback
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.output import ClosedPipeError, Output, silence
+from mcpg.cli.sanitise import either
+from mcpg.errors import McpgError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class ExitCode(IntEnum):
+    """What the exit code of `mcpg` says."""
+
+    DONE = 0
+    """Done; also when the reader of a pipe went away."""
+    FINDINGS = 1
+    """Stale, different, a finding under `--strict`, or below a gate such as `--min-score`."""
+    FAILED = 2
+    """Bad usage, bad input, a bad setting, or a fault in mcpg itself."""
+    INTERRUPTED = 130
+    """Stopped from the keyboard."""
+
+
+def guarded(run: Callable[[], int], output: Output) -> int:
+    """Run *run* and give its exit code; every exception becomes a message and a code."""
+    try:
+        code = _judged(run, output)
+        output.flush()
+    except ClosedPipeError:
+        silence()
+        return ExitCode.DONE
+    except McpgError as fault:  # from the flush: standard output cannot be written
+        return _explained(fault, output)
+    return code
+
+
+def _judged(run: Callable[[], int], output: Output) -> int:
+    try:
+        return run()
+    except ClosedPipeError:
+        raise
+    except KeyboardInterrupt:
+        output.error("interrupted")
+        return ExitCode.INTERRUPTED
+    except McpgError as fault:
+        return _explained(fault, output)
+    except Exception as fault:  # noqa: BLE001 - the last defence against a bare traceback
+        return _foreign(fault, output)
+
+
+def _explained(fault: McpgError, output: Output) -> int:
+    _trace(fault, output)
+    output.error(fault.message, place=fault.place, remedy=fault.remedy)
+    return ExitCode.FAILED
+
+
+def _foreign(fault: Exception, output: Output) -> int:
+    """Judge an exception that is not ours: Typer's exit, its usage errors, a fault of mcpg."""
+    import typer  # noqa: PLC0415 - only on the way out
+
+    if isinstance(fault, typer.Exit):
+        return fault.exit_code
+    if hasattr(fault, "format_message"):
+        message, remedy = _usage(fault)
+        output.error(message, place=_command_path(fault), remedy=remedy)
+        return ExitCode.FAILED
+    _trace(fault, output)
+    detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    remedy = "report the traceback above" if output.debug else "run again with --debug"
+    output.error(f"mcpg failed unexpectedly: {detail}", remedy=remedy)
+    return ExitCode.FAILED
+
+
+def _trace(fault: Exception, output: Output) -> None:
+    if output.debug:
+        output.raw_error("".join(traceback.format_exception(fault)))
+
+
+def _command_path(fault: Any) -> str:
+    context = getattr(fault, "ctx", None)
+    return context.command_path if context is not None else "mcpg"
+
+
+def _usage(fault: Any) -> tuple[str, str]:
+    """Split a usage error of Typer into what is wrong and what to do about it."""
+    near = getattr(fault, "possibilities", None)
+    if near:
+        return _sentence(fault.message), f"did you mean {either(sorted(near))}?"
+    message, _, suggestion = fault.format_message().partition(". Did you mean ")
+    if suggestion:
+        near = suggestion.rstrip("?").replace("'", "").split(", ")
+        return _sentence(message), f"did you mean {either(near)}?"
+    return _sentence(message), f"see `{_command_path(fault)} --help`"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")

@@ -1,0 +1,238 @@
+"""Values as the JSON objects that commands print; the contract of `--format json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.relations.model import EdgeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.catalog.model import Hints, Tool
+    from mcpg.cli.opening import Card, Neighbour
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine import Explanation, Match, SearchResult
+    from mcpg.engine.trace import MatchExplanation, QueryWord, Stage, TermMatch
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+SCORE_DECIMALS = 6
+TIME_DECIMALS = 3
+
+
+def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
+    """Give the object that `search` prints; *loading* is what loading noticed."""
+    return {"schema": "mcpg/search/1", **_answer(result, None, loading)}
+
+
+def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -> JsonObject:
+    """Give the object that `explain` prints: that of `search` and everything that led to it."""
+    members = _answer(explanation.result, explanation.normalized_query, loading)
+    reasons = {match.tool_id: _reasons(match) for match in explanation.matches}
+    members["matches"] = [
+        _match(match) | reasons.get(match.tool_id, {}) for match in explanation.result.matches
+    ]
+    return {
+        "schema": "mcpg/explain/1",
+        **members,
+        "language": explanation.language,
+        "words": [_word(word) for word in explanation.words],
+        "stages": [_stage(stage) for stage in explanation.stages],
+    }
+
+
+def list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `list` prints."""
+    return {
+        "schema": "mcpg/list/1",
+        "tools": [_card(tool) | hints_json(tool.hints) for tool in tools],
+        "diagnostics": diagnostics_json(diagnostics),
+    }
+
+
+def show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `show` prints."""
+    document = card.document
+    return {
+        "schema": "mcpg/show/1",
+        "tool": _tool(card.tool),
+        "groups": list(card.groups),
+        "related": [_neighbour(one) for one in card.neighbours if one.kind is EdgeKind.RELATED],
+        "nextSteps": [_neighbour(one) for one in card.neighbours if one.kind is EdgeKind.NEXT_STEP],
+        "document": {"path": document.path, "uri": document.uri} if document else None,
+        "diagnostics": diagnostics_json(diagnostics),
+    }
+
+
+def _neighbour(neighbour: Neighbour) -> JsonObject:
+    return {
+        "toolId": neighbour.tool_id,
+        "uri": neighbour.uri,
+        "weight": score_json(neighbour.weight),
+        "reason": neighbour.reason,
+        "origin": neighbour.origin.value,
+    }
+
+
+def _tool(tool: Tool) -> JsonObject:
+    return {
+        **_card(tool),
+        "requiredArguments": list(tool.required_arguments),
+        **hints_json(tool.hints),
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+        "meta": tool.meta,
+        "sourceKind": tool.source_kind.value,
+        "place": tool.place or None,
+    }
+
+
+def hints_json(hints: Hints) -> JsonObject:
+    """Give all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
+    return {
+        "aliases": list(hints.aliases),
+        "keywords": list(hints.keywords),
+        "categories": list(hints.categories),
+        "tags": list(hints.tags),
+        "dataSources": list(hints.data_sources),
+        "usageExamples": [
+            {"input": one.input, "output": one.output, "description": one.description}
+            for one in hints.examples
+        ],
+        "costTier": hints.cost_tier,
+        "latencyTier": hints.latency_tier,
+        "isReadOnly": hints.read_only,
+        "isIdempotent": hints.idempotent,
+        "isDestructive": hints.destructive,
+        "isOpenWorld": hints.open_world,
+        "isEnabledByDefault": hints.enabled_by_default is not False,
+    }
+
+
+def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
+    """Give *items* as objects."""
+    return [
+        {
+            "code": item.code.value,
+            "severity": item.severity.value,
+            "message": item.message,
+            "place": item.place,
+        }
+        for item in items
+    ]
+
+
+def score_json(score: float) -> float:
+    """Give *score* with the six decimals that are printed."""
+    return round(score, SCORE_DECIMALS)
+
+
+def _answer(
+    result: SearchResult, normalized: str | None, loading: Iterable[Diagnostic]
+) -> JsonObject:
+    return {
+        "query": result.query,
+        "normalizedQuery": normalized,
+        "strategy": result.strategy.value,
+        "rankingMode": result.ranking_mode.value,
+        "matches": [_match(match) for match in result.matches],
+        "relatedMatches": [_match(match) for match in result.related_matches],
+        "nextStepMatches": [_match(match) for match in result.next_step_matches],
+        "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
+        "focusedGraph": {
+            "nodes": result.focused_graph.nodes,
+            "edges": result.focused_graph.edges,
+        },
+    }
+
+
+def _card(tool: Tool) -> JsonObject:
+    return {
+        "toolId": tool.id,
+        "sourceId": tool.source_id,
+        "toolName": tool.name,
+        "displayName": tool.display_name,
+        "description": tool.description,
+    }
+
+
+def _match(match: Match) -> JsonObject:
+    members: JsonObject = {
+        **_card(match.descriptor),
+        "requiredArguments": list(match.descriptor.required_arguments),
+        "score": score_json(match.score),
+    }
+    if match.via is None:
+        evidence = match.evidence
+        members["evidence"] = {
+            "terms": list(evidence.terms),
+            "missing": list(evidence.missing),
+            "fields": list(evidence.fields),
+        }
+    else:
+        members["via"] = {
+            "edge": match.via.edge,
+            "from": match.via.source,
+            "reason": match.via.reason,
+            "weight": score_json(match.via.weight),
+        }
+    return members | hints_json(match.descriptor.hints)
+
+
+def _reasons(match: MatchExplanation) -> JsonObject:
+    """Give the summands at full precision, because they add up to the fused score exactly."""
+    return {
+        "rank": match.rank,
+        "fusedScore": match.fused_score,
+        "contributions": [
+            {
+                "stage": part.stage,
+                "feature": part.feature,
+                "value": part.value,
+                "weight": part.weight,
+                "contribution": part.contribution,
+            }
+            for part in match.contributions
+        ],
+        "terms": [_term(term) for term in match.terms],
+        "calibration": dict(match.calibration),
+    }
+
+
+def _term(term: TermMatch) -> JsonObject:
+    return {
+        "query": term.query,
+        "matched": term.matched,
+        "kind": term.kind,
+        "similarity": term.similarity,
+        "field": term.field,
+        "contribution": term.contribution,
+    }
+
+
+def _word(word: QueryWord) -> JsonObject:
+    return {
+        "text": word.text,
+        "role": word.role,
+        "origin": word.origin,
+        "weight": score_json(word.weight),
+        "documentFrequency": word.document_frequency,
+        "repairs": [
+            {
+                "word": repair.word,
+                "kind": repair.kind,
+                "distance": repair.distance,
+                "similarity": repair.similarity,
+            }
+            for repair in word.repairs
+        ],
+    }
+
+
+def _stage(stage: Stage) -> JsonObject:
+    return {
+        "name": stage.name,
+        "durationMs": round(stage.duration_ms, TIME_DECIMALS),
+        "details": stage.details,
+    }

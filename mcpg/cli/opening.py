@@ -1,0 +1,184 @@
+"""From settings to an engine, or to the tools alone where the graph cannot be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcpg.cli.output import Output
+from mcpg.cli.sanitise import either
+from mcpg.diagnostics import Code, Diagnostic, error
+from mcpg.errors import McpgError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcpg.catalog.catalog import Catalog
+    from mcpg.catalog.model import Tool
+    from mcpg.catalog.sources import SourceBatch
+    from mcpg.cli.settings import Settings
+    from mcpg.documents.model import ToolDocument
+    from mcpg.engine import Engine
+    from mcpg.relations.model import EdgeKind, EdgeOrigin
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A tool at the other end of an edge.
+
+    Attributes:
+        kind: What the edge says.
+        tool_id: Id of the tool, `None` where no tool of the catalogue has the URI.
+        uri: URI of its document.
+        weight: Strength of the edge in (0, 1].
+        reason: Why, for people; "" when nobody says.
+        origin: Who says so.
+    """
+
+    kind: EdgeKind
+    tool_id: str | None
+    uri: str
+    weight: float
+    reason: str
+    origin: EdgeOrigin
+
+    @property
+    def name(self) -> str:
+        return self.tool_id or self.uri
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One tool and its place in the graph.
+
+    Attributes:
+        tool: The tool.
+        document: Its document, `None` where there is no graph.
+        text: The document as it stands in a bundle, "" where there is none.
+        neighbours: The tools that its edges lead to, in the document's order.
+    """
+
+    tool: Tool
+    document: ToolDocument | None = None
+    text: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.document.groups if self.document else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The tools, and of the graph as much as could be had.
+
+    Attributes:
+        catalog: The tools.
+        documents: Documents by tool id.
+        texts: Text of each document by path.
+        diagnostics: What loading noticed.
+    """
+
+    catalog: Catalog
+    documents: Mapping[str, ToolDocument] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return self.catalog.tools
+
+    def card(self, name: str) -> Card:
+        """Give the card of the tool called *name*: an id, `source::name` or a raw name.
+
+        Raises:
+            NotFoundError: No tool is called so, or several are.
+        """
+        tool = self._tool(name)
+        document = self.documents.get(tool.id)
+        if document is None:
+            return Card(tool)
+        by_uri = {one.uri: tool_id for tool_id, one in self.documents.items()}
+        neighbours = tuple(
+            Neighbour(
+                link.kind,
+                by_uri.get(link.target),
+                link.target,
+                link.weight,
+                link.reason,
+                link.origin,
+            )
+            for link in document.links
+        )
+        return Card(tool, document, self.texts.get(document.path, ""), neighbours)
+
+    def _tool(self, name: str) -> Tool:
+        found = self.catalog.matching(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(tool.id for tool in found)
+            raise NotFoundError(
+                f"{name!r} is the name of {len(found)} tools", remedy=f"use one of {names}"
+            )
+        near = self.catalog.suggest(name)
+        advice = f"did you mean {either(near)}?" if near else "see `mcpg list`"
+        raise NotFoundError(f"no tool is called {name!r}", remedy=advice)
+
+
+def open_engine(settings: Settings, output: Output) -> Engine:
+    """Load what the settings name.
+
+    Raises:
+        McpgError: Nothing is named or found, or what is there cannot be used.
+    """
+    from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
+
+    path = _path(settings, output)
+    with output.progress(f"loading {path}"):
+        return load(path)
+
+
+def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:
+    """Read the tools that the settings name, and their graph.
+
+    Where the graph cannot be made, the tools of manifests are given alone, with a diagnostic.
+
+    Raises:
+        McpgError: Nothing is named or found, or what is there holds no tool that can be used.
+    """
+    from mcpg.bundle import assemble  # noqa: PLC0415 - as above
+    from mcpg.catalog.sources import read_sources  # noqa: PLC0415
+
+    path = _path(settings, output)
+    with output.progress(f"loading {path}"):
+        batch = read_sources([path])
+        try:
+            assembly = assemble(batch)
+        except McpgError as fault:
+            return _tools_alone(batch, fault)
+    return Opened(
+        assembly.catalog,
+        {document.tool.id: document for document in assembly.documents},
+        {text.path: text.content for text in assembly.texts},
+        assembly.diagnostics,
+    )
+
+
+def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:
+    from mcpg.catalog.catalog import build_catalog  # noqa: PLC0415
+
+    if not batch.tools:
+        raise fault
+    catalog = build_catalog(batch.tools, batch.rules)
+    advice = f"; {fault.remedy}" if fault.remedy else ""
+    noticed = error(
+        Code.GRAPH_UNAVAILABLE, f"the graph cannot be made: {fault.message}{advice}", fault.place
+    )
+    return Opened(catalog, diagnostics=(*batch.diagnostics, *catalog.diagnostics, noticed))
+
+
+def _path(settings: Settings, output: Output) -> str:
+    found = settings.bundle()
+    output.detail(f"loading {found.value} ({found.origin})")
+    return str(found.value)

@@ -1,0 +1,196 @@
+"""The options that commands share, each declared once."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from mcpg.cli.completion import complete_strategy
+from mcpg.cli.helptext import command_help
+from mcpg.cli.output import Color, Output, OutputFormat
+from mcpg.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMON_PANEL = "Common options"
+"""Heading under which help shows the options that every command has."""
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+
+BundlePath = Annotated[
+    str | None,
+    typer.Option(
+        "--bundle",
+        "-b",
+        metavar="PATH",
+        help="Bundle, folder or manifest to work on. Otherwise MCPG_BUNDLE, mcpg.toml, "
+        "[tool.mcpg] in pyproject.toml, or graph.mdld here or in the nearest parent folder.",
+    ),
+]
+Format = Annotated[
+    OutputFormat,
+    typer.Option("--format", metavar="text|json", help="What to write to standard output."),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        "-n",
+        metavar="N",
+        help="The most matches to give, from 1 to 50. Otherwise MCPG_LIMIT, the configuration "
+        "file, or 5.",
+    ),
+]
+StrategyName = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        metavar="NAME",
+        autocompletion=complete_strategy,
+        help="How to rank: graph (or markdown-ld), embeddings, auto. Otherwise MCPG_STRATEGY, "
+        "the configuration file, or graph.",
+    ),
+]
+Context = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        metavar="TEXT",
+        help="What the conversation is about; it counts less than the query.",
+    ),
+]
+IncludeDisabled = Annotated[
+    bool,
+    typer.Option("--include-disabled", help="Offer tools that are disabled by default, too."),
+]
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE",
+        help="Manifests, hints files, Markdown-LD documents, bundles, or folders of these; "
+        "- reads a manifest from standard input.",
+    ),
+]
+SourceId = Annotated[
+    str | None,
+    typer.Option(
+        "--source-id",
+        metavar="NAME",
+        help="Source of every tool, in place of what manifests say or are called.",
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Write nothing and exit 1 when there is a warning or an error."),
+]
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Write nothing; exit 1 when what is there is stale."),
+]
+Diff = Annotated[
+    bool,
+    typer.Option("--diff", help="Write nothing; print what would change, exit 1 when it would."),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace what mcpg did not write."),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", rich_help_panel=COMMON_PANEL, help="Write only data and errors."),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", rich_help_panel=COMMON_PANEL, help="Say what is done, and all warnings."
+    ),
+]
+ColorChoice = Annotated[
+    Color | None,
+    typer.Option(
+        "--color",
+        metavar="auto|always|never",
+        rich_help_panel=COMMON_PANEL,
+        help="When to colour; NO_COLOR and FORCE_COLOR are heeded, too.",
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", rich_help_panel=COMMON_PANEL, help="Show the traceback of an error."),
+]
+
+_COMMON = {"quiet": Quiet, "verbose": Verbose, "color": ColorChoice, "debug": Debug}
+_EMPTY_DEFAULTS = {"quiet": False, "verbose": False, "color": None, "debug": False}
+
+
+class HelpfulCommand(TyperCommand):
+    """A command whose help is plain text with examples at its foot."""
+
+    def get_help(self, ctx: Any) -> str:
+        return command_help(self, ctx.command_path)
+
+
+def command(
+    app: typer.Typer, name: str, *, examples: str
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Register a function as the command *name* and give it the common options.
+
+    The function takes an `Output` first and returns an exit code; its docstring is the help.
+    """
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        app.command(
+            name,
+            cls=HelpfulCommand,
+            help=inspect.getdoc(function),
+            epilog=inspect.cleandoc(examples),
+            context_settings=HELP_NAMES,
+        )(_with_common_options(function))
+        return function
+
+    return register
+
+
+def _with_common_options(function: Callable[..., int]) -> Callable[..., int]:
+    @wraps(function)
+    def run(ctx: typer.Context, **values: Any) -> int:
+        said = {key: values.pop(key) for key in _COMMON}
+        return function(output_of(said, ctx.find_root().params), **values)
+
+    hints = get_type_hints(function, include_extras=True)
+    own = list(inspect.signature(function).parameters.values())[1:]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("ctx", keyword, annotation=typer.Context),
+        *(p.replace(kind=keyword, annotation=hints[p.name]) for p in own),
+        *(
+            inspect.Parameter(key, keyword, annotation=kind, default=_EMPTY_DEFAULTS[key])
+            for key, kind in _COMMON.items()
+        ),
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def output_of(*said: dict[str, Any]) -> Output:
+    """Make the output that the first of *said* to speak about each common option asks for."""
+    chosen = {key: next((s[key] for s in said if s.get(key)), None) for key in _COMMON}
+    return Output(
+        quiet=bool(chosen["quiet"]),
+        verbose=bool(chosen["verbose"]),
+        debug=bool(chosen["debug"]),
+        color=chosen["color"] or Color.AUTO,
+    )
+
+
+def settings_of(**flags: Any) -> Settings:
+    """Give the settings of this run: *flags* first, then environment and files."""
+    return Settings(Path.cwd(), os.environ, flags)

@@ -1,0 +1,220 @@
+"""The only writer: data to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mcpg.cli.sanitise import json_safe, lines_kept, one_line
+from mcpg.diagnostics import Severity
+from mcpg.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from mcpg.diagnostics import Diagnostic
+
+PIPE_WIDTH = 100
+"""Columns of text that goes to a pipe or a file."""
+
+_SAME_CODE_LIMIT = 10
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_SEVERITY_STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
+
+
+class ClosedPipeError(Exception):
+    """The reader of standard output went away, which is its right."""
+
+
+class Color(StrEnum):
+    """When to colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class OutputFormat(StrEnum):
+    """What standard output carries."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a run talks.
+
+    Attributes:
+        quiet: Only data and errors.
+        verbose: Everything, with details.
+        debug: Tracebacks too.
+        color: When to colour.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+    color: Color = Color.AUTO
+
+    def text(self, text: str) -> None:
+        """Write *text*, which must be safe already, and a line end as data."""
+        _write_data(f"{text}\n" if text else "")
+
+    def bytes(self, data: bytes) -> None:
+        """Write *data* as they are."""
+        _write_data(data)
+
+    def document(self, text: str) -> None:
+        """Write *text* byte for byte to a pipe or file, made safe on a terminal."""
+        _write_data(lines_kept(text) if is_terminal(sys.stdout) else text)
+
+    def json(self, value: Mapping[str, Any]) -> None:
+        """Write *value* as indented JSON in which nothing can steer a terminal."""
+        _write_data(json_safe(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
+
+    def note(self, text: str) -> None:
+        """Tell the person at the terminal something, unless they asked for quiet."""
+        if not self.quiet:
+            self.raw_error(one_line(text) + "\n")
+
+    def item(self, text: str) -> None:
+        """Tell one line of a list below a note."""
+        if not self.quiet:
+            self.raw_error(f"  {one_line(text)}\n")
+
+    def detail(self, text: str) -> None:
+        """Tell something that only `--verbose` asks for."""
+        if self.verbose:
+            self.note(text)
+
+    def error(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
+        """Say what is wrong, where, and what to do about it."""
+        label = paint("error:", "red", on=self.colored(sys.stderr))
+        where = f"{one_line(place)}: " if place else ""
+        self.raw_error(f"{label} {where}{lines_kept(message)}\n")
+        if remedy:
+            self.raw_error(f"  hint: {one_line(remedy)}\n")
+
+    def diagnostics(self, items: Iterable[Diagnostic]) -> None:
+        """Write *items* to standard error, folding many of one code unless verbose."""
+        told: Counter[str] = Counter()
+        for item in items:
+            if self.quiet and item.severity is not Severity.ERROR:
+                continue
+            told[item.code] += 1
+            if self.verbose or told[item.code] <= _SAME_CODE_LIMIT:
+                self.raw_error(self._diagnostic_line(item))
+        for code, count in told.items():
+            if not self.verbose and count > _SAME_CODE_LIMIT:
+                self.note(f"... and {count - _SAME_CODE_LIMIT} more {code} (--verbose shows all)")
+
+    def raw_error(self, text: str) -> None:
+        """Write *text* to standard error as it is."""
+        if sys.stderr is not None:
+            with suppress(OSError, ValueError):
+                sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Push out what is buffered.
+
+        Raises:
+            ClosedPipeError: Nobody reads any more.
+            OutputError: Standard output cannot be written.
+        """
+        with _data_stream() as stream:
+            stream.flush()
+
+    def colored(self, stream: TextIO) -> bool:
+        """Say whether text on *stream* is coloured."""
+        if self.color is not Color.AUTO:
+            return self.color is Color.ALWAYS
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR"):
+            return True
+        return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+    def paint(self, text: str, style: str) -> str:
+        """Colour *text* for standard output where colour is wanted."""
+        return paint(text, style, on=self.colored(sys.stdout))
+
+    @property
+    def columns(self) -> int:
+        """Columns that a line of data may take."""
+        return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else PIPE_WIDTH
+
+    def progress(self, what: str) -> AbstractContextManager[object]:
+        """Show *what* goes on for as long as the block runs; only on a terminal."""
+        if self.quiet or not is_terminal(sys.stderr):
+            return nullcontext()
+        from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+
+        return Console(stderr=True).status(f"{what}...")
+
+    def _diagnostic_line(self, item: Diagnostic) -> str:
+        style = _SEVERITY_STYLE[item.severity]
+        label = paint(f"{item.severity}[{item.code}]:", style, on=self.colored(sys.stderr))
+        where = f" ({one_line(item.place)})" if item.place else ""
+        return f"{label} {one_line(item.message)}{where}\n"
+
+
+def paint(text: str, style: str, *, on: bool) -> str:
+    """Put *text* in a style of `_CODES` when *on*."""
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if on and text else text
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Say whether a person looks at *stream*."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def prepare_streams() -> None:
+    """Make both streams speak UTF-8 with LF on any platform, and never fail on a character."""
+    if sys.stdout is None:  # closed by whoever started the program
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def silence() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush stays quiet."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _write_data(data: str | bytes) -> None:
+    with _data_stream() as stream:
+        if isinstance(data, str):
+            stream.write(data)
+        else:
+            stream.flush()
+            stream.buffer.write(data)
+
+
+@contextmanager
+def _data_stream() -> Iterator[Any]:
+    try:
+        yield sys.stdout
+    except BrokenPipeError:
+        raise ClosedPipeError from None
+    except OSError as fault:
+        silence()
+        raise OutputError(
+            f"cannot be written: {(fault.strerror or str(fault)).lower()}",
+            place="standard output",
+            remedy="make room there, or send the output somewhere else",
+        ) from fault

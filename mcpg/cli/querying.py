@@ -1,0 +1,147 @@
+"""What `search` and `explain` share: the question, and the answer above a gate."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.explainview import explain_text
+from mcpg.cli.jsonview import explain_json, search_json
+from mcpg.cli.opening import open_engine
+from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.textview import search_text
+from mcpg.engine import Strategy
+from mcpg.errors import McpgError, UsageError
+
+if TYPE_CHECKING:
+    from mcpg.cli.settings import Settings
+    from mcpg.engine import Explanation, SearchResult
+
+_DEFAULT_LIMIT = 5
+_QUERY_LIMIT = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the command line asks.
+
+    Attributes:
+        words: Words of the query as given; a single `-` reads standard input.
+        context: What the conversation is about.
+        include_disabled: Whether tools that are off by default may be offered.
+        min_score: The gate: the least score that counts, in [0, 1].
+    """
+
+    words: tuple[str, ...]
+    context: str | None = None
+    include_disabled: bool = False
+    min_score: float | None = None
+
+    @property
+    def query(self) -> str | None:
+        if self.words == ("-",):
+            return sys.stdin.buffer.read(_QUERY_LIMIT).decode("utf-8", "replace").strip()
+        return " ".join(self.words).strip() or None
+
+
+def answer_search(
+    question: Question, settings: Settings, form: OutputFormat, output: Output
+) -> int:
+    """Search and print the result."""
+    arguments = _arguments(question, settings)
+    engine = open_engine(settings, output)
+    result = engine.search(**arguments)
+    passed = above(result, question.min_score)
+    if form is OutputFormat.JSON:
+        output.json(search_json(passed, engine.diagnostics))
+    else:
+        output.diagnostics((*engine.diagnostics, *passed.diagnostics))
+        output.text(search_text(passed, output))
+        _say_when_empty(passed, question, output)
+    return _judge(passed, question)
+
+
+def answer_explain(
+    question: Question, settings: Settings, form: OutputFormat, output: Output
+) -> int:
+    """Search and print everything that led to the result."""
+    arguments = _arguments(question, settings)
+    engine = open_engine(settings, output)
+    explanation = engine.explain(**arguments)
+    passed = _explained_above(explanation, question.min_score)
+    if form is OutputFormat.JSON:
+        output.json(explain_json(passed, engine.diagnostics))
+    else:
+        output.diagnostics(engine.diagnostics)
+        output.text(explain_text(passed, output))
+    return _judge(passed.result, question)
+
+
+def above(result: SearchResult, gate: float | None) -> SearchResult:
+    """Keep the matches that reach *gate*, and what their edges brought in."""
+    if gate is None:
+        return result
+    matches = tuple(match for match in result.matches if match.score >= gate)
+    kept = {match.tool_id for match in matches}
+    related, next_steps = (
+        tuple(match for match in reached if match.via is None or match.via.source in kept)
+        for reached in (result.related_matches, result.next_step_matches)
+    )
+    return replace(result, matches=matches, related_matches=related, next_step_matches=next_steps)
+
+
+def _explained_above(explanation: Explanation, gate: float | None) -> Explanation:
+    result = above(explanation.result, gate)
+    return replace(explanation, result=result, matches=explanation.matches[: len(result.matches)])
+
+
+def _arguments(question: Question, settings: Settings) -> dict[str, Any]:
+    query = question.query
+    if question.min_score is not None and not query and not question.context:
+        raise UsageError(
+            "without a query there are no scores to compare",
+            place="--min-score",
+            remedy="add a query, or leave --min-score out",
+        )
+    return {
+        "query": query,
+        "context": question.context,
+        "include_disabled": question.include_disabled,
+        "limit": _limit(settings),
+        "strategy": _strategy(settings),
+    }
+
+
+def _limit(settings: Settings) -> int:
+    found = settings.find("limit")
+    if found is None:
+        return _DEFAULT_LIMIT
+    if found.value < 1:
+        raise UsageError(
+            f"the limit is {found.value}", place=found.origin, remedy="ask for 1 to 50 matches"
+        )
+    return int(found.value)
+
+
+def _strategy(settings: Settings) -> Strategy:
+    found = settings.find("strategy")
+    if found is None:
+        return Strategy.GRAPH
+    try:
+        return Strategy.named(found.value)
+    except McpgError as fault:
+        raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from fault
+
+
+def _say_when_empty(result: SearchResult, question: Question, output: Output) -> None:
+    if not result.matches:
+        gate = f" with a score of {question.min_score:g}" if question.min_score else ""
+        output.note(f"no tool matches{gate}")
+
+
+def _judge(result: SearchResult, question: Question) -> int:
+    if question.min_score is not None and not result.matches:
+        return ExitCode.FINDINGS
+    return ExitCode.DONE

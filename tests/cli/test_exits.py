@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.cli.exits import ExitCode, guarded
+from mcpg.cli.output import Output
+from mcpg.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Run
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-m", "mcpg"]
+
+
+def raises(fault: BaseException) -> Callable[[], int]:
+    """Make a run that fails with *fault*."""
+
+    def run() -> int:
+        raise fault
+
+    return run
+
+
+class TestGuarded:
+    """Every way to end has its code and its message."""
+
+    def test_a_result_is_passed_on(self) -> None:
+        """The code of a run that ends by itself is its own."""
+        assert guarded(lambda: ExitCode.FINDINGS, Output()) == 1
+
+    def test_our_errors_say_place_message_and_remedy(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """An error is two lines on standard error, and code 2."""
+        fault = InputError("is broken", place="a.json", remedy="mend it")
+        assert guarded(raises(fault), Output()) == 2
+        assert capsys.readouterr() == ("", "error: a.json: is broken\n  hint: mend it\n")
+
+    def test_an_unexpected_fault_is_one_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A fault of our own shows no traceback and says how to get one."""
+        assert guarded(raises(KeyError("x")), Output()) == 2
+        assert capsys.readouterr().err == (
+            "error: mcpg failed unexpectedly: KeyError: 'x'\n  hint: run again with --debug\n"
+        )
+
+    @pytest.mark.parametrize("fault", [RuntimeError(), InputError("is broken")])
+    def test_debug_shows_the_traceback(
+        self, fault: Exception, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With --debug the traceback comes before the message."""
+        assert guarded(raises(fault), Output(debug=True)) == 2
+        assert capsys.readouterr().err.startswith("Traceback (most recent call last):")
+
+    def test_an_interrupt_is_130(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Stopping from the keyboard is told apart from failing."""
+        assert guarded(raises(KeyboardInterrupt()), Output()) == 130
+        assert capsys.readouterr().err == "error: interrupted\n"
+
+    def test_control_characters_of_an_error_are_neutralised(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A file cannot steer the terminal through an error about it."""
+        fault = InputError("bad \x1b[2J", place="\x1b]0;x", remedy="\u202e")
+        guarded(raises(fault), Output())
+        assert not set("\x1b\u202e") & set(capsys.readouterr().err)
+
+
+class TestUsage:
+    """Mistakes on the command line are answered in the same form as all others."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "message", "hint"),
+        [
+            (["serach", "x"], "no such command 'serach'", "did you mean search?"),
+            (["qqqq"], "no such command 'qqqq'", "see `mcpg --help`"),
+            (["search", "--formt", "json"], "no such option: --formt", "did you mean --form"),
+            (["search", "--limit", "many"], "--limit", "see `mcpg search --help`"),
+            (["search", "--min-score", "2"], "--min-score", "see `mcpg search --help`"),
+            (["list", "--format", "xml"], "--format", "see `mcpg list --help`"),
+            (["show"], "missing argument", "see `mcpg show --help`"),
+            (["bundle"], "missing argument", "see `mcpg bundle --help`"),
+        ],
+    )
+    def test_usage_errors_are_two_lines_and_code_2(
+        self, run: Callable[..., Run], arguments: list[str], message: str, hint: str
+    ) -> None:
+        """Wrong usage is code 2 with a hint that names the nearest right word or the help."""
+        result = run(*arguments)
+        assert result.code == 2
+        assert result.out == ""
+        first, second = result.err.splitlines()
+        assert first.startswith("error: mcpg")
+        assert message in first
+        assert second.startswith(f"  hint: {hint}")
+
+    def test_every_exit_code_is_documented(self) -> None:
+        """The reference lists exactly the codes there are."""
+        page = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+        table = page.partition("## Exit codes")[2].partition("\n## ")[0]
+        assert [int(code) for code in re.findall(r"^\| (\d+) ", table, re.MULTILINE)] == list(
+            ExitCode
+        )
+
+
+class TestProcess:
+    """What only a real process shows."""
+
+    def test_a_closed_pipe_ends_quietly(self, graph: Path) -> None:
+        """A reader that goes away is no error and leaves no traceback."""
+        command = [*PROGRAM, "list", "-b", str(graph), "--format", "json"]
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+        finally:
+            os.close(writer)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+    def test_a_full_disk_is_an_error(self, graph: Path) -> None:
+        """Data that cannot be written is not passed over in silence."""
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [*PROGRAM, "list", "-b", str(graph)],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        assert done.returncode == 2
+        assert os.strerror(errno.ENOSPC).lower() in done.stderr.decode().lower()
+        assert b"Traceback" not in done.stderr
+
+    def test_a_closed_standard_output_is_no_crash(self, graph: Path) -> None:
+        """A program started without standard output still ends well."""
+        code = (
+            "import os, sys; os.close(1); sys.stdout = None; from mcpg.cli import main; "
+            "sys.exit(main(sys.argv[1:]))"
+        )
+        command = [sys.executable, "-c", code, "list", "-b", str(graph)]
+        done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_an_error_is_code_2(self, folder: Path) -> None:
+        """The exit code reaches the shell."""
+        done = subprocess.run(
+            [*PROGRAM, "search", "x"], cwd=folder, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.startswith(b"error: no bundle")
+
+    def test_a_plain_search_imports_nothing_heavy(self, graph: Path) -> None:
+        """A search in a pipe pays for no package that it does not use."""
+        code = (
+            "import sys; from mcpg.cli import main; main(sys.argv[1:]); "
+            "print(*sorted(sys.modules), file=sys.stderr)"
+        )
+        command = [sys.executable, "-c", code, "search", "shipment", "-b", str(graph)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        heavy = {"rdflib", "pyld", "rich", "markdown_it", "httpx", "mcp", "numpy"}
+        assert not heavy & set(done.stderr.split())
+        assert "shipment_status" in done.stdout
