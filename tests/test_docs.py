@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sessions import replayed
 
 from mcpg.bundle.codec import decode_bundle
 from mcpg.bundle.parsing import SIZE_LIMIT
@@ -121,3 +122,9 @@ def test_the_documents_in_the_reference_are_read_without_a_remark(position: int)
     assert noticed == ()
     assert document.links
     assert document.body.startswith(("Follow this page", "Whatever a person wrote"))
+
+
+def test_the_tutorial_shows_what_really_happens() -> None:
+    """Every output in the tutorial is today's; `python tests/sessions.py PAGE` renews them."""
+    page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+    assert replayed(page) == page

@@ -1,0 +1,110 @@
+"""Replays the sessions that pages of the documentation show.
+
+A page works on a copy of `examples/`. Its blocks mean, in order:
+
+- `console`: each line `$ mcpg ...`, `$ ls ...` or `$ echo $?` is run, and what follows is its
+  output; a last line `...` says that the output is cut there. Other commands are left alone.
+- `yaml` after a paragraph that names a file in back-ticks and ends in a colon: the file is written.
+- `python`, then `text`: the program is run, and the text is its output.
+
+`python tests/sessions.py PAGE...` writes the outputs of today into the pages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+CUT = "..."
+_BLOCK = re.compile(r"^```(console|yaml|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_NAMED_FILE = re.compile(r"`([\w./-]+)`[^`]*:\n\n\Z")
+_SETTINGS = ("MCPG_", "NO_COLOR", "FORCE_COLOR", "PYTHON", "COLUMNS")
+
+
+class Session:
+    """A shell and an editor in a copy of the examples."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.code = 0
+        self.printed: str | None = None
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(_SETTINGS)}
+        self.environment = kept | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+
+    def replay(self, page: str) -> str:
+        """Give *page* with the outputs that its commands really have."""
+        return _BLOCK.sub(lambda block: self._block(block, page[: block.start()]), page)
+
+    def _block(self, block: re.Match[str], before: str) -> str:
+        language, text = block.groups()
+        named = _NAMED_FILE.search(before)
+        if language == "console":
+            text = self._console(text)
+        elif language == "yaml" and named:
+            (self.folder / named[1]).write_text(text, encoding="utf-8")
+        elif language == "python":
+            self.printed = self._run([sys.executable, "-c", text])
+        elif language == "text" and self.printed is not None:
+            text, self.printed = self.printed, None
+        return f"```{language}\n{text}```"
+
+    def _console(self, text: str) -> str:
+        entries = re.split(r"^(?=\$ )", text, flags=re.MULTILINE)
+        return "".join(self._entry(entry) for entry in entries if entry)
+
+    def _entry(self, entry: str) -> str:
+        command, _, shown = entry.partition("\n")
+        words = shlex.split(command.removeprefix("$ "))
+        if words[0] == "mcpg":
+            output = self._run([sys.executable, "-m", "mcpg", *words[1:]])
+        elif words[0] == "ls":
+            output = "".join(
+                f"{path.name}\n" for path in sorted(self.folder.glob(f"{words[-1]}/*"))
+            )
+        elif words == ["echo", "$?"]:
+            output = f"{self.code}\n"
+        else:
+            return entry
+        return f"{command}\n{_cut(output, shown)}"
+
+    def _run(self, command: list[str]) -> str:
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        self.code = done.returncode
+        return done.stdout
+
+
+def replayed(page: str) -> str:
+    """Give *page* with the outputs that its commands really have, in a fresh copy of examples."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "examples")
+        shutil.copytree(ROOT / "examples", copy, ignore=shutil.ignore_patterns("graph.mdld*"))
+        return Session(copy).replay(page)
+
+
+def _cut(output: str, shown: str) -> str:
+    lines = shown.splitlines()
+    if CUT not in lines[-1:]:
+        return output
+    return "".join(output.splitlines(keepends=True)[: len(lines) - 1]) + f"{CUT}\n"
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        path = Path(name)
+        path.write_text(replayed(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
