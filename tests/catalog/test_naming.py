@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from builders import make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.catalog import append_suffix, assign_ids, normalize, source_qualified, tool_id
+from mcpg.diagnostics import Code
+
+if TYPE_CHECKING:
+    import random
+
+_SAFE = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?\Z")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("  Orders Find/By.Id::Now  ", "orders_find_by_id_now"),
+        ("OrderID_7-GET", "orderid_7-get"),
+        ("42 answers", "42_answers"),
+        ("order-find", "order-find"),
+        ("a__b", "a__b"),
+        ("a_ b", "a_b"),
+        ("__a--", "a"),
+        ("café", "caf"),
+        ("İd", "d"),
+        (" 🧩 / : ", "fallback"),
+        ("", "fallback"),
+        ("-_-", "fallback"),
+    ],
+)
+def test_normalize(value: str, name: str) -> None:
+    """Letters, digits, `_` and `-` stay, in lower case; anything else between them becomes `_`."""
+    assert normalize(value, "fallback") == name
+
+
+def test_long_names_end_in_a_hash_of_the_whole() -> None:
+    """A name over 64 characters keeps 55 and says by eight hex digits what it was."""
+    assert normalize("a" * 64, "f") == "a" * 64
+    assert normalize("a" * 65, "f") == "a" * 55 + "_635361c4"
+    assert normalize("b" * 54 + "_" + "c" * 20, "f") == "b" * 54 + "_bcd650b2"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "qualified"),
+    [
+        ("Remote:Shop", "Find/Order", "remote_shop_find_order"),
+        ("shop", "shop_find_order", "shop_find_order"),
+        ("shop", "shop-find", "shop-find"),
+        ("shop", "shopping", "shop_shopping"),
+        ("🧩", "find", "source_find"),
+        ("shop", "🧩", "shop_gateway_tool"),
+    ],
+)
+def test_source_qualified(source: str, name: str, qualified: str) -> None:
+    """The source goes in front unless it stands there already."""
+    assert source_qualified(source, name, "gateway_tool") == qualified
+
+
+def test_append_suffix_fits() -> None:
+    """A suffix shortens the name rather than be lost, and leaves no hanging separator."""
+    assert append_suffix("find", "_2") == "find_2"
+    assert append_suffix("x" * 100, "_12") == "x" * 61 + "_12"
+    assert append_suffix("x" * 60 + "_yyy", "_12") == "x" * 60 + "_12"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "reserved", "prefix", "expected"),
+    [
+        ("shop", "Find", [], False, "find"),
+        ("shop", "find", [], True, "shop_find"),
+        ("Remote Shop", "find", ["FIND"], False, "remote_shop_find"),
+        ("shop", "find", ["shop_find"], True, "shop_find_83ad5d7d"),
+        ("shop", "find", ["shop_find", "shop_find_83ad5d7d"], True, "shop_find_83ad5d7d_2"),
+    ],
+)
+def test_tool_id(source: str, name: str, reserved: list[str], prefix: bool, expected: str) -> None:
+    """An id is the name, then source and name, then that with a hash, then with a number."""
+    assert tool_id(source, name, reserved, require_source_prefix=prefix) == expected
+
+
+def test_every_holder_of_a_shared_name_is_qualified() -> None:
+    """Where two sources have a name, neither keeps it alone, and each has a diagnostic."""
+    tools, noticed = assign_ids(
+        [
+            make_tool("search", source_id="docs"),
+            make_tool("Search", source_id="shop"),
+            make_tool("fetch", source_id="docs"),
+        ]
+    )
+    assert [tool.id for tool in tools] == ["docs_search", "fetch", "shop_search"]
+    assert [item.code for item in noticed] == [Code.DUPLICATE_TOOL_ID] * 2
+
+
+def test_a_sole_holder_keeps_its_name() -> None:
+    """A qualified name never takes away the plain name of another tool."""
+    tools, _ = assign_ids(
+        [
+            make_tool("search", source_id="docs"),
+            make_tool("search", source_id="shop"),
+            make_tool("docs_search", source_id="zoo"),
+        ]
+    )
+    assert [(tool.id, tool.source_id) for tool in tools] == [
+        ("docs_search", "zoo"),
+        ("docs_search_e466791f", "docs"),
+        ("shop_search", "shop"),
+    ]
+
+
+def test_reserved_names_are_avoided_in_any_case() -> None:
+    """A tool never gets the name of one of the gateway's own."""
+    tools, noticed = assign_ids([make_tool("gateway_search", source_id="docs")], ["Gateway_Search"])
+    assert [tool.id for tool in tools] == ["docs_gateway_search"]
+    assert "taken" in noticed[0].message
+
+
+def test_namesakes_in_one_source_are_numbered() -> None:
+    """Tools that differ only in content are told apart by a hash and numbers."""
+    tools, _ = assign_ids([make_tool("go", source_id="s", description=text) for text in "dcba"])
+    assert {tool.description: tool.id for tool in tools} == {
+        "a": "s_go",
+        "b": "s_go_cc4f5c8c",
+        "c": "s_go_cc4f5c8c_2",
+        "d": "s_go_cc4f5c8c_3",
+    }
+
+
+_names = st.text(st.sampled_from("aAb_- é🧩\ud800"), max_size=5) | st.text(max_size=90)
+
+
+@given(_names)
+def test_names_are_safe(value: str) -> None:
+    """Every name is of the safe alphabet and at most 64 long; naming again changes nothing."""
+    name = normalize(value, "gateway_tool")
+    assert _SAFE.match(name)
+    assert normalize(name, "gateway_tool") == name
+
+
+@given(st.lists(st.tuples(_names, _names, st.sampled_from("xy")), max_size=12), st.randoms())
+def test_ids_are_unique_safe_and_independent_of_order(
+    given_tools: list[tuple[str, str, str]], chance: random.Random
+) -> None:
+    """Whatever the tools are called, ids are unique and do not depend on their order."""
+    tools = [make_tool(n, source_id=s, description=d, id="") for s, n, d in given_tools]
+    shuffled = chance.sample(tools, len(tools))
+    assigned, noticed = assign_ids(tools, ["a", "source_a"])
+    assert (assigned, noticed) == assign_ids(shuffled, ["a", "source_a"])
+    ids = [tool.id for tool in assigned]
+    assert ids == sorted(set(ids))
+    assert all(_SAFE.match(found) for found in ids)
+    assert not {"a", "source_a"} & set(ids)

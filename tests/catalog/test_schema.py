@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.catalog import Parameter, walk_parameters
+
+
+def _paths(schema: dict[str, Any], **limits: int) -> list[str]:
+    return [parameter.path for parameter in walk_parameters(schema, **limits)]
+
+
+def test_a_plain_property() -> None:
+    """Name, description, type, values and "required" are those of the schema."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "unit": {
+                "type": "string",
+                "description": " Unit. ",
+                "enum": ["kg", "lb", 3, "kg"],
+                "examples": ["g"],
+            },
+            "now": {"const": "yes"},
+        },
+        "required": ["unit", 7],
+    }
+    assert walk_parameters(schema) == (
+        Parameter("unit", "Unit.", "string", ("kg", "lb", "g"), True),
+        Parameter("now", "", None, ("yes",), False),
+    )
+
+
+def test_nested_properties_come_after_outer_ones() -> None:
+    """Paths name objects, list items and unnamed members, level by level."""
+    schema = {
+        "properties": {
+            "order": {
+                "properties": {
+                    "lines": {"items": {"properties": {"sku": {"type": "string"}}}},
+                    "grid": {"items": {"items": {"properties": {"x": {}}}}},
+                },
+            },
+            "labels": {"additionalProperties": {"properties": {"text": {}}}},
+            "pair": {"prefixItems": [{"properties": {"left": {}}}, True]},
+        },
+    }
+    assert _paths(schema) == [
+        "order",
+        "labels",
+        "pair",
+        "order.lines",
+        "order.grid",
+        "labels.*.text",
+        "pair[].left",
+        "order.lines[].sku",
+        "order.grid[][].x",
+    ]
+
+
+def test_values_of_items_belong_to_the_list() -> None:
+    """What a list may hold is what its parameter may take."""
+    schema = {"properties": {"days": {"type": "array", "items": {"enum": ["mon", "tue"]}}}}
+    assert walk_parameters(schema) == (Parameter("days", "", "array", ("mon", "tue"), False),)
+
+
+def test_references_and_combinations() -> None:
+    """Local references and branches are looked through; only what always holds is required."""
+    schema = {
+        "$defs": {
+            "a/b": {"type": "string", "description": "By reference."},
+            "base": {"properties": {"id": {"$ref": "#/$defs/a~1b"}}, "required": ["id"]},
+        },
+        "allOf": [{"$ref": "#/%24defs/base"}],
+        "anyOf": [{"properties": {"left": {}}, "required": ["left"]}, False],
+        "oneOf": [{"properties": {"right": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}],
+        "properties": {"mixed": {"type": ["string", "number", "null"]}},
+    }
+    assert walk_parameters(schema) == (
+        Parameter("mixed", "", "string|number", (), False),
+        Parameter("id", "By reference.", "string", (), True),
+        Parameter("left", "", None, (), False),
+        Parameter("right", "", "integer", (), False),
+    )
+
+
+def test_references_into_lists_and_to_nothing() -> None:
+    """A pointer may pass through an array; one that leads nowhere is passed over."""
+    schema = {
+        "defs": [{"type": "boolean"}],
+        "properties": {
+            "a": {"$ref": "#/defs/0"},
+            "b": {"$ref": "#/defs/7"},
+            "c": {"$ref": "#/defs/0/type"},
+            "d": {"$ref": "https://example.com/schema"},
+            "e": {"$ref": 5},
+            "f": {"$ref": "#/defs/0/type/x"},
+        },
+    }
+    assert [parameter.type for parameter in walk_parameters(schema)] == ["boolean"] + [None] * 5
+
+
+def test_circles_are_cut() -> None:
+    """A schema that contains itself is listed once on each way."""
+    tree = {"properties": {"name": {}, "children": {"items": {"$ref": "#/$defs/tree"}}}}
+    schema = {"$defs": {"tree": tree}, "properties": {"root": {"$ref": "#/$defs/tree"}}}
+    assert _paths(schema) == ["root", "root.name", "root.children"]
+    assert _paths({"properties": {"self": {"$ref": "#"}}}) == ["self"]
+    loop: dict[str, Any] = {"$ref": "#/properties/a"}
+    assert _paths({"properties": {"a": loop}}) == ["a"]
+
+
+def test_bounds() -> None:
+    """Depth and number of parameters are bounded."""
+    deep: dict[str, Any] = {}
+    for _ in range(9):
+        deep = {"properties": {"p": deep}}
+    assert _paths(deep, max_depth=3) == ["p", "p.p", "p.p.p"]
+    assert _paths(deep, max_depth=1) == ["p"]
+    wide = {"properties": {f"p{i}": {} for i in range(9)}}
+    assert _paths(wide, max_parameters=2) == ["p0", "p1"]
+
+
+def test_schemas_that_multiply_come_to_an_end() -> None:
+    """References that double at every level are neither followed nor listed without end."""
+    defs: dict[str, Any] = {
+        f"d{i}": {
+            "anyOf": [{"items": {"$ref": f"#/$defs/d{i + 1}"}} for _ in range(40)],
+            "properties": {f"p{j}": {"$ref": f"#/$defs/d{i + 1}"} for j in range(40)},
+        }
+        for i in range(9)
+    }
+    assert len(_paths({"$defs": defs, "$ref": "#/$defs/d0"})) == 400
+
+
+_keys = st.sampled_from(
+    [
+        "properties",
+        "items",
+        "$ref",
+        "anyOf",
+        "allOf",
+        "required",
+        "type",
+        "enum",
+        "a",
+        "prefixItems",
+    ]
+)
+_json = st.recursive(
+    st.none() | st.booleans() | st.sampled_from(["#", "#/properties/a", "#/anyOf/0", "string"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_keys, inner, max_size=4),
+    max_leaves=25,
+)
+
+
+@given(st.dictionaries(_keys, _json))
+def test_any_json_is_walked(schema: dict[str, Any]) -> None:
+    """No JSON makes the walk fail, and no path is listed twice."""
+    paths = _paths(schema)
+    assert len(paths) == len(set(paths))
