@@ -68,7 +68,9 @@ def finish(
         The document, `None` when the tool cannot be written as one, and what was noticed.
     """
     if read is None:
-        document = document_for(tool, around.inferred.of(tool.id), around.addresses)
+        made = document_for(tool, around.inferred.of(tool.id), around.addresses)
+        # Said once that there are no relations, nobody has to look for them again.
+        document = replace(made, states_relations=True)
         diagnostics: list[Diagnostic] = []
         is_kept = False
     else:

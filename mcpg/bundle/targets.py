@@ -36,10 +36,13 @@ class Targets:
         document's own folder, a raw name, a label; the last two only where they are unique.
         """
         spelt = (target, f"{target}/", target.rstrip("/"))
+        direct = next((uri for uri in spelt if uri in self.by_uri), None)
+        return direct or self._named(target, path)
+
+    def _named(self, target: str, path: str) -> str | None:
         keys = list(dict.fromkeys(_keys_of_target(target, path)))
         meant = (words.get(key) for words in self.by_words for key in keys)
-        direct = (uri for uri in spelt if uri in self.by_uri)
-        return next(direct, None) or next(filter(None, meant), None)
+        return next(filter(None, meant), None)
 
 
 def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> Targets:
