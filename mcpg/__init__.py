@@ -65,7 +65,8 @@ __all__ = [
     "load",
 ]
 
-_MODULES = ("mcpg.engine", "mcpg.errors", "mcpg.diagnostics", "mcpg.catalog.model")
+# Light modules first: the engine is imported only for what is found nowhere else.
+_MODULES = ("mcpg.errors", "mcpg.diagnostics", "mcpg.catalog.model", "mcpg.engine")
 
 
 def __getattr__(name: str) -> Any:

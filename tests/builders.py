@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcpg.catalog.model import Hints, Tool
+from mcpg.bundle import assemble
+from mcpg.catalog.model import HintRule, Hints, Tool
+from mcpg.catalog.sources import SourceBatch
+from mcpg.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.engine import Match
 
 
 def make_tool(name: str = "shipment_track", **members: Any) -> Tool:
@@ -12,3 +20,14 @@ def make_tool(name: str = "shipment_track", **members: Any) -> Tool:
     hints = {key: members.pop(key) for key in list(members) if key in Hints.__dataclass_fields__}
     given = {"id": name, "source_id": "commerce", "description": "", "hints": Hints(**hints)}
     return Tool(name=name, **(given | members))
+
+
+def make_engine(*tools: Tool, rules: tuple[HintRule, ...] = ()) -> Engine:
+    """Make an engine of *tools* as a host would: catalogue, relations, documents, index."""
+    assembly = assemble(SourceBatch(tools=tools, rules=rules))
+    return Engine(assembly.documents, assembly.catalog, assembly.diagnostics)
+
+
+def ids(matches: Iterable[Match]) -> list[str]:
+    """Give the tool ids of *matches*, in order."""
+    return [match.tool_id for match in matches]

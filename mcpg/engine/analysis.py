@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.engine.trace import QueryWord, Repair
-from mcpg.index import joined
-from mcpg.text import function_words_of, iter_words, language_of, stem
+from mcpg.text import function_words_of, iter_words, joined, language_of, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
     wholes = [word.text for word in words if word.whole]
     clauses = [
         *_clauses(wanted, index, language, "query"),
-        *_clauses((text for text in wholes if text in index.stems), index, None, "query"),
+        *_clauses((text for text in wholes if text in index.postings), index, None, "query"),
         *_context_clauses(context, index, set(wanted)),
     ]
     keys = dict.fromkeys(key for key in (joined(query), *wholes) if key)
@@ -130,7 +129,7 @@ def _clause(word: str, index: Index, language: str | None, origin: str) -> Claus
 def _weighed(word: str, repairs: tuple[Repair, ...], index: Index, origin: str) -> Clause:
     variants: dict[str, float] = {}
     for repair in repairs:
-        term = repair.word if repair.kind == "stem" else index.stems[repair.word]
+        term = repair.word if repair.kind == "stem" else index.stems.get(repair.word, repair.word)
         variants[term] = max(variants.get(term, 0.0), repair.similarity)
     frequency = max(map(index.document_frequency, variants), default=0)
     role = "term" if repairs else "literal" if any(map(str.isdigit, word)) else "unknown"
@@ -142,10 +141,11 @@ def _weighed(word: str, repairs: tuple[Repair, ...], index: Index, origin: str) 
 
 def _known(word: str, index: Index) -> tuple[Repair, ...]:
     """Find *word* as it stands, or another inflection of it."""
-    if word in index.stems:
-        return (Repair(word, "exact", 0, 1.0),)
     term = stem(word)
-    return (Repair(term, "stem", 0, 1.0),) if term in index.postings else ()
+    if word not in index.stems and term in index.postings:
+        return (Repair(term, "stem", 0, 1.0),)
+    is_known = word in index.stems or word in index.postings
+    return (Repair(word, "exact", 0, 1.0),) if is_known else ()
 
 
 def _compound(word: str, index: Index) -> tuple[Repair, ...]:

@@ -1,26 +1,39 @@
-"""Loading: from a path to an engine."""
+"""Loading: from paths to an engine."""
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import read_sources
+from mcpg.diagnostics import Code, error
 from mcpg.engine.engine import Engine
 
 if TYPE_CHECKING:
-    from os import PathLike
+    from collections.abc import Iterable
 
 
-def load(path: str | PathLike[str], *, source_id: str | None = None) -> Engine:
+def load(
+    path: str | PathLike[str] | Iterable[str | PathLike[str]], *, source_id: str | None = None
+) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
     Args:
-        path: What to load.
+        path: What to load, or several such paths to load together; of several, one that does
+            not exist is left out with a diagnostic as long as another does.
         source_id: Source of the tools that do not say theirs, instead of the file's name.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
     """
-    assembly = assemble(read_sources([path], source_id=source_id), source_id=source_id)
-    return Engine(assembly.documents, assembly.catalog, assembly.diagnostics)
+    paths = [path] if isinstance(path, str | PathLike) else list(path)
+    present = [one for one in paths if Path(one).exists()] or paths
+    missing = (
+        error(Code.GRAPH_PATH_MISSING, "nothing is there: searched without it", str(one))
+        for one in paths
+        if one not in present
+    )
+    assembly = assemble(read_sources(present, source_id=source_id), source_id=source_id)
+    return Engine(assembly.documents, assembly.catalog, (*missing, *assembly.diagnostics))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.index.fields import FIELDS, field_texts
 from mcpg.index.model import Index, Postings
-from mcpg.text import iter_words, split_words, stem
+from mcpg.text import iter_words, joined, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,27 +23,35 @@ def build_index(documents: Iterable[ToolDocument]) -> Index:
     postings: defaultdict[str, Postings] = defaultdict(Postings)
     stems: dict[str, str] = {}
     for number, document in enumerate(ordered):
-        for (term, field), count in sorted(_count_terms(document, stems).items()):
+        counts, field_lengths = _count_terms(document, stems)
+        for (term, field), count in sorted(counts.items()):
             postings[term].add(number, field, count)
-            lengths[field][number] += count
+        for field, length in field_lengths.items():
+            lengths[field][number] = length
     return Index(ordered, dict(postings), lengths, stems, _exact_keys(ordered))
 
 
-def joined(text: str) -> str:
-    """Give the words of *text* run together: one key for every way to write a name."""
-    return "".join(split_words(text))
+def _count_terms(
+    document: ToolDocument, stems: dict[str, str]
+) -> tuple[Counter[tuple[str, int]], Counter[int]]:
+    """Count the terms of each field, and its words; every word met is added to *stems*.
 
-
-def _count_terms(document: ToolDocument, stems: dict[str, str]) -> Counter[tuple[str, int]]:
-    """Count the terms of each field; every word met is added to *stems*."""
+    The whole form of an identifier is a term as it stands, but no word more: its parts are
+    counted already.
+    """
     counts: Counter[tuple[str, int]] = Counter()
+    lengths: Counter[int] = Counter()
     for field, text in field_texts(document):
         for word in iter_words(text):
+            if word.whole:
+                counts[word.text, field] += 1
+                continue
             term = stems.get(word.text)
             if term is None:
                 term = stems[word.text] = stem(word.text)
             counts[term, field] += 1
-    return counts
+            lengths[field] += 1
+    return counts, lengths
 
 
 def _exact_keys(documents: tuple[ToolDocument, ...]) -> dict[str, tuple[int, ...]]:

@@ -53,7 +53,7 @@ class Index:
         documents: The documents in order of tool id; a document number is a place in it.
         postings: Postings by term.
         lengths: For each field, the number of words of each document.
-        stems: The stem of every word that occurs, as written.
+        stems: The stem of every word that occurs; whole identifiers are their own terms.
         exact: Document numbers by the joined words of an id, name, title or alias.
     """
 

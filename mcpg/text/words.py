@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # A run of letters, digits and the marks that belong to them. Apostrophes hold a word together
-# only where a letter follows, so that "don't" is one run and a closing quote is none.
-_RUN = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0900-\u0dff]|['\u2019](?=[^\W\d_]))*")
+# only where a letter follows, so that "don't" is one run and a closing quote is none. Runs that a
+# single sign joins are one chunk: an identifier, a version, a date, an address.
+_RUN = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0900-\u0dff]|['\u2019](?=[^\W\d_]))*"
+_CHUNK = re.compile(rf"{_RUN}(?:[-_.@:]{_RUN})*")
+_JOINT = re.compile(r"[-_.@:]")
 _APOSTROPHE = re.compile("['\u2019]")
 _LONGEST_CLITIC = 2
 _ASCII_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_DIGIT = re.compile(r"\d")
+_NO_WORD = re.compile(r"[\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
@@ -50,28 +55,49 @@ class Word:
 def iter_words(text: str) -> Iterator[Word]:
     """Cut *text* into words, in order of place.
 
-    Identifiers are cut where their case, an underscore or a digit shows a seam, and appear whole
-    as well; scripts without spaces are cut into overlapping pairs of characters.
+    Identifiers are cut where their case, a joining sign or a digit shows a seam, and appear whole
+    as well; versions, dates, numbers and codes stay as they are; scripts without spaces are cut
+    into overlapping pairs of characters.
     """
-    for match in _RUN.finditer(text):
+    for match in _CHUNK.finditer(text):
         start, end = match.span()
-        for piece, whole in _cut_run(match.group()):
+        for piece, whole in _cut_chunk(match.group()):
             yield Word(piece, start, end, whole)
 
 
 def split_words(text: str) -> list[str]:
     """Give the folded words of *text*, without the whole forms of compound identifiers."""
-    return [piece for run in _RUN.findall(text) for piece, whole in _cut_run(run) if not whole]
+    return [
+        piece for chunk in _CHUNK.findall(text) for piece, whole in _cut_chunk(chunk) if not whole
+    ]
+
+
+def joined(text: str) -> str:
+    """Give the letters and digits of *text* run together: one key for every way to write a name."""
+    return strip_accents(fold(_NO_WORD.sub("", text)))
 
 
 @lru_cache(maxsize=65_536)
-def _cut_run(run: str) -> tuple[tuple[str, bool], ...]:
-    """Cut one run into (word, is whole identifier) pairs."""
-    run = unicodedata.normalize("NFKC", run)
-    pieces = [_canonical(piece) for part in _without_clitics(run) for piece in _pieces(part)]
-    is_identifier = len(pieces) > 1 and not _UNSPACED.search(run) and not _APOSTROPHE.search(run)
-    whole = ((_canonical(run), True),) if is_identifier else ()
-    return (*((piece, False) for piece in pieces), *whole)
+def _cut_chunk(chunk: str) -> tuple[tuple[str, bool], ...]:
+    """Cut one chunk into (word, is whole identifier) pairs."""
+    runs = _JOINT.split(unicodedata.normalize("NFKC", chunk))
+    pieces = [
+        _canonical(piece)
+        for run in runs
+        for part in _without_clitics(run)
+        for piece in _pieces(part)
+    ]
+    numeric = [piece for piece in pieces if not piece.isalpha() and _DIGIT.search(piece)]
+    if len(runs) > 1 and 2 * len(numeric) >= len(pieces):
+        literal = _canonical(chunk)
+        return tuple((word, False) for word in (*sorted({*pieces} - {*numeric}), literal))
+    return (*((piece, False) for piece in pieces), *_whole(chunk, pieces))
+
+
+def _whole(chunk: str, pieces: list[str]) -> tuple[tuple[str, bool], ...]:
+    """Give the whole form of a chunk that was cut at seams of its own."""
+    is_identifier = len(pieces) > 1 and not (_UNSPACED.search(chunk) or _APOSTROPHE.search(chunk))
+    return ((joined(chunk)[:_LONGEST_WORD], True),) if is_identifier else ()
 
 
 def _without_clitics(run: str) -> list[str]:

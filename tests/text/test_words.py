@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text import iter_words, split_words, terms
+from mcpg.text import iter_words, joined, split_words, terms
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,24 @@ def test_cutting_ignores_case_of_plain_words(text: str) -> None:
 def test_terms_are_stems_without_function_words() -> None:
     """Terms are what is left of a sentence when grammar is taken away."""
     assert terms("Where are my shipments?") == ["shipment"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2.4.17", ["2.4.17"]),
+        ("2024-05-01", ["2024-05-01"]),
+        ("CVE-2024-1234", ["cve", "cve-2024-1234"]),
+        ("gpt-4", ["gpt", "gpt-4"]),
+        ("v1.2", ["v1.2"]),
+    ],
+)
+def test_literals_stay_whole(text: str, words: list[str]) -> None:
+    """Versions, dates and numbered codes are one word: a near miss shares nothing with them."""
+    assert split_words(text) == words
+
+
+@pytest.mark.parametrize("name", ["git_commit", "gitCommit", "Git-Commit", "git commit"])
+def test_every_way_to_write_a_name_has_one_key(name: str) -> None:
+    """Joined forms are equal whatever the separators and the case."""
+    assert joined(name) == "gitcommit"

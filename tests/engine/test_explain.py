@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from builders import make_engine, make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from mcpg.engine import Engine, Explanation
+
+WORDS = ["shipment", "shipmnt", "status", "order", "the", "invoice", "xyzzy", "1z999", "посилка"]
+
+
+def make() -> Engine:
+    """Make a small shop."""
+    return make_engine(
+        make_tool("shipment_status", description="Where a shipment is.", aliases=("посилка",)),
+        make_tool("order_get", description="Get an order and the status of its shipments."),
+        make_tool("invoice_list", description="List the invoices of an order."),
+    )
+
+
+ENGINE = make()
+
+
+@pytest.fixture(scope="module")
+def explanation() -> Explanation:
+    """Give the explanation of a query with a slip, a code, an unknown word and context."""
+    return ENGINE.explain("where is the shipmnt 1z999 xyzzy", context="invoice", limit=3)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=6), st.lists(st.sampled_from(WORDS), max_size=2))
+def test_contributions_sum_to_the_fused_score(words: list[str], context: list[str]) -> None:
+    """Nothing that moved a tool is left out of its explanation."""
+    explained = ENGINE.explain(" ".join(words), context=" ".join(context))
+
+    for match in explained.matches:
+        parts = [part.contribution for part in match.contributions]
+        lexical = next(p.contribution for p in match.contributions if p.feature == "bm25f")
+        assert sum(parts) == pytest.approx(match.fused_score, abs=1e-9)
+        assert sum(term.contribution for term in match.terms) == pytest.approx(lexical, abs=1e-9)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=6))
+def test_explaining_changes_nothing(words: list[str]) -> None:
+    """An explanation holds exactly what the same search answers."""
+    query = " ".join(words)
+
+    assert ENGINE.explain(query).result == ENGINE.search(query)
+
+
+def test_stages_come_in_pipeline_order(explanation: Explanation) -> None:
+    """Each stage is there, in order, with its time."""
+    names = [stage.name for stage in explanation.stages]
+
+    assert names == ["analyse", "retrieve", "fuse", "calibrate", "expand"]
+    assert all(stage.duration_ms >= 0 for stage in explanation.stages)
+
+
+def test_every_word_is_accounted_for(explanation: Explanation) -> None:
+    """The explanation says what became of each word."""
+    roles = {word.text: word.role for word in explanation.words}
+
+    assert explanation.language == "english"
+    assert roles == {
+        "shipmnt": "term",
+        "1z999": "literal",
+        "xyzzy": "unknown",
+        "invoice": "term",
+        "where": "function word",
+        "is": "function word",
+        "the": "function word",
+    }
+
+
+def test_repairs_show_word_and_distance(explanation: Explanation) -> None:
+    """A repaired word names what it was taken for, and how far away that is."""
+    word = next(word for word in explanation.words if word.text == "shipmnt")
+
+    assert [(repair.word, repair.kind, repair.distance) for repair in word.repairs] == [
+        ("shipment", "typo", 1)
+    ]
+
+
+def test_terms_name_their_field(explanation: Explanation) -> None:
+    """Each matched word says where it stood."""
+    first = explanation.matches[0]
+
+    assert first.tool_id == "shipment_status"
+    assert {("shipmnt", "shipment", "name"), ("shipmnt", "shipment", "description")} <= {
+        (term.query, term.matched, term.field) for term in first.terms
+    }
+
+
+def test_an_alias_is_called_an_alias() -> None:
+    """A match in an alias is told apart from other exact matches."""
+    kinds = {term.kind for term in ENGINE.explain("посилка").matches[0].terms}
+
+    assert kinds == {"alias"}
+
+
+def test_calibration_inputs_are_shown(explanation: Explanation) -> None:
+    """The score can be worked out from what the explanation shows."""
+    assert set(explanation.matches[0].calibration) == {
+        "coverage",
+        "nameCoverage",
+        "unknownShare",
+        "lead",
+        "exactName",
+    }
+
+
+def test_browsing_explains_itself() -> None:
+    """Without a query there is a result and nothing to explain."""
+    explained = ENGINE.explain(None)
+
+    assert explained.matches == ()
+    assert explained.words == ()
+    assert len(explained.result.matches) == 3

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import pytest
+from builders import ids, make_engine, make_tool
+
+import mcpg
+from mcpg.diagnostics import Code
+from mcpg.engine import Engine, RankingMode
+
+SHIPMENT = make_tool(
+    "shipment_status",
+    description="Look up where a shipment is and when it will be delivered.",
+    aliases=("де моя посилка", "Sendungsverfolgung"),
+    keywords=("parcel", "courier"),
+)
+ORDER = make_tool("order_create", description="Place a new order for a customer.")
+INVOICE = make_tool("invoice_export", description="Export invoices of an order as PDF files.")
+RESET = make_tool(
+    "password_reset", description="Reset the password of a user.", enabled_by_default=False
+)
+DASHBOARD = make_tool("dashboard_create", description="Create a dashboard with filters per user.")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    """Give an engine over a small shop."""
+    return make_engine(SHIPMENT, ORDER, INVOICE, RESET, DASHBOARD)
+
+
+def codes(result: mcpg.SearchResult) -> set[Code]:
+    """Give the codes of the diagnostics of *result*."""
+    return {diagnostic.code for diagnostic in result.diagnostics}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("shipment status", "shipment_status"),
+        ("shipmnt status", "shipment_status"),
+        ("shpiment delivreed", "shipment_status"),
+        ("where is my parcel?", "shipment_status"),
+        ("де моя посилка", "shipment_status"),
+        ("sendungsverfolgung bitte", "shipment_status"),
+        ("exporting an invoice", "invoice_export"),
+        ("create a dashboard with a filter", "dashboard_create"),
+        ("use orderCreate", "order_create"),
+        ("ORDER-CREATE", "order_create"),
+        ("neworder", "order_create"),
+    ],
+)
+def test_the_wanted_tool_comes_first(engine: Engine, query: str, expected: str) -> None:
+    """Misspelt, foreign, inflected, joined and polite queries find their tool."""
+    assert ids(engine.search(query).matches)[:1] == [expected]
+
+
+def test_one_known_word_does_not_stop_the_repair_of_another() -> None:
+    """Each word is repaired on its own, however well the others match."""
+    engine = make_engine(
+        make_tool("refund_payment", description="Give a payment back."),
+        make_tool("list_payments", description="Every payment of a payment account."),
+    )
+
+    assert ids(engine.search("refnud payment").matches)[0] == "refund_payment"
+
+
+def test_an_exact_name_beats_every_other_evidence() -> None:
+    """Who types a tool's name gets the tool, though another says the words more often."""
+    engine = make_engine(
+        make_tool("fetch", description="Gets things."),
+        make_tool("fetch_fetcher", description="Fetch, fetch and fetch.", keywords=("fetch",)),
+    )
+
+    assert ids(engine.search("fetch").matches)[0] == "fetch"
+
+
+def test_scores_are_sorted_probabilities(engine: Engine) -> None:
+    """Scores lie in [0, 1] and never rise down the list."""
+    scores = [match.score for match in engine.search("order status of an invoice").matches]
+
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_nonsense_is_doubted(engine: Engine) -> None:
+    """A query of unknown words finds nothing and says so."""
+    result = engine.search("xqzv blorptik wuffle")
+
+    assert result.matches == ()
+    assert Code.LOW_CONFIDENCE in codes(result)
+
+
+def test_a_clear_match_is_not_doubted(engine: Engine) -> None:
+    """A query that names its tool well is answered without a warning."""
+    result = engine.search("shipment status")
+
+    assert result.matches[0].score > 0.5
+    assert Code.LOW_CONFIDENCE not in codes(result)
+
+
+def test_an_unknown_code_does_not_drown_the_wish(engine: Engine) -> None:
+    """A tracking number that no tool holds hardly lowers the score."""
+    assert engine.search("track shipmnt status 1z999").matches[0].score > 0.5
+
+
+def test_disabled_tools_are_left_out_before_ranking(engine: Engine) -> None:
+    """A disabled tool takes nobody's place, and is offered when asked for."""
+    assert "password_reset" not in ids(engine.search("reset the password", limit=1).matches)
+    shown = engine.search("reset the password", limit=1, include_disabled=True)
+    assert ids(shown.matches) == ["password_reset"]
+
+
+@pytest.mark.parametrize("query", [None, "", "  \n"])
+def test_no_query_browses(engine: Engine, query: str | None) -> None:
+    """Without a wish, enabled tools are listed by name with a score of 0."""
+    result = engine.search(query)
+
+    assert result.ranking_mode is RankingMode.BROWSE
+    assert ids(result.matches) == [
+        "dashboard_create",
+        "invoice_export",
+        "order_create",
+        "shipment_status",
+    ]
+    assert {match.score for match in result.matches} == {0.0}
+
+
+def test_no_tools_is_empty() -> None:
+    """An empty catalogue answers every query with nothing."""
+    assert make_engine().search("anything").ranking_mode is RankingMode.EMPTY
+
+
+def test_limit_is_five_and_at_most_fifty() -> None:
+    """Five matches by default, fifty at the most, and a diagnostic when more were asked for."""
+    engine = make_engine(*(make_tool(f"item_get_{number}") for number in range(60)))
+
+    assert len(engine.search("item").matches) == 5
+    capped = engine.search("item", limit=1000)
+    assert len(capped.matches) == 50
+    assert Code.LIMIT_CAPPED in codes(capped)
+
+
+def test_a_limit_below_one_is_refused(engine: Engine) -> None:
+    """Asking for no match is a mistake."""
+    with pytest.raises(mcpg.UsageError, match="limit"):
+        engine.search("order", limit=0)
+
+
+def test_the_limit_does_not_change_scores(engine: Engine) -> None:
+    """The first match has the same score however many are asked for."""
+    query = "order of a customer"
+
+    assert engine.search(query, limit=1).matches[0] == engine.search(query, limit=9).matches[0]
+
+
+def test_ties_go_to_the_smaller_id() -> None:
+    """Tools that nothing tells apart come in order of id, whatever order they were given in."""
+    tools = [make_tool(f"same_{letter}", description="Same.") for letter in "dbca"]
+
+    assert ids(make_engine(*tools).search("same").matches) == [
+        "same_a",
+        "same_b",
+        "same_c",
+        "same_d",
+    ]
+    assert make_engine(*tools[::-1]).search("same") == make_engine(*tools).search("same")
+
+
+def test_context_decides_between_equals_and_does_not_drown() -> None:
+    """Context breaks a tie; it never outweighs what the query itself says."""
+    engine = make_engine(
+        make_tool("github_search", description="Search issues."),
+        make_tool("weather_search", description="Search forecasts."),
+    )
+
+    assert ids(engine.search("search", context="weather").matches)[0] == "weather_search"
+    assert ids(engine.search("issues", context="weather forecasts").matches)[0] == "github_search"
+    assert ids(engine.search(None, context="weather").matches)[0] == "weather_search"
+
+
+@pytest.mark.parametrize("strategy", ["auto", "embeddings"])
+def test_absent_vectors_are_said(engine: Engine, strategy: str) -> None:
+    """Strategies that want vectors fall back to the graph and say why."""
+    result = engine.search("shipment", strategy=strategy)
+
+    assert result.ranking_mode is RankingMode.GRAPH
+    assert {Code.EMBEDDING_GENERATOR_MISSING, Code.GRAPH_FALLBACK} <= codes(result)
+    assert result.matches == engine.search("shipment").matches
+
+
+def test_strategies_have_names(engine: Engine) -> None:
+    """`markdown-ld` is the graph; an unknown name is refused with the known ones."""
+    assert engine.search("order", strategy="markdown-ld").strategy == "graph"
+    with pytest.raises(mcpg.UsageError, match="use graph, embeddings, auto"):
+        engine.search("order", strategy="tokens")
+
+
+def test_function_words_alone_are_still_a_query() -> None:
+    """When only function words are asked, they are all there is to go by."""
+    engine = make_engine(make_tool("who_am_i", description="Tell who is asking."), ORDER)
+
+    assert ids(engine.search("who am I").matches)[0] == "who_am_i"
+
+
+def test_misspelt_function_words_are_dropped(engine: Engine) -> None:
+    """A slip in a small word does not turn it into a word of the catalogue."""
+    words = {word.text for word in engine.explain("wher is thier shipment").words}
+
+    assert words == {"wher", "is", "shipment"} - {"wher"}
+
+
+def test_evidence_names_what_matched(engine: Engine) -> None:
+    """Each match says which words it answers, which it does not, and in which fields."""
+    evidence = engine.search("parcel shipment refund").matches[0].evidence
+
+    assert evidence.terms == ("parcel", "shipment")
+    assert evidence.missing == ("refund",)
+    assert {"name", "keywords"} <= set(evidence.fields)
+
+
+HOSTILE = [
+    "a" * 100_000,
+    "shipment " * 20_000,
+    "\ud800 shipment \udfff",
+    "\x00\x1b[31mshipment\x07",
+    "\u202eshipment\u202c",
+    "the of and to",
+    "🧨📦🚚",
+    "0123456789 42 7",
+    "' OR 1=1 --",
+    "%s%n{0}$(x)`y`",
+]
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_queries_are_answered(engine: Engine, query: str) -> None:
+    """Any string is answered with a well-formed result."""
+    result = engine.search(query)
+
+    assert len(result.matches) <= 5
+    assert result.ranking_mode is RankingMode.GRAPH
+
+
+def test_a_long_query_is_cut_and_said(engine: Engine) -> None:
+    """What is not read is reported."""
+    assert Code.QUERY_TRUNCATED in codes(engine.search("shipment " * 2_000))
+
+
+def test_thousands_of_identical_tools_are_searched() -> None:
+    """A catalogue without any difference is answered in order of id."""
+    engine = make_engine(
+        *(make_tool("ping", id="", source_id=f"s{number:04}") for number in range(2_000))
+    )
+
+    assert ids(engine.search("ping").matches)[:2] == ["s0000_ping", "s0001_ping"]
