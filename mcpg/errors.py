@@ -22,7 +22,9 @@ class McpgError(Exception):
         remedy: What the reader can do about it, or `None`.
     """
 
-    def __init__(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, place: str | None = None, remedy: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
