@@ -20,6 +20,8 @@ MAX_DEPTH = 100
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|-?Infinity|NaN|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
+_SURE_DIGITS = 300
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SERVER_EVENT = re.compile(r"(?:event|data|id|retry|):")
 
@@ -125,11 +127,10 @@ def _finite(text: str) -> float:
 
 
 def _int(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        # Python refuses to convert thousands of digits.
-        raise _NotANumberError from None
+    # What overflows a double is lost on most readers of JSON, and Python limits the digits too.
+    if len(text) > _SURE_DIGITS:
+        _finite(text)
+    return int(text)
 
 
 def _event_data(text: str) -> str:
@@ -152,37 +153,25 @@ def _is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
 
 
 def _too_deep(text: str, place: str) -> SourceError:
-    depth = 0
-    at = 0
-    for token in _TOKEN.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group(), 0)
-        if depth > MAX_DEPTH:
-            at = token.start()
-            break
     message = f"the JSON is nested deeper than {MAX_DEPTH} levels"
-    return SourceError(message, place=f"{place}:{_position(text, at)}", remedy="flatten it")
+    at = _position(text, _start_of_too_deep(text))
+    return SourceError(message, place=f"{place}:{at}", remedy="flatten it")
+
+
+def _start_of_too_deep(text: str) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += _STEPS.get(token.group(), 0)
+        if depth > MAX_DEPTH:
+            return token.start()
+    # Only a caller that is itself deep in recursion gets here.
+    return 0
 
 
 def _place_of_bad_number(text: str) -> str:
-    for token in _TOKEN.finditer(text):
-        if token.group()[0] not in '"[{]}' and _is_bad_number(token.group()):
-            return _position(text, token.start())
-    return _position(text, 0)
-
-
-def _is_bad_number(text: str) -> bool:
-    try:
-        return not math.isfinite(float(text)) or (text.lstrip("-").isdecimal() and not _fits(text))
-    except ValueError:
-        return False
-
-
-def _fits(text: str) -> bool:
-    try:
-        int(text)
-    except ValueError:
-        return False
-    return True
+    numbers = (token for token in _TOKEN.finditer(text) if token.group()[0] not in '"[{]}')
+    bad = (token.start() for token in numbers if not math.isfinite(float(token.group())))
+    return _position(text, next(bad))
 
 
 def _position(text: str, at: int) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcpg.jsontypes import JsonObject, JsonValue
 
 _MAX_PARTS = 32
+_MAX_HOLDERS = 8
 _NODES_PER_PARAMETER = 4
 _POSITION = re.compile(r"[0-9]{1,6}\Z")
 
@@ -69,58 +70,100 @@ def walk_parameters(
         max_depth: How many levels of properties are listed, at least 1.
         max_parameters: How many parameters are listed at most.
     """
-    found: dict[str, Parameter] = {}
-    queue = deque([_Node(schema, "", 1, frozenset())])
-    # Schemas that lead to the same paths over and over must come to an end as well.
-    for _ in range(_NODES_PER_PARAMETER * max_parameters):
-        if not queue or len(found) >= max_parameters:
-            break
-        node = queue.popleft()
-        for name, member, required in _properties(node.schema, schema):
-            path = f"{node.path}{name}"
-            if path in found or len(found) >= max_parameters:
-                continue
-            found[path] = _parameter(path, member, required, schema)
-            queue.extend(_inner(node, member, path, schema, max_depth))
-    return tuple(found.values())
+    return tuple(_Walk(schema, max_depth, max_parameters).run().values())
 
 
-def _properties(schema: JsonObject, root: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
-    """Give name, schema and "is required" of every property, each name once."""
-    parts = _parts(schema, root)
-    required = {
-        name
-        for part, certain in parts
-        if certain and isinstance(names := part.get("required"), list)
-        for name in names
-        if isinstance(name, str)
-    }
-    seen: set[str] = set()
-    for part, _ in parts:
-        properties = part.get("properties")
-        for name, member in properties.items() if isinstance(properties, dict) else ():
-            if name not in seen:
-                seen.add(name)
-                yield name, member if isinstance(member, dict) else {}, name in required
+class _Walk:
+    """One walk through a schema; each schema in it is unfolded once."""
 
+    def __init__(self, root: JsonObject, max_depth: int, max_parameters: int) -> None:
+        self._root = root
+        self._max_depth = max_depth
+        self._max_parameters = max_parameters
+        self._unfolded: dict[int, list[tuple[JsonObject, bool]]] = {}
 
-def _inner(
-    node: _Node, member: JsonObject, path: str, root: JsonObject, max_depth: int
-) -> Iterator[_Node]:
-    """Give the schemas within *member* that may have properties of their own."""
-    if node.depth >= max_depth:
-        return
-    holders = [(member, path)]
-    trail = node.trail | {id(part) for part, _ in _parts(node.schema, root)}
-    for depth in range(node.depth + 1, max_depth + 1):
-        inner: list[tuple[JsonObject, str]] = []
-        for holder, at in holders:
-            parts = [part for part, _ in _parts(holder, root)]
-            if not any(id(part) in trail for part in parts):
+    def run(self) -> dict[str, Parameter]:
+        """List the parameters by path, outer ones first."""
+        found: dict[str, Parameter] = {}
+        queue = deque([_Node(self._root, "", 1, frozenset())])
+        # Schemas that lead to the same paths over and over must come to an end as well.
+        for _ in range(_NODES_PER_PARAMETER * self._max_parameters):
+            if not queue:
+                break
+            node = queue.popleft()
+            for name, member, required in self._properties(node.schema):
+                path = f"{node.path}{name}"
+                if path not in found and len(found) < self._max_parameters:
+                    found[path] = self._parameter(path, member, required)
+                    queue.extend(self._inner(node, member, path))
+        return found
+
+    def _properties(self, schema: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
+        """Give name, schema and "is required" of every property, each name once."""
+        parts = self._parts(schema)
+        required = {name for part, certain in parts if certain for name in _required(part)}
+        seen: set[str] = set()
+        for part, _ in parts:
+            properties = part.get("properties")
+            for name, member in properties.items() if isinstance(properties, dict) else ():
+                if name not in seen:
+                    seen.add(name)
+                    yield name, member if isinstance(member, dict) else {}, name in required
+
+    def _inner(self, node: _Node, member: JsonObject, path: str) -> Iterator[_Node]:
+        """Give the schemas within *member* that have properties of their own."""
+        holders = [(member, path)]
+        trail = node.trail | {id(part) for part, _ in self._parts(node.schema)}
+        for depth in range(node.depth + 1, self._max_depth + 1):
+            inner: list[tuple[JsonObject, str]] = []
+            for holder, at in holders[:_MAX_HOLDERS]:
+                parts = [part for part, _ in self._parts(holder)]
+                if any(id(part) in trail for part in parts):
+                    continue
                 if any(isinstance(part.get("properties"), dict) for part in parts):
                     yield _Node(holder, f"{at}.", depth, trail)
                 inner.extend((item, at + mark) for part in parts for item, mark in _items(part))
-        holders = inner[:_MAX_PARTS]
+            holders = inner
+
+    def _parameter(self, path: str, schema: JsonObject, required: bool) -> Parameter:
+        parts = [part for part, _ in self._parts(schema)]
+        texts = (part.get("description") for part in parts)
+        description = next((text.strip() for text in texts if isinstance(text, str)), "")
+        items = [item for part in parts for item, mark in _items(part) if mark == "[]"]
+        nested = [part for item in items for part, _ in self._parts(item)]
+        values = unique(value for part in (*parts, *nested) for value in _values(part))
+        return Parameter(path, description, _type(parts), values, required)
+
+    def _parts(self, schema: JsonObject) -> list[tuple[JsonObject, bool]]:
+        """Unfold a schema into itself and what it refers to or combines.
+
+        Each part comes with whether it always holds: a branch of `anyOf` or `oneOf` need not.
+        """
+        known = self._unfolded.get(id(schema))
+        if known is None:
+            known = self._unfolded[id(schema)] = _unfold(schema, self._root)
+        return known
+
+
+def _unfold(schema: JsonObject, root: JsonObject) -> list[tuple[JsonObject, bool]]:
+    parts: list[tuple[JsonObject, bool]] = []
+    seen: set[int] = set()
+    waiting = [(schema, True)]
+    while waiting and len(parts) < _MAX_PARTS:
+        part, certain = waiting.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            parts.append((part, certain))
+            combined = [(branch, certain and always) for branch, always in _combined(part, root)]
+            waiting.extend(reversed(combined))
+    return parts
+
+
+def _required(part: JsonObject) -> Iterator[str]:
+    names = part.get("required")
+    return (
+        (name for name in names if isinstance(name, str)) if isinstance(names, list) else iter(())
+    )
 
 
 def _items(part: JsonObject) -> Iterator[tuple[JsonObject, str]]:
@@ -130,16 +173,6 @@ def _items(part: JsonObject) -> Iterator[tuple[JsonObject, str]]:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, dict):
                 yield item, mark
-
-
-def _parameter(path: str, schema: JsonObject, required: bool, root: JsonObject) -> Parameter:
-    parts = [part for part, _ in _parts(schema, root)]
-    texts = (part.get("description") for part in parts)
-    description = next((text.strip() for text in texts if isinstance(text, str)), "")
-    items = [item for part in parts for item, mark in _items(part) if mark == "[]"]
-    nested = [part for item in items for part, _ in _parts(item, root)]
-    values = unique(value for part in (*parts, *nested) for value in _values(part))
-    return Parameter(path, description, _type(parts), values, required)
 
 
 def _type(parts: list[JsonObject]) -> str | None:
@@ -158,25 +191,6 @@ def _values(part: JsonObject) -> Iterator[str]:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str):
                 yield item
-
-
-def _parts(schema: JsonObject, root: JsonObject) -> list[tuple[JsonObject, bool]]:
-    """Unfold a schema into itself and what it refers to or combines.
-
-    Each part comes with whether it always holds: a branch of `anyOf` or `oneOf` need not.
-    """
-    parts: list[tuple[JsonObject, bool]] = []
-    seen: set[int] = set()
-    waiting = [(schema, True)]
-    while waiting and len(parts) < _MAX_PARTS:
-        part, certain = waiting.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        parts.append((part, certain))
-        combined = [(branch, certain and always) for branch, always in _combined(part, root)]
-        waiting.extend(reversed(combined))
-    return parts
 
 
 def _combined(part: JsonObject, root: JsonObject) -> Iterator[tuple[JsonObject, bool]]:

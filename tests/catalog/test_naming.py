@@ -77,6 +77,20 @@ def test_append_suffix_fits() -> None:
         ("Remote Shop", "find", ["FIND"], False, "remote_shop_find"),
         ("shop", "find", ["shop_find"], True, "shop_find_83ad5d7d"),
         ("shop", "find", ["shop_find", "shop_find_83ad5d7d"], True, "shop_find_83ad5d7d_2"),
+        (
+            "shop",
+            "find",
+            ["shop_find", "shop_find_83ad5d7d", "SHOP_find_83ad5d7d_2"],
+            False,
+            "find",
+        ),
+        (
+            "shop",
+            "find",
+            ["find", "shop_find", "shop_find_83ad5d7d", "SHOP_find_83ad5d7d_2"],
+            False,
+            "shop_find_83ad5d7d_3",
+        ),
     ],
 )
 def test_tool_id(source: str, name: str, reserved: list[str], prefix: bool, expected: str) -> None:

@@ -133,6 +133,8 @@ def test_schemas_that_multiply_come_to_an_end() -> None:
         for i in range(9)
     }
     assert len(_paths({"$defs": defs, "$ref": "#/$defs/d0"})) == 400
+    same = {"anyOf": [{"items": {"properties": {"p": {}}}} for _ in range(30)]}
+    assert _paths({"properties": {"a": same}}, max_parameters=2) == ["a", "a[].p"]
 
 
 _keys = st.sampled_from(

@@ -51,7 +51,7 @@ def read_sources(
     for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
         if argument == "-":
             parts.append(_read_stdin(stdin, source_id))
-        elif Path(argument).is_dir():
+        elif argument and Path(argument).is_dir():
             parts.extend(reader.folder(argument))
         else:
             parts.append(reader.named(argument))

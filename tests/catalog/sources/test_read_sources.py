@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.catalog import RawBundle, SourceBatch, SourceDocument, read_sources
+from mcpg.catalog.sources import textfile
+from mcpg.diagnostics import Code, Severity
+from mcpg.errors import NotFoundError, SourceError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MANIFEST = '{"tools": [{"name": "find"}]}'
+_DOCUMENT = '---\r\ntitle: "Find"\r\n---\r\n\r\n# Find\r\n'
+_BUNDLE = '{"version": 1, "documents": []}'
+_HINTS = "tools:\n  find:\n    aliases: [seek]\n"
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _write(files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def _kinds(batch: SourceBatch) -> dict[str, int]:
+    counts = {
+        "tools": len(batch.tools),
+        "rules": len(batch.rules),
+        "documents": len(batch.documents),
+        "bundles": len(batch.bundles),
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.json", _MANIFEST, "tools"),
+        ("a.txt", _MANIFEST, "tools"),
+        ("a", _MANIFEST, "tools"),
+        ("a.jsonl", '{"result": {"tools": [{"name": "a"}]}}\n', "tools"),
+        ("a.log", 'event: message\ndata: {"tools": [{"name": "a"}]}\n\n', "tools"),
+        ("a.json", '{"version": "2", "tools": [{"name": "a"}]}', "tools"),
+        ("a.json", '{"$schema": "x", "version": 1, "tools": [{"name": "a"}]}', "tools"),
+        ("a.md", _DOCUMENT, "documents"),
+        ("a.md", "# Find\n", "documents"),
+        ("a.markdown", "", "documents"),
+        ("a.mdld", _DOCUMENT, "documents"),
+        ("a.mdld", "# Find\n", "documents"),
+        ("a.txt", _DOCUMENT, "documents"),
+        ("a.txt", "# Find\n\n## Tool Identity\n- Tool id: find\n", "documents"),
+        ("a.json", _BUNDLE, "bundles"),
+        ("a.mdld", _BUNDLE, "bundles"),
+        ("a", '\n{ "documents" : [', "bundles"),
+        ("a.mdld", '{"mcpg": {}, "Version": 1, "Documents": []}', "bundles"),
+        ("a.json", '{"mcpg": {}, "version": 1}', "bundles"),
+        ("a.hints.yaml", _HINTS, "rules"),
+        ("A.Hints.YML", _HINTS, "rules"),
+        ("hints.yaml", _HINTS, "rules"),
+        ("a.hints.json", '{"tools": {"find": {"aliases": "seek"}}}', "rules"),
+        ("a.yaml", _HINTS, "rules"),
+        ("a.conf", f"# hints\n\n---\n{_HINTS}", "rules"),
+    ],
+)
+def test_the_content_of_a_named_file_decides(
+    here: Path, name: str, content: str, kind: str
+) -> None:
+    """A manifest, document, bundle or hints file is known under any fitting name."""
+    _write({name: content})
+    batch = read_sources([here / name])
+    assert _kinds(batch) == {kind: 1}
+    assert batch.diagnostics == ()
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("name", "content", "place", "says"),
+    [
+        ("a.txt", "hello", "a.txt", "neither JSON"),
+        ("a.txt", "", "a.txt", "empty"),
+        ("a.json", "", "a.json", "empty"),
+        ("a.json", "hello", "a.json:1:1", "not JSON"),
+        ("a.json", '{"version": 1, "x": [', "a.json:1:22", "not JSON"),
+        ("a.json", "[" * 100_000, "a.json:1:101", "deeper"),
+        ("a.json", b'{"tools": "\xff"}', "a.json", "byte 0xff at offset 11"),
+        ("a.json", b"\xef\xbb\xbf\xff", "a.json", "UTF-8 text: byte 0xff at offset 3"),
+        ("a.json", b"\xff\xfe\x00\xd8", "a.json", "UTF-16-LE text: byte 0x00 at offset 2"),
+        ("a.yaml", "x: 1", "a.yaml", "no mapping `tools`"),
+        ("a.hints.yaml", "tools: &a {}", "a.hints.yaml:1", "anchors"),
+    ],
+)
+def test_a_named_file_that_cannot_be_used_is_an_error(
+    name: str, content: str | bytes, place: str, says: str
+) -> None:
+    """What the user named must be usable; the error says where and what to do."""
+    _write({name: content})
+    with pytest.raises(SourceError) as caught:
+        read_sources([name])
+    assert caught.value.place == place
+    assert says in caught.value.message
+    assert caught.value.remedy or "YAML" in caught.value.message
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_byte_order_marks_are_honoured(encoding: str) -> None:
+    """UTF-8 with or without a mark is read, and UTF-16 with one."""
+    text = '{"tools": [{"name": "знайти"}]}'
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    _write({"a.json": (mark + text).encode(encoding)})
+    assert [tool.name for tool in read_sources(["a.json"]).tools] == ["знайти"]
+
+
+@pytest.mark.usefixtures("here")
+def test_source_ids_come_from_file_names() -> None:
+    """The stem of the file is the source of tools that state none."""
+    _write({"My Server.json": _MANIFEST, "in/shop.tools.json": _MANIFEST})
+    batch = read_sources(["My Server.json", "in"])
+    assert [tool.source_id for tool in batch.tools] == ["My Server", "shop.tools"]
+    assert {tool.source_id for tool in read_sources(["in"], source_id="x").tools} == {"x"}
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_is_read_in_order_of_paths() -> None:
+    """Sources of all kinds are found at any depth; hidden and other files are passed over."""
+    _write(
+        {
+            "in/z.json": '{"tools": [{"name": "z"}]}',
+            "in/b/x.json": '{"tools": [{"name": "x"}]}',
+            "in/a.json": '{"tools": [{"name": "a"}]}',
+            "in/tools/shop/find.md": _DOCUMENT,
+            "in/b/made.mdld": _BUNDLE,
+            "in/b/made.mdld.idx": b"\xff",
+            "in/x.hints.yaml": _HINTS,
+            "in/other.yaml": "a: 1",
+            "in/README.md": "# Read me\n",
+            "in/badge.md": "[![badge](x)](y)\n",
+            "in/notes.txt": "hello",
+            "in/.hidden/a.json": _MANIFEST,
+            "in/.hidden.json": _MANIFEST,
+        }
+    )
+    batch = read_sources(["in"])
+    assert [tool.place for tool in batch.tools] == [
+        "in/a.json: tools[0]",
+        "in/b/x.json: tools[0]",
+        "in/z.json: tools[0]",
+    ]
+    content = '---\ntitle: "Find"\n---\n\n# Find\n'
+    assert batch.documents == (SourceDocument("tools/shop/find.md", content),)
+    assert batch.documents[0].place == "in/tools/shop/find.md"
+    assert batch.bundles == (RawBundle(_BUNDLE, "in/b/made.mdld"),)
+    assert [rule.place for rule in batch.rules] == ["in/x.hints.yaml:2"]
+    assert batch.diagnostics == ()
+
+
+def test_the_working_folder_gives_bare_places(here: Path) -> None:
+    """Places never show more of the disk than the user named."""
+    _write({"a.json": _MANIFEST})
+    assert read_sources(["."]).tools[0].place == "a.json: tools[0]"
+    assert read_sources(["./"]).tools[0].place == "a.json: tools[0]"
+    named = read_sources([f"{here}/"]).tools[0].place
+    assert named == f"{here.as_posix()}/a.json: tools[0]"
+
+
+@pytest.mark.usefixtures("here")
+def test_a_bad_file_in_a_folder_stops_nothing() -> None:
+    """Each file that cannot be used is an error diagnostic with its place; the rest are read."""
+    _write(
+        {
+            "in/a.json": "{",
+            "in/b.json": b"\xff",
+            "in/c.hints.yaml": "tools: *a",
+            "in/package.json": '{"name": "x", "version": "1.0.0", "description": "y"}',
+            "in/z.json": _MANIFEST,
+        }
+    )
+    batch = read_sources(["in"])
+    assert [tool.name for tool in batch.tools] == ["find"]
+    assert {(item.code, item.severity) for item in batch.diagnostics} == {
+        (Code.SOURCE_LOAD_FAILED, Severity.ERROR)
+    }
+    assert [item.place for item in batch.diagnostics] == [
+        "in/a.json:1:2",
+        "in/b.json",
+        "in/c.hints.yaml:1",
+        "in/package.json",
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_file_is_read_once() -> None:
+    """Reached through two arguments, a file counts for the first."""
+    _write({"in/a.json": _MANIFEST, "in/find.md": _DOCUMENT})
+    batch = read_sources(["in/find.md", "in", "in/a.json", "in/../in/a.json", "in"])
+    assert _kinds(batch) == {"tools": 1, "documents": 1}
+    assert batch.documents[0].path == "find.md"
+
+
+@pytest.mark.usefixtures("here")
+def test_excluded_files_are_no_sources_of_a_folder() -> None:
+    """The output that lies among its sources is not read, unless it is named."""
+    _write({"in/a.json": _MANIFEST, "in/graph.mdld": _BUNDLE})
+    assert _kinds(read_sources(["in"], exclude=["in/graph.mdld"])) == {"tools": 1}
+    named = read_sources(["in/graph.mdld"], exclude=[Path("in/graph.mdld")])
+    assert _kinds(named) == {"bundles": 1}
+
+
+@pytest.mark.usefixtures("here")
+@posix_only
+def test_symbolic_links() -> None:
+    """Linked folders are not entered; links out of the folder and broken ones are noticed."""
+    _write({"out/secret.json": _MANIFEST, "in/a.json": _MANIFEST, "in/notes.txt": "x"})
+    Path("in/linked").symlink_to("../out")
+    Path("in/leaves.json").symlink_to("../out/secret.json")
+    Path("in/leaves.txt").symlink_to("../out/secret.json")
+    Path("in/stays.json").symlink_to("a.json")
+    Path("in/z_broken.json").symlink_to("nowhere.json")
+    batch = read_sources(["in"])
+    assert [tool.place for tool in batch.tools] == ["in/a.json: tools[0]"]
+    assert [(item.code, item.place) for item in batch.diagnostics] == [
+        (Code.SOURCE_SKIPPED, "in/leaves.json"),
+        (Code.SOURCE_LOAD_FAILED, "in/z_broken.json"),
+    ]
+    Path("way").symlink_to("in")
+    assert _kinds(read_sources(["way"])) == {"tools": 1}
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that are no Unicode")
+def test_names_that_are_no_text_are_passed_over() -> None:
+    """A document's path must be text, so a file with a broken name is noticed and left."""
+    _write({"in/a.json": _MANIFEST})
+    Path(os.fsdecode(b"in/\xff.json")).write_text(_MANIFEST, encoding="utf-8")
+    batch = read_sources(["in"])
+    assert _kinds(batch) == {"tools": 1}
+    assert [(item.code, item.place) for item in batch.diagnostics] == [
+        (Code.SOURCE_SKIPPED, r"in/\udcff.json")
+    ]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("argument", "remedy"),
+    [
+        ("tols.json", "did you mean 'tools.json'?"),
+        ("in/tols.json", "did you mean 'in/tools.json'?"),
+        ("nothing", "check the path"),
+        ("no/such/folder", "check the path"),
+        (
+            "https://example.com/tools.json",
+            "addresses are not read: save the answer into a file first",
+        ),
+        ("", "check the path"),
+    ],
+)
+def test_missing_sources(argument: str, remedy: str) -> None:
+    """A path that does not exist is an error that guesses what was meant."""
+    _write({"tools.json": _MANIFEST, "in/tools.json": _MANIFEST})
+    with pytest.raises(NotFoundError) as caught:
+        read_sources([argument])
+    assert caught.value.remedy == remedy
+
+
+def test_standard_input() -> None:
+    """`-` is read once, by content, and its tools are local."""
+    calls: list[int] = []
+
+    def stdin() -> bytes:
+        calls.append(1)
+        return _MANIFEST.encode()
+
+    batch = read_sources(["-", "-"], stdin=stdin)
+    assert [(tool.source_id, tool.place) for tool in batch.tools] == [
+        ("local", "standard input: tools[0]")
+    ]
+    assert calls == [1]
+    assert _kinds(read_sources(["-"], stdin=_HINTS.encode)) == {"rules": 1}
+    assert _kinds(read_sources(["-"], stdin=_DOCUMENT.encode)) == {"documents": 1}
+    with pytest.raises(SourceError, match="standard input"):
+        read_sources(["-"], stdin=lambda: b"hello")
+    with pytest.raises(UsageError):
+        read_sources(["-"])
+
+
+@pytest.mark.usefixtures("here")
+def test_the_size_of_a_source_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file or standard input beyond the bound is refused."""
+    monkeypatch.setattr(textfile, "MAX_BYTES", 10)
+    _write({"a.json": _MANIFEST})
+    with pytest.raises(SourceError, match="more than 10 bytes"):
+        read_sources(["a.json"])
+    with pytest.raises(SourceError, match="more than 10 bytes"):
+        read_sources(["-"], stdin=_MANIFEST.encode)
+
+
+@pytest.mark.usefixtures("here")
+@posix_only
+def test_a_pipe_names_no_source() -> None:
+    """Tools from a named pipe are local: its name says nothing about them."""
+    reading, writing = os.pipe()
+    os.write(writing, _MANIFEST.encode())
+    os.close(writing)
+    try:
+        batch = read_sources([f"/dev/fd/{reading}"])
+    finally:
+        os.close(reading)
+    assert [tool.source_id for tool in batch.tools] == ["local"]
+
+
+@pytest.mark.usefixtures("here")
+def test_real_shapes_of_several_pages_in_one_folder() -> None:
+    """Pages of one server in several files join when they state their server."""
+    pages = [{"server": "shop", "tools": [{"name": f"t{i}"}]} for i in range(3)]
+    _write({f"in/page{i}.json": json.dumps(page) for i, page in enumerate(pages)})
+    batch = read_sources(["in"])
+    assert [(tool.source_id, tool.name) for tool in batch.tools] == [
+        ("shop", "t0"),
+        ("shop", "t1"),
+        ("shop", "t2"),
+    ]
+
+
+@pytest.mark.usefixtures("here")
+@posix_only
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_folders_without_permission_are_noticed() -> None:
+    """A folder below that cannot be read is an error diagnostic; the rest is read."""
+    _write({"in/a.json": _MANIFEST, "in/shut/b.json": _MANIFEST})
+    Path("in/shut").chmod(0)
+    try:
+        batch = read_sources(["in"])
+    finally:
+        Path("in/shut").chmod(0o700)
+    assert _kinds(batch) == {"tools": 1}
+    assert [(item.code, item.place) for item in batch.diagnostics] == [
+        (Code.SOURCE_LOAD_FAILED, "in/shut")
+    ]
