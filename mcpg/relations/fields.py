@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _DEEPEST = 4
 _MOST = 256
+_SHORTEST = 2
 # Marks of list elements and unnamed members, and the dots between the steps of a path.
 _STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
 _WIDER = {
@@ -45,7 +46,16 @@ class Field:
 
 def field_key(name: str) -> FieldKey:
     """Give the stems of *name*, sorted, without repeats."""
-    return tuple(sorted({stem(word) for word in split_words(name)}))
+    return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
+
+
+def singular(term: str) -> str:
+    """Take the plural ending off a stem that kept it because it is short, as in `ids`.
+
+    Keys are only ever compared with keys, so a word such as `status` may lose its ending as well.
+    """
+    is_plural = len(term) > _SHORTEST and term.endswith("s") and not term.endswith("ss")
+    return term[:-1] if is_plural else term
 
 
 def given_fields(tool: Tool) -> list[Field]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.relations.affinity import affordable, quoted
-from mcpg.relations.fields import Field, FieldKey, accepts, given_fields, needed_fields
+from mcpg.relations.fields import (
+    Field,
+    FieldKey,
+    accepts,
+    given_fields,
+    needed_fields,
+    singular,
+)
 from mcpg.relations.vocabulary import rarity, subject_terms
 
 if TYPE_CHECKING:
@@ -18,6 +25,8 @@ if TYPE_CHECKING:
 _PARTIAL = 0.7
 _UNQUALIFIED = 0.5
 _FAINTEST = 0.15
+# In a handful of tools that all work on one thing its name is common, and yet no idle word.
+_TOO_FEW_TO_COUNT = 16
 _FIELDS_IN_REASON = 3
 
 
@@ -77,12 +86,13 @@ class FlowIndex:
         """
         given = self.given[position]
         found: defaultdict[int, dict[str, tuple[float, str]]] = defaultdict(dict)
+        size = max(_TOO_FEW_TO_COUNT, len(self.needs))
         for key in affordable(given, self.postings):
-            worth = rarity(self.holders[key], len(self.needs))
+            worth = rarity(self.holders[key], size)
             for other, needed in self.postings[key]:
                 trust = self._trust(position, other, near) if len(key) == 1 else 1.0
                 if other != position and trust and accepts(needed.types, given[key].types):
-                    _keep_best(found[other], needed.name, worth * trust, given[key].name)
+                    found[other][needed.name] = (worth * trust, given[key].name)
         flows = {other: self._flow(other, fills) for other, fills in found.items()}
         return {other: flow for other, flow in flows.items() if flow.strength >= _FAINTEST}
 
@@ -118,36 +128,29 @@ def _given(tool: Tool, needed: Sequence[Field]) -> dict[FieldKey, Field]:
     """Index what *tool* gives by every name that it may be asked for under."""
     known = {field.key for field in needed}
     fields = given_fields(tool)
-    subjects = subject_terms(tool.name) if fields else []
+    subjects = [singular(term) for term in subject_terms(tool.name)] if fields else []
+    # A field's own name goes before what its owner or the tool would make of it.
+    names = [(field.key, field) for field in fields]
+    names += [(key, field) for field in fields for key in _qualified(field, subjects)]
     given: dict[FieldKey, Field] = {}
-    for field in fields:
-        for key in _names(field, subjects):
-            # What a tool had to be given is nothing that it finds.
-            if key and key not in known:
-                given.setdefault(key, field)
+    for key, field in names:
+        # What a tool had to be given is nothing that it finds.
+        if key and key not in known:
+            given.setdefault(key, field)
     return given
 
 
-def _names(field: Field, subjects: Sequence[str]) -> Iterator[FieldKey]:
-    yield field.key
-    if len(field.key) != 1:
-        return
-    # The `id` of an order is an `order_id` to others: the holder or the tool names the order.
-    if field.owner:
-        yield _joined(field.key, field.owner)
-    for subject in subjects:
-        yield _joined(field.key, (subject,))
+def _qualified(field: Field, subjects: Sequence[str]) -> Iterator[FieldKey]:
+    """Name a field of one word in full: the `id` of an order is an `order_id` to others."""
+    if len(field.key) == 1:
+        if field.owner:
+            yield _joined(field.key, field.owner)
+        yield _joined(field.key, tuple(subjects))
+        yield from (_joined(field.key, (subject,)) for subject in subjects)
 
 
 def _joined(key: FieldKey, owner: FieldKey) -> FieldKey:
     return tuple(sorted({*key, *owner}))
-
-
-def _keep_best(fills: dict[str, tuple[float, str]], needed: str, weight: float, given: str) -> None:
-    # The order of discovery must not show: the greater weight wins, then the lesser name.
-    best = fills.get(needed)
-    if best is None or (-weight, given) < (-best[0], best[1]):
-        fills[needed] = (weight, given)
 
 
 def _plural(noun: str, things: Sequence[object]) -> str:

@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from builders import make_tool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
+from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, Relations, relate
+from mcpg.relations import affinity as affinity_module
+
+if TYPE_CHECKING:
+    import pytest
+
+    from mcpg.catalog.model import Tool
+
+
+def schema(*names: str, **kinds: str) -> dict[str, Any]:
+    """Make a schema that requires string fields *names* and fields of given *kinds*."""
+    fields = dict.fromkeys(names, "string") | kinds
+    properties = {name: {"type": kind} for name, kind in fields.items()}
+    return {"type": "object", "properties": properties, "required": list(fields)}
+
+
+def related(*tools: Tool, assertions: tuple[Assertion, ...] = ()) -> Relations:
+    """Relate *tools*, whose ids stand as they are."""
+    ordered = tuple(sorted(tools, key=lambda tool: tool.id))
+    return relate(Catalog(ordered, assertions))
+
+
+def targets(edges: tuple[Edge, ...]) -> list[str]:
+    """Give the ids that *edges* reach."""
+    return [edge.target for edge in edges]
+
+
+SHOP = (
+    make_tool("order_search", output_schema=schema("order_id")),
+    make_tool("order_get", input_schema=schema("order_id"), output_schema=schema("invoice_id")),
+    make_tool("order_cancel", input_schema=schema("order_id")),
+    make_tool("invoice_get", input_schema=schema("invoice_id")),
+    make_tool("invoice_send", input_schema=schema("invoice_id")),
+    make_tool("weather_forecast", source_id="weather", input_schema=schema("city")),
+)
+
+
+class TestRelated:
+    """Related tools."""
+
+    def test_rare_terms_weigh_more(self) -> None:
+        """Sharing a rare term makes a stronger edge than sharing a common one."""
+        tools = [make_tool(f"order_{word}") for word in ["ant", "bee", "cat", "dog"]]
+        found = related(*tools, make_tool("refund_order"), make_tool("refund_eel"))
+        edges = found.of("refund_order").related
+        assert edges[0].target == "refund_eel"
+        assert edges[0].weight > edges[1].weight
+        assert edges[0].reason == "shares 'refund', from the same server"
+
+    def test_same_source_is_a_small_bonus(self) -> None:
+        """Of two equally close tools the one of the same server comes first."""
+        found = related(
+            make_tool("refund_ant"),
+            make_tool("a_refund", source_id="other"),
+            make_tool("b_refund"),
+            *(make_tool(word) for word in ["bee", "cat", "dog", "eel"]),
+        )
+        edges = found.of("refund_ant").related
+        assert targets(edges) == ["b_refund", "a_refund"]
+        assert edges[1].reason == "shares 'refund'"
+
+    def test_no_more_than_four(self) -> None:
+        """Four related tools are kept, ties by tool id."""
+        tools = [make_tool(f"refund_{word}") for word in ["ant", "bee", "cat", "dog", "eel", "fox"]]
+        fillers = [make_tool(f"filler{number}x") for number in range(12)]
+        found = related(*tools, *fillers)
+        assert targets(found.of("refund_ant").related) == [
+            "refund_bee",
+            "refund_cat",
+            "refund_dog",
+            "refund_eel",
+        ]
+
+    def test_what_all_tools_of_a_server_share_relates_none(self) -> None:
+        """A term that every tool of a server holds tells only the server."""
+        git = [
+            make_tool(f"git_{word}", source_id="git")
+            for word in ["ant", "bee", "cat", "dog", "eel"]
+        ]
+        fillers = [make_tool(f"filler{number}x", source_id="other") for number in range(12)]
+        assert related(*git, *fillers).of("git_ant").related == ()
+
+    def test_nothing_shared_gives_no_edge(self) -> None:
+        """Tools without a common term are not related, though one server offers them."""
+        assert related(make_tool("ant"), make_tool("bee")).of("ant").related == ()
+
+    def test_several_terms_are_told(self) -> None:
+        """The reason names up to three shared terms, the most telling first."""
+        found = related(
+            make_tool("pull_request_merge_queue"),
+            make_tool("pull_request_merge_now"),
+            *(make_tool(word) for word in ["bee", "cat", "dog", "eel"]),
+        )
+        reason = found.of("pull_request_merge_queue").related[0].reason
+        assert reason == "shares 'merge', 'pull' and 'request', from the same server"
+
+
+class TestNextSteps:
+    """Next steps."""
+
+    def test_data_that_flows_is_told(self) -> None:
+        """An output field that is a required argument elsewhere makes a next step."""
+        step = related(*SHOP).of("order_get").next_steps[0]
+        assert step.target in {"invoice_get", "invoice_send"}
+        assert step.reason == "its output field 'invoice_id' is a required argument there"
+        assert step.origin is EdgeOrigin.INFERRED
+        assert 0 < step.weight <= 1
+
+    def test_one_inspects_what_was_found_and_acts_on_it(self) -> None:
+        """Discovery leads to inspection and inspection to action, on the same subject."""
+        tools = [make_tool(f"{verb}_order") for verb in ("search", "get", "cancel", "send")]
+        found = related(*tools, *(make_tool(word) for word in ["ant", "bee", "cat", "dog", "eel"]))
+        step = found.of("search_order").next_steps[0]
+        assert (step.target, step.reason) == (
+            "get_order",
+            "inspects what this one finds: shares 'order'",
+        )
+        step = found.of("get_order").next_steps[0]
+        assert (step.target, step.reason) == (
+            "send_order",
+            "acts on what this one inspects: shares 'order'",
+        )
+        assert found.of("send_order").next_steps == ()
+
+    def test_one_word_is_no_step_between_servers(self) -> None:
+        """The kind of work alone leads to another server only where much is shared."""
+        fillers = [
+            make_tool(word) for word in ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
+        ]
+        found = related(
+            make_tool("video_search", source_id="a"),
+            make_tool("video_get", source_id="b"),
+            make_tool("cloud_backup_search", source_id="a"),
+            make_tool("cloud_backup_get", source_id="b"),
+            *fillers,
+        )
+        assert found.of("video_search").next_steps == ()
+        assert targets(found.of("cloud_backup_search").next_steps) == ["cloud_backup_get"]
+
+    def test_what_was_given_is_not_found(self) -> None:
+        """A field that a tool itself requires does not flow from it."""
+        found = related(
+            make_tool("ant", input_schema=schema("order_id"), output_schema=schema("order_id")),
+            make_tool("bee", input_schema=schema("order_id")),
+        )
+        assert found.of("ant").next_steps == ()
+
+    def test_types_must_fit(self) -> None:
+        """A field of another type is not taken for the argument."""
+        found = related(
+            make_tool("ant", output_schema=schema(order_id="string")),
+            make_tool("bee", input_schema=schema(order_id="integer")),
+        )
+        assert found.of("ant").next_steps == ()
+
+    def test_owner_qualifies_a_bare_name(self) -> None:
+        """The `id` within `orders` is an `order_id` to other tools."""
+        orders = {"type": "array", "items": {"properties": {"id": {"type": "string"}}}}
+        found = related(
+            make_tool("ant", output_schema={"type": "object", "properties": {"orders": orders}}),
+            make_tool("bee", input_schema=schema("order_id"), source_id="other"),
+            make_tool("cat", input_schema=schema("user_id"), source_id="other"),
+        )
+        (step,) = found.of("ant").next_steps
+        assert step.target == "bee"
+        assert step.reason == "its output field 'id' fills the required argument 'order_id' there"
+
+    def test_own_name_goes_before_a_qualified_one(self) -> None:
+        """A field that bears the argument's name is told rather than one that may mean it."""
+        found = related(
+            make_tool("create_order", output_schema=schema("id", "order_id")),
+            make_tool("bee", input_schema=schema("order_id"), source_id="other"),
+        )
+        (step,) = found.of("create_order").next_steps
+        assert step.reason == "its output field 'order_id' is a required argument there"
+
+    def test_tool_name_qualifies_a_bare_name(self) -> None:
+        """The `id` that an order tool gives is an `order_id` to other tools."""
+        found = related(
+            make_tool("create_order", output_schema=schema("id")),
+            make_tool("bee", input_schema=schema("order_id"), source_id="other"),
+        )
+        assert targets(found.of("create_order").next_steps) == ["bee"]
+        found = related(
+            make_tool("create_pull_request", output_schema=schema("number")),
+            make_tool("bee", input_schema=schema("pull_request_number"), source_id="other"),
+        )
+        assert targets(found.of("create_pull_request").next_steps) == ["bee"]
+
+    def test_bare_names_mean_nothing_between_servers(self) -> None:
+        """A field of one word does not flow to a tool of another server that shares no term."""
+        ant = make_tool("ant", output_schema=schema("message"))
+        fillers = [make_tool(f"filler{number}x") for number in range(8)]
+        abroad = make_tool("bee", input_schema=schema("message"), source_id="other")
+        assert related(ant, abroad, *fillers).of("ant").next_steps == ()
+        at_home = make_tool("bee", input_schema=schema("message"))
+        assert targets(related(ant, at_home, *fillers).of("ant").next_steps) == ["bee"]
+
+    def test_common_names_count_little(self) -> None:
+        """A name that many tools use weighs less than a rare one, or nothing."""
+        many = [make_tool(f"t{number}x", input_schema=schema("page_id")) for number in range(20)]
+        found = related(
+            make_tool("ant", output_schema=schema("page_id", "order_id")),
+            make_tool("bee", input_schema=schema("order_id")),
+            *many,
+        )
+        assert targets(found.of("ant").next_steps) == ["bee"]
+
+    def test_a_need_met_in_full_counts_more(self) -> None:
+        """A tool whose every required argument is there comes before one that lacks some."""
+        found = related(
+            make_tool("ant", output_schema=schema("order_id")),
+            make_tool("bee", input_schema=schema("order_id", "reason_code")),
+            make_tool("cat", input_schema=schema("order_id")),
+        )
+        assert targets(found.of("ant").next_steps) == ["cat", "bee"]
+
+    def test_several_fields_are_told(self) -> None:
+        """The reason names all fields that flow, up to three."""
+        found = related(
+            make_tool("ant", output_schema=schema("order_id", "user_id")),
+            make_tool("bee", input_schema=schema("order_id", "user_id")),
+            make_tool("cat", input_schema=schema("orderIds", "user_id")),
+        )
+        first, second = found.of("ant").next_steps
+        assert first.reason == (
+            "its output fields 'order_id' and 'user_id' are required arguments there"
+        )
+        assert second.target == "cat"
+        assert second.reason == (
+            "its output fields 'order_id' and 'user_id' "
+            "fill the required arguments 'orderIds' and 'user_id' there"
+        )
+
+    def test_no_more_than_three(self) -> None:
+        """Three next steps are kept, ties by tool id."""
+        users = [make_tool(f"u{letter}", input_schema=schema("order_id")) for letter in "abcd"]
+        found = related(make_tool("ant", output_schema=schema("order_id")), *users)
+        assert targets(found.of("ant").next_steps) == ["ua", "ub", "uc"]
+
+
+class TestAuthored:
+    """What authors assert."""
+
+    def test_authored_edges_come_first_and_whole(self) -> None:
+        """No cap cuts what an author said, whose order stands, with weight 1."""
+        names = [f"t{letter}x" for letter in "fedcba"]
+        said = tuple(Assertion("related", "ant", name, "hints.yaml:1") for name in names)
+        found = related(make_tool("ant"), *map(make_tool, names), assertions=said)
+        edges = found.of("ant").related
+        assert targets(edges) == names
+        assert {(edge.weight, edge.reason, edge.origin) for edge in edges} == {
+            (1.0, STATED, EdgeOrigin.AUTHORED)
+        }
+
+    def test_inferred_edges_fill_the_room(self) -> None:
+        """Inferred edges follow up to the cap, and an authored pair is not repeated."""
+        said = (
+            Assertion("related", "order_get", "order_cancel", ""),
+            Assertion("nextStep", "order_get", "weather_forecast", ""),
+        )
+        found = related(*SHOP, assertions=said).of("order_get")
+        assert found.related[0].target == "order_cancel"
+        assert found.related[0].origin is EdgeOrigin.AUTHORED
+        assert len(targets(found.related)) == len(set(targets(found.related))) <= 4
+        assert found.next_steps[0].target == "weather_forecast"
+        assert [edge.origin for edge in found.next_steps[1:]] == [EdgeOrigin.INFERRED] * 2
+
+    def test_impossible_pairs_are_left_out(self) -> None:
+        """A tool is no relation of itself or of one that is not there; repeats count once."""
+        said = (
+            Assertion("related", "ant", "ant", ""),
+            Assertion("related", "ant", "ghost", ""),
+            Assertion("related", "ant", "bee", ""),
+            Assertion("related", "ant", "bee", ""),
+        )
+        found = related(make_tool("ant"), make_tool("bee"), assertions=said)
+        assert targets(found.of("ant").related) == ["bee"]
+
+
+NAMES = st.lists(
+    st.sampled_from(["order", "refund", "get", "list", "user", "mail", "id", "große", "注文検索"]),
+    min_size=1,
+    max_size=3,
+).map("_".join)
+TOOLS = st.lists(
+    st.builds(
+        make_tool,
+        NAMES,
+        source_id=st.sampled_from(["a", "b"]),
+        description=st.sampled_from(["", "Finds an order.", "Sends mail to a user."]),
+        input_schema=st.sampled_from([schema("order_id"), schema("id"), {}]),
+        output_schema=st.sampled_from([None, schema("order_id"), schema("id")]),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TOOLS, st.randoms(use_true_random=False))
+def test_relations_do_not_depend_on_order(tools: list[Tool], shuffler: random.Random) -> None:
+    """The same tools in any order have the same relations, and every edge keeps the contract."""
+    shuffled = list(tools)
+    shuffler.shuffle(shuffled)
+    first, second = relate(build_catalog(tools)), relate(build_catalog(shuffled))
+    assert first == second
+    ids = set(first.by_tool)
+    for tool_id, found in first.by_tool.items():
+        assert len(found.related) <= 4
+        assert len(found.next_steps) <= 3
+        for edge in (*found.related, *found.next_steps):
+            assert edge.source == tool_id != edge.target
+            assert edge.target in ids
+            assert 0 < edge.weight <= 1
+            assert edge.reason
+
+
+def test_unknown_tool_has_no_relations() -> None:
+    """Nothing is known about a tool that is not in the catalogue."""
+    assert related(make_tool("ant")).of("ghost").related == ()
+    assert related().by_tool == {}
+
+
+def test_hash_seed_does_not_show() -> None:
+    """Every process finds the same relations, whatever its hash seed."""
+    program = (
+        "from builders import make_tool\n"
+        "from mcpg.catalog.catalog import build_catalog\n"
+        "from mcpg.relations import relate\n"
+        "words = 'order refund user mail ant bee'.split()\n"
+        "tools = [make_tool(f'{a}_{b}', keywords=(a, b)) for a in words for b in words]\n"
+        "print(sorted(relate(build_catalog(tools)).by_tool.items()))\n"
+    )
+    path = os.pathsep.join(sys.path)
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1", "4321")
+    }
+    assert len(outputs) == 1
+    assert "shares" in outputs.pop()
+
+
+def test_work_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large the groups, no tool looks at more than the budget of others."""
+    looked_at: list[int] = []
+    near = affinity_module.AffinityIndex.near
+
+    def counting(index: affinity_module.AffinityIndex, position: int) -> dict[int, float]:
+        found = near(index, position)
+        looked_at.append(len(found))
+        return found
+
+    monkeypatch.setattr(affinity_module.AffinityIndex, "near", counting)
+    words = ["order", "refund", "user", "mail", "invoice", "parcel"]
+    shuffler = random.Random(7)
+    tools = [
+        make_tool(f"{'_'.join(shuffler.sample(words, 2))}_{number % 900}", id=f"t{number:04}")
+        for number in range(3_000)
+    ]
+    relate(Catalog(tuple(tools)))
+    assert len(looked_at) == 3_000
+    assert max(looked_at) <= 256
+
+
+def test_edge_kinds_are_kept_apart() -> None:
+    """Related edges and next steps bear their own kind."""
+    found = related(*SHOP).of("order_get")
+    assert {edge.kind for edge in found.related} == {EdgeKind.RELATED}
+    assert {edge.kind for edge in found.next_steps} == {EdgeKind.NEXT_STEP}
