@@ -116,6 +116,9 @@ HINT_FIELDS: dict[str, HintField] = {
 HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
 """All keys that can hold a hint, in the order of the fields."""
 
+_HINT_KEYS = frozenset(HINT_KEYS)
+_NOTHING = Hints()
+
 
 def hints_from(mapping: JsonObject) -> Hints:
     """Read the hints that a JSON object holds.
@@ -123,6 +126,8 @@ def hints_from(mapping: JsonObject) -> Hints:
     For each hint the first of its keys with a usable value counts. Lists may be one string; a
     boolean may be the word; a tier may be in any case. Values of a wrong type are ignored.
     """
+    if _HINT_KEYS.isdisjoint(mapping):
+        return _NOTHING
     found = ((name, field.find(mapping)) for name, field in HINT_FIELDS.items())
     return Hints(**{name: value for name, value in found if value is not None})  # type: ignore[arg-type]
 
@@ -147,7 +152,8 @@ def hints_of_tool(entry: JsonObject, annotations: JsonObject, meta: JsonObject) 
     nested = entry.get("hints")
     typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
     parts = [entry, nested if isinstance(nested, dict) else {}, typed, annotations]
-    return Hints.merge(*map(hints_from, (*parts, *_meta_parts(meta))))
+    said = [hints_from(part) for part in (*parts, *_meta_parts(meta))]
+    return Hints.merge(*(hints for hints in said if hints is not _NOTHING))
 
 
 def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:

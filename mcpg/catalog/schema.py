@@ -130,7 +130,7 @@ class _Walk:
         texts = (part.get("description") for part in parts)
         description = next((text.strip() for text in texts if isinstance(text, str)), "")
         items = [item for part in parts for item, mark in _items(part) if mark == "[]"]
-        nested = [part for item in items for part, _ in self._parts(item)]
+        nested = [part for item in items[:_MAX_HOLDERS] for part, _ in self._parts(item)]
         values = unique(value for part in (*parts, *nested) for value in _values(part))
         return Parameter(path, description, _type(parts), values, required)
 
