@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.stdin import standard_input
 from mcpg.diagnostics import Severity
 
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ def assembled(
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
     from mcpg.catalog.sources import read_sources  # noqa: PLC0415
+    from mcpg.catalog.sources.textfile import MAX_BYTES  # noqa: PLC0415
 
+    # One byte more than is accepted, so that too much is noticed without reading it all.
+    stdin = partial(standard_input, MAX_BYTES + 1)
     with output.progress("reading sources"):
-        batch = read_sources(sources, source_id=source_id, stdin=_standard_input, exclude=exclude)
+        batch = read_sources(sources, source_id=source_id, stdin=stdin, exclude=exclude)
     with output.progress("putting the graph together"):
         assembly = assemble(batch, source_id=source_id)
     output.diagnostics(assembly.diagnostics)
@@ -83,7 +87,3 @@ def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> in
     if len(reasons) > _TOLD:
         output.item(f"... and {len(reasons) - _TOLD} more")
     return ExitCode.FINDINGS
-
-
-def _standard_input() -> bytes:
-    return sys.stdin.buffer.read()

@@ -69,8 +69,9 @@ def _became(word: QueryWord) -> str:
     if word.role == "function word":
         return "dropped: a function word"
     if not word.repairs:
-        kind = "a code or number" if word.role == "literal" else "a word"
-        return f"unknown: {kind} that no tool has, nor one near it"
+        if word.role == "literal":
+            return "unknown: a code or number that no tool has"
+        return "unknown: a word that no tool has, nor one near it"
     tools = f"in {word.document_frequency} tool{'s' if word.document_frequency != 1 else ''}"
     repairs = "; ".join(map(_repair, word.repairs))
     return f"{repairs} · {tools} · {word.weight:.0%} of the query"
@@ -98,14 +99,14 @@ def _matches(explanation: Explanation, output: Output) -> Iterator[list[str]]:
 
 
 def _title(rank: int, match: Match, reasons: MatchExplanation | None, output: Output) -> str:
-    scores = f"score {score_text(match.score)}"
+    scores = ""
     if reasons is not None:
-        scores += f"  fused {reasons.fused_score:.6f}"
+        scores = f"score {score_text(match.score)}  fused {reasons.fused_score:.6f}  "
     name = one_line(match.tool_id)
-    lead = f"{rank:>2}  {name}  {scores}  "
+    lead = f"{rank:>2}  {name}  {scores}"
     room = output.columns - width(lead)
     return (
-        f"{rank:>2}  {output.paint(name, 'cyan')}  {output.paint(scores, 'bold')}  "
+        f"{rank:>2}  {output.paint(name, 'cyan')}  {output.paint(scores, 'bold')}"
         f"{cut(summary(match.descriptor), room)}"
     ).rstrip()
 
@@ -138,8 +139,10 @@ def _terms(match: MatchExplanation, output: Output) -> Iterator[str]:
 
 
 def _matched(query: str, word: str, kind: str) -> str:
+    if kind == "exact":
+        return query
     if query == word:
-        return query if kind == "exact" else f"{query} ({kind})"
+        return f"{query} ({kind})"
     return f"{query} → {word} ({kind})"
 
 

@@ -10,6 +10,11 @@ WIDTH = 88
 """Columns of help."""
 
 _INDENT = 26
+# Typer brings these two options; their help must not change with its version.
+_TYPERS_OWN = {
+    "install_completion": "Install completion for the shell in use.",
+    "show_completion": "Show completion for the shell in use, to adapt or copy it.",
+}
 
 
 def command_help(command: Any, path: str) -> str:
@@ -64,7 +69,7 @@ def _option_text(option: Any) -> str:
     default = option.default.value if isinstance(option.default, Enum) else option.default
     shown = default not in (None, False, "") and not option.is_flag
     notes = "  [required]" if option.required else f"  [default: {default}]" if shown else ""
-    return f"{option.help or ''}{notes}"
+    return f"{_TYPERS_OWN.get(option.name, option.help or '')}{notes}"
 
 
 def _usage(arguments: list[Any]) -> str:

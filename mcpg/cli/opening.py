@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mcpg.engine import Engine
     from mcpg.relations.model import EdgeKind, EdgeOrigin
 
+_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
@@ -117,9 +119,9 @@ class Opened:
         if len(found) == 1:
             return found[0]
         if found:
-            names = ", ".join(tool.id for tool in found)
+            names = either([tool.id for tool in found[:_NAMED]])
             raise NotFoundError(
-                f"{name!r} is the name of {len(found)} tools", remedy=f"use one of {names}"
+                f"{name!r} is the name of {len(found)} tools", remedy=f"use {names}"
             )
         near = self.catalog.suggest(name)
         advice = f"did you mean {either(near)}?" if near else "see `mcpg list`"

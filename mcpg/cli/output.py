@@ -100,7 +100,7 @@ class Output:
         """Say what is wrong, where, and what to do about it."""
         label = paint("error:", "red", on=self.colored(sys.stderr))
         where = f"{one_line(place)}: " if place else ""
-        self.raw_error(f"{label} {where}{lines_kept(message)}\n")
+        self.raw_error(f"{label} {where}{one_line(message)}\n")
         if remedy:
             self.raw_error(f"  hint: {one_line(remedy)}\n")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.explainview import explain_text
-from mcpg.cli.jsonview import explain_json, search_json
+from mcpg.cli.jsonview import explain_json, score_json, search_json
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.stdin import standard_input
 from mcpg.cli.textview import search_text
 from mcpg.engine import Strategy
 from mcpg.errors import McpgError, UsageError
@@ -42,7 +42,7 @@ class Question:
     @property
     def query(self) -> str | None:
         if self.words == ("-",):
-            return sys.stdin.buffer.read(_QUERY_LIMIT).decode("utf-8", "replace").strip()
+            return standard_input(_QUERY_LIMIT).decode("utf-8", "replace").strip()
         return " ".join(self.words).strip() or None
 
 
@@ -80,10 +80,10 @@ def answer_explain(
 
 
 def above(result: SearchResult, gate: float | None) -> SearchResult:
-    """Keep the matches that reach *gate*, and what their edges brought in."""
+    """Keep the matches whose score, as printed, reaches *gate*, and what their edges brought."""
     if gate is None:
         return result
-    matches = tuple(match for match in result.matches if match.score >= gate)
+    matches = tuple(match for match in result.matches if score_json(match.score) >= gate)
     kept = {match.tool_id for match in matches}
     related, next_steps = (
         tuple(match for match in reached if match.via is None or match.via.source in kept)
@@ -94,7 +94,9 @@ def above(result: SearchResult, gate: float | None) -> SearchResult:
 
 def _explained_above(explanation: Explanation, gate: float | None) -> Explanation:
     result = above(explanation.result, gate)
-    return replace(explanation, result=result, matches=explanation.matches[: len(result.matches)])
+    kept = {match.tool_id for match in result.matches}
+    matches = tuple(match for match in explanation.matches if match.tool_id in kept)
+    return replace(explanation, result=result, matches=matches)
 
 
 def _arguments(question: Question, settings: Settings) -> dict[str, Any]:

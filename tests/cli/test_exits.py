@@ -17,10 +17,12 @@ from mcpg.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Run
+    from shop import Run
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "mcpg"]
+MACHINE = {name: value for name, value in os.environ.items() if not name.startswith("MCPG_")}
+ENVIRONMENT = MACHINE | {"PYTHONPATH": str(ROOT)}
 
 
 def raises(fault: BaseException) -> Callable[[], int]:
@@ -122,7 +124,9 @@ class TestProcess:
         reader, writer = os.pipe()
         os.close(reader)
         try:
-            done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run(
+                command, stdout=writer, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT
+            )
         finally:
             os.close(writer)
         assert (done.returncode, done.stderr) == (0, b"")
@@ -136,6 +140,7 @@ class TestProcess:
                 stdout=full,
                 stderr=subprocess.PIPE,
                 check=False,
+                env=ENVIRONMENT,
             )
         assert done.returncode == 2
         assert os.strerror(errno.ENOSPC).lower() in done.stderr.decode().lower()
@@ -148,13 +153,13 @@ class TestProcess:
             "sys.exit(main(sys.argv[1:]))"
         )
         command = [sys.executable, "-c", code, "list", "-b", str(graph)]
-        done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(command, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT)
         assert (done.returncode, done.stderr) == (0, b"")
 
     def test_an_error_is_code_2(self, folder: Path) -> None:
         """The exit code reaches the shell."""
         done = subprocess.run(
-            [*PROGRAM, "search", "x"], cwd=folder, capture_output=True, check=False
+            [*PROGRAM, "search", "x"], cwd=folder, capture_output=True, check=False, env=ENVIRONMENT
         )
         assert (done.returncode, done.stdout) == (2, b"")
         assert done.stderr.startswith(b"error: no bundle")
@@ -166,7 +171,7 @@ class TestProcess:
             "print(*sorted(sys.modules), file=sys.stderr)"
         )
         command = [sys.executable, "-c", code, "search", "shipment", "-b", str(graph)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
         heavy = {"rdflib", "pyld", "rich", "markdown_it", "httpx", "mcp", "numpy"}
         assert not heavy & set(done.stderr.split())
         assert "shipment_status" in done.stdout

@@ -12,6 +12,8 @@ HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u202e\u2066\u2028\ufeff\U000e0041\ud
 
 
 class TestOneLine:
+    """Text of strangers on one line of a table."""
+
     @pytest.mark.parametrize("character", HARMFUL)
     def test_harmful_characters_become_visible(self, character: str) -> None:
         """What could steer a terminal or hide text is shown as an escape."""
@@ -41,6 +43,8 @@ def test_lines_kept_keeps_lines_and_tabs() -> None:
 
 
 class TestJsonSafe:
+    """JSON that a terminal may show."""
+
     @given(st.text())
     def test_the_value_is_the_same(self, text: str) -> None:
         """Escaping changes how JSON looks, never what it says."""
@@ -54,6 +58,8 @@ class TestJsonSafe:
 
 
 class TestWidth:
+    """Columns as a terminal counts them."""
+
     def test_wide_and_combining_characters(self) -> None:
         """Columns are counted as a terminal shows them."""
         assert [width("abc"), width("注文"), width("e\u0301"), width("")] == [3, 4, 1, 0]

@@ -9,6 +9,7 @@ from mcpg.errors import InputError, McpgError, NotFoundError, UsageError
 
 
 def write(path: Path, text: str = "") -> Path:
+    """Put *text* into a file, making its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -23,6 +24,8 @@ def deep(tmp_path: Path) -> Path:
 
 
 class TestPrecedence:
+    """Who decides when several say something."""
+
     @pytest.mark.parametrize("count", range(5))
     def test_the_nearest_voice_wins(self, deep: Path, count: int) -> None:
         """Flag > environment > mcpg.toml > pyproject.toml > nothing."""
@@ -49,6 +52,8 @@ class TestPrecedence:
 
 
 class TestConfigurationFiles:
+    """Files are found upwards and read strictly."""
+
     def test_paths_are_relative_to_the_file(self, deep: Path) -> None:
         """A bundle named in a file is looked for beside that file."""
         write(deep.parent.parent / "mcpg.toml", 'bundle = "out/tools.mdld"')
@@ -111,6 +116,8 @@ class TestConfigurationFiles:
 
 
 class TestBundle:
+    """The bundle is what was named, or else what lies around."""
+
     def test_the_nearest_graph_is_found(self, deep: Path) -> None:
         """Without a setting, graph.mdld of the folder or the nearest parent counts."""
         far = write(deep.parent.parent / "graph.mdld")

@@ -1,0 +1,90 @@
+"""The sources of a small shop, and what a run of the program leaves behind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of the program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The object on standard output."""
+        return json.loads(self.out)
+
+
+MANIFEST = {
+    "server": "shop",
+    "tools": [
+        {
+            "name": "shipment_status",
+            "title": "Track a shipment",
+            "description": "Tell where a shipment is and when it will arrive.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "shipment_id": {"type": "string", "description": "Number of the shipment."},
+                    "carrier": {"type": "string", "enum": ["dhl", "ups"]},
+                },
+                "required": ["shipment_id"],
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {"state": {"type": "string", "description": "Where it is."}},
+            },
+            "annotations": {"readOnlyHint": True, "destructiveHint": False},
+        },
+        {
+            "name": "shipment_create",
+            "description": "Create a shipment and buy its label.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"order_id": {"type": "string"}},
+                "required": ["order_id"],
+            },
+        },
+        {
+            "name": "invoice_search",
+            "title": "Find invoices",
+            "description": "Search the invoices of a customer.\nNewest first.",
+            "inputSchema": {"type": "object", "properties": {"customer": {"type": "string"}}},
+        },
+        {
+            "name": "invoice_refund",
+            "description": "Pay the amount of an invoice back.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"invoice_id": {"type": "string"}},
+                "required": ["invoice_id"],
+            },
+            "annotations": {"destructiveHint": True},
+        },
+    ],
+}
+
+HINTS = """\
+tools:
+  shipment_status:
+    aliases: ["де моя посилка"]
+    keywords: [parcel, tracking]
+    categories: [shipping]
+    costTier: low
+    related: [shipment_create]
+    examples:
+      - input: where is my parcel
+        description: before a refund
+  invoice_search:
+    categories: [billing]
+    nextSteps: [invoice_refund]
+  invoice_refund:
+    categories: [billing]
+    enabledByDefault: false
+"""
