@@ -13,7 +13,7 @@ from mcpg.catalog.sources.kinds import kind_in_folder, kind_of_named
 from mcpg.catalog.sources.missing import missing_source
 from mcpg.catalog.sources.textfile import decode, read_text
 from mcpg.diagnostics import Code, error
-from mcpg.errors import McpgError, UsageError
+from mcpg.errors import McpgError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -51,7 +51,7 @@ def read_sources(
     for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
         if argument == "-":
             parts.append(_read_stdin(stdin, source_id))
-        elif argument and Path(argument).is_dir():
+        elif _is_folder(argument):
             parts.extend(reader.folder(argument))
         else:
             parts.append(reader.named(argument))
@@ -68,12 +68,15 @@ class _Reader:
 
     def named(self, argument: str) -> SourceBatch:
         """Read a file that the user named."""
-        location = Path(argument)
-        if not argument or not location.exists():
+        if not argument:
             raise missing_source(argument)
+        location = Path(argument)
+        try:
+            text = read_text(location, argument)
+        except NotFoundError:
+            raise missing_source(argument) from None
         if not self._is_new(location):
             return SourceBatch()
-        text = read_text(location, argument)
         source = SourceText(
             text, argument, location.name, self._source_id, stem_names_source=location.is_file()
         )
@@ -105,6 +108,14 @@ class _Reader:
         is_new = resolved not in self._seen
         self._seen.add(resolved)
         return is_new
+
+
+def _is_folder(argument: str) -> bool:
+    try:
+        return bool(argument) and Path(argument).is_dir()
+    except OSError:
+        # The reason comes out when the path is read.
+        return False
 
 
 def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> SourceBatch:

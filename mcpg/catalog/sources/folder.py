@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.catalog.sources.kinds import may_be_source
 from mcpg.diagnostics import Code, Diagnostic, error, warning
+from mcpg.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,9 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
     Hidden files and folders, folders behind symbolic links and files of other types are passed
     over. A link to a file outside the folder is passed over with a diagnostic, since a folder
     from strangers must not show files that are not its own.
+
+    Raises:
+        SourceError: The folder itself cannot be read.
     """
     failed: list[OSError] = []
     noticed: list[Diagnostic] = []
@@ -51,10 +55,7 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
             noticed.append(warning(Code.SOURCE_SKIPPED, message, place))
         else:
             files.append(FolderFile(location, path, place))
-    for fault in failed:
-        place = f"{_prefix(folder)}{_relative(Path(str(fault.filename)), folder)}"
-        message = f"this folder cannot be read: {(fault.strerror or str(fault)).lower()}"
-        noticed.append(error(Code.SOURCE_LOAD_FAILED, message, place))
+    noticed.extend(_unreadable(fault, folder) for fault in failed)
     return tuple(files), tuple(noticed)
 
 
@@ -64,6 +65,15 @@ def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
         for name in names:
             if not name.startswith(".") and may_be_source(name):
                 yield Path(here, name)
+
+
+def _unreadable(fault: OSError, folder: str) -> Diagnostic:
+    message = f"this folder cannot be read: {(fault.strerror or str(fault)).lower()}"
+    path = _relative(Path(str(fault.filename)), folder)
+    if path == ".":
+        remedy = "give yourself the right to read it"
+        raise SourceError(message, place=folder, remedy=remedy) from fault
+    return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
 
 
 def _relative(location: Path, folder: str) -> str:

@@ -340,15 +340,47 @@ def test_real_shapes_of_several_pages_in_one_folder() -> None:
 @pytest.mark.usefixtures("here")
 @posix_only
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
-def test_folders_without_permission_are_noticed() -> None:
-    """A folder below that cannot be read is an error diagnostic; the rest is read."""
+def test_folders_without_permission() -> None:
+    """A folder below that cannot be read is noticed; one that was named is an error."""
     _write({"in/a.json": _MANIFEST, "in/shut/b.json": _MANIFEST})
     Path("in/shut").chmod(0)
     try:
         batch = read_sources(["in"])
+        with pytest.raises(SourceError, match="cannot be read"):
+            read_sources(["in/shut"])
+        with pytest.raises(SourceError, match="cannot be read"):
+            read_sources(["in/shut/b.json"])
     finally:
         Path("in/shut").chmod(0o700)
     assert _kinds(batch) == {"tools": 1}
     assert [(item.code, item.place) for item in batch.diagnostics] == [
         (Code.SOURCE_LOAD_FAILED, "in/shut")
     ]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_folder_that_vanishes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the file system refuses while a folder is walked is told by place."""
+    _write({"in/a.json": _MANIFEST, "in/shut/b.json": _MANIFEST})
+    scan = os.scandir
+
+    def refuse(path: str) -> object:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    batch = read_sources(["in"])
+    assert [(item.code, item.place) for item in batch.diagnostics] == [
+        (Code.SOURCE_LOAD_FAILED, "in/shut")
+    ]
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_sources(["in/shut"])
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("argument", ["x" * 5000, "a\0b"])
+def test_impossible_paths(argument: str) -> None:
+    """A path that no file can have is an error like others."""
+    with pytest.raises((SourceError, NotFoundError)):
+        read_sources([argument])
