@@ -143,6 +143,14 @@ def test_what_holds_no_tools_is_refused(value: Any, says: str) -> None:
     assert caught.value.remedy
 
 
+def test_pages_within_pages() -> None:
+    """Wrappers may lie in each other."""
+    value: dict[str, Any] = {"tools": [{"name": "a"}]}
+    for _ in range(6):
+        value = {"pages": value}
+    assert [tool.name for tool in _read(value).tools] == ["a"]
+
+
 def test_lists_without_tools_are_empty() -> None:
     """A server may offer nothing."""
     assert _read({"tools": []}) == _read([]) == ManifestTools(())
