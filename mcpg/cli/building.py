@@ -41,6 +41,8 @@ def assembled(
     with output.progress("putting the graph together"):
         assembly = assemble(batch, source_id=source_id)
     output.diagnostics(assembly.diagnostics)
+    if not assembly.catalog.tools:
+        output.note("no tool was found in the sources")
     return assembly
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import traceback
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from mcpg.errors import McpgError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_LIKENESS = 0.7
 
 
 class ExitCode(IntEnum):
@@ -89,14 +92,20 @@ def _command_path(fault: Any) -> str:
 
 def _usage(fault: Any) -> tuple[str, str]:
     """Split a usage error of Typer into what is wrong and what to do about it."""
-    near = getattr(fault, "possibilities", None)
-    if near:
-        return _sentence(fault.message), f"did you mean {either(sorted(near))}?"
+    known = getattr(fault, "possibilities", None) or ()
+    if hasattr(fault, "option_name") and known:
+        near = difflib.get_close_matches(fault.option_name, known, n=2, cutoff=_LIKENESS)
+        advice = f"did you mean {either(near)}?" if near else _see_help(fault)
+        return _sentence(fault.message), advice
     message, _, suggestion = fault.format_message().partition(". Did you mean ")
     if suggestion:
         near = suggestion.rstrip("?").replace("'", "").split(", ")
         return _sentence(message), f"did you mean {either(near)}?"
-    return _sentence(message), f"see `{_command_path(fault)} --help`"
+    return _sentence(message), _see_help(fault)
+
+
+def _see_help(fault: Any) -> str:
+    return f"see `{_command_path(fault)} --help`"
 
 
 def _sentence(text: str) -> str:

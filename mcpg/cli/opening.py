@@ -136,9 +136,7 @@ def open_engine(settings: Settings, output: Output) -> Engine:
     """
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
-    path = _path(settings, output)
-    with output.progress(f"loading {path}"):
-        return load(path)
+    return load(_path(settings, output))
 
 
 def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:
@@ -152,13 +150,11 @@ def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Ope
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
     from mcpg.catalog.sources import read_sources  # noqa: PLC0415
 
-    path = _path(settings, output)
-    with output.progress(f"loading {path}"):
-        batch = read_sources([path])
-        try:
-            assembly = assemble(batch)
-        except McpgError as fault:
-            return _tools_alone(batch, fault)
+    batch = read_sources([_path(settings, output)])
+    try:
+        assembly = assemble(batch)
+    except McpgError as fault:
+        return _tools_alone(batch, fault)
     return Opened(
         assembly.catalog,
         {document.tool.id: document for document in assembly.documents},

@@ -158,7 +158,8 @@ class Output:
             return nullcontext()
         from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
 
-        return Console(stderr=True).status(f"{what}...")
+        plain = not self.colored(sys.stderr)
+        return Console(stderr=True, no_color=plain).status(f"{what}...")
 
     def _diagnostic_line(self, item: Diagnostic) -> str:
         style = _SEVERITY_STYLE[item.severity]

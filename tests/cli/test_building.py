@@ -179,6 +179,13 @@ class TestBundle:
             assert "\n  hint: " in result.err
         assert snapshot(folder).keys() == {"broken.json"}
 
+    def test_no_tools_at_all_is_told(self, folder: Path, run: Callable[..., Run]) -> None:
+        """An empty folder gives an empty bundle, but not in silence."""
+        (folder / "empty").mkdir()
+        result = run("bundle", "empty")
+        assert result.code == 0
+        assert result.err.startswith("no tool was found in the sources\n")
+
     def test_an_unwritable_target_is_an_error(self, sources: Path, run: Callable[..., Run]) -> None:
         """A folder where a file should go is refused with its name."""
         result = run("bundle", str(sources), "-o", str(sources))

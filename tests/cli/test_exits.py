@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import subprocess
@@ -69,6 +70,42 @@ class TestGuarded:
         assert guarded(raises(KeyboardInterrupt()), Output()) == 130
         assert capsys.readouterr().err == "error: interrupted\n"
 
+    @pytest.mark.parametrize("during", ["run", "flush"])
+    def test_a_closed_pipe_is_0(
+        self, during: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A reader that went away, early or late, is no error."""
+
+        class Closed(io.StringIO):
+            def fail(self, *_: object) -> int:
+                raise BrokenPipeError
+
+            flush = fail
+            write = fail if during == "run" else io.StringIO.write
+
+        def run() -> int:
+            Output().text("data")
+            return ExitCode.FINDINGS
+
+        monkeypatch.setattr(sys, "stdout", Closed())
+        assert guarded(run, Output()) == 0
+        assert capsys.readouterr().err == ""
+
+    def test_a_failing_flush_is_2(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Data that could not be written make the run fail, whatever it found."""
+
+        class Full(io.StringIO):
+            def flush(self) -> None:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(sys, "stdout", Full())
+        assert guarded(lambda: ExitCode.DONE, Output()) == 2
+        assert capsys.readouterr().err.startswith(
+            "error: standard output: cannot be written: no space left on device\n"
+        )
+
     def test_control_characters_of_an_error_are_neutralised(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -86,7 +123,8 @@ class TestUsage:
         [
             (["serach", "x"], "no such command 'serach'", "did you mean search?"),
             (["qqqq"], "no such command 'qqqq'", "see `mcpg --help`"),
-            (["search", "--formt", "json"], "no such option: --formt", "did you mean --form"),
+            (["search", "--formt", "json"], "no such option: --formt", "did you mean --format?"),
+            (["search", "--lim-xy", "3"], "no such option: --lim-xy", "see `mcpg search --help`"),
             (["search", "--limit", "many"], "--limit", "see `mcpg search --help`"),
             (["search", "--min-score", "2"], "--min-score", "see `mcpg search --help`"),
             (["list", "--format", "xml"], "--format", "see `mcpg list --help`"),

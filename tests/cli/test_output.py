@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mcpg.cli.output import PIPE_WIDTH, Color, Output, is_terminal
+from mcpg.cli.output import PIPE_WIDTH, Color, Output, is_terminal, prepare_streams
 from mcpg.diagnostics import Code, Diagnostic, error, info, warning
 
 
@@ -144,6 +144,15 @@ class TestStreams:
         with Output().progress("reading"):
             pass
         assert "reading" in terminal.getvalue()
+
+    def test_closed_streams_are_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A program without standard streams writes into nothing."""
+        monkeypatch.setattr(sys, "stdout", None)
+        monkeypatch.setattr(sys, "stderr", None)
+        prepare_streams()
+        Output().text("data")
+        Output().note("talk")
+        sys.stdout.close()
 
     def test_a_closed_stream_is_no_terminal(self) -> None:
         """Nobody looks at a stream that is closed or missing."""

@@ -172,6 +172,17 @@ class TestExplain:
         """The gate holds for explain, too."""
         assert run("explain", "invoice", "--min-score", "1").code == 1
 
+    def test_every_fate_of_a_word_is_told(self, run: Callable[..., Run]) -> None:
+        """The text says of each word whether it was kept, repaired, dropped or unknown."""
+        told = run("explain", "the shipmnt zzqx X-4711 track", "--context", "invoices").out
+        words = told.partition("\nwords\n")[2].partition("\n\n")[0]
+        fates = {line.split()[0]: line for line in words.splitlines()}
+        assert "dropped: a function word" in fates["the"]
+        assert "→ shipment (typo, 1 edit" in told
+        assert "unknown: a word that no tool has, nor one near it" in fates["zzqx"]
+        assert "unknown: a code or number that no tool has" in fates["x-4711"]
+        assert fates["invoices"].endswith("(context)")
+
     def test_ties_are_told(self, folder: Path, run: Callable[..., Run]) -> None:
         """Two matches with one score say why one goes first."""
         twins = [{"name": name, "description": "Ring the bell."} for name in ("bell_b", "bell_a")]

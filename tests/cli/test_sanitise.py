@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.sanitise import cut, json_safe, lines_kept, one_line, pad, width
+from mcpg.cli.sanitise import cut, either, json_safe, lines_kept, one_line, pad, width
 
 HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u202e\u2066\u2028\ufeff\U000e0041\ud800"
 
@@ -81,3 +81,12 @@ class TestWidth:
     def test_pad_fills_columns(self) -> None:
         """Padding counts wide characters twice."""
         assert pad("注", 4) == "注  "
+
+
+def test_either_joins_alternatives() -> None:
+    """Alternatives read as in a sentence."""
+    assert [either(["a"]), either(["a", "b"]), either(["a", "b", "c"])] == [
+        "a",
+        "a or b",
+        "a, b or c",
+    ]

@@ -145,6 +145,21 @@ class TestBundle:
         with pytest.raises(McpgError):
             Settings(deep, {}, {"bundle": "a\x00b"}).bundle()
 
+    def test_a_folder_that_cannot_be_looked_into_is_passed_over(
+        self, deep: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A parent folder that may not be read hides nothing above it."""
+        far = write(deep.parent.parent / "graph.mdld")
+        looked = Path.is_file
+
+        def is_file(path: Path) -> bool:
+            if path.parent == deep:
+                raise PermissionError
+            return looked(path)
+
+        monkeypatch.setattr(Path, "is_file", is_file)
+        assert Path(Settings(deep).bundle().value) == far
+
     @pytest.mark.parametrize("name", ["mcpg.toml", "graph.mdld"])
     def test_folders_with_the_name_of_a_file_are_passed_over(self, deep: Path, name: str) -> None:
         """Only files count."""
