@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.bundle import Bundle, encode_bundle, read_bundle, write_bundle
+from mcpg.bundle import files as files_module
+from mcpg.catalog.model import SourceDocument
+from mcpg.errors import BundleError, NotFoundError, OutputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BUNDLE = Bundle((SourceDocument("a.md", "# A\n", "https://example.org/a/"),))
+
+
+def test_written_bundle_is_read_back(tmp_path: Path) -> None:
+    """What was written is read, whatever the extension of the file."""
+    path = tmp_path / "new" / "graph.anything"
+    assert write_bundle(path, BUNDLE) is True
+    assert read_bundle(path) == BUNDLE
+    assert path.read_bytes() == encode_bundle(BUNDLE)
+
+
+def test_equal_file_is_not_touched(tmp_path: Path) -> None:
+    """A file that holds these bytes already keeps its time stamp."""
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, BUNDLE)
+    os.utime(path, (1, 1))
+    assert write_bundle(path, BUNDLE) is False
+    assert path.stat().st_mtime == 1
+
+
+@pytest.mark.parametrize(
+    "present",
+    [
+        b"",
+        encode_bundle(Bundle()),
+        encode_bundle(BUNDLE)[:50],
+        encode_bundle(BUNDLE).replace(b"# A", b"<<<<<<< HEAD"),
+        b'{"Documents": [], "Version": 1}',
+    ],
+    ids=["empty", "older", "cut short", "edited", "foreign"],
+)
+def test_bundles_are_replaced(tmp_path: Path, present: bytes) -> None:
+    """An older, a damaged and a foreign bundle are replaced, and so is an empty file."""
+    path = tmp_path / "graph.mdld"
+    path.write_bytes(present)
+    assert write_bundle(path, BUNDLE) is True
+    assert read_bundle(path) == BUNDLE
+
+
+@pytest.mark.parametrize(
+    "present",
+    [b"my notes", b'{"tools": []}', b'{"version":2,"documents":[]}', b"\xff\xfe"],
+    ids=["text", "manifest", "newer", "binary"],
+)
+def test_other_files_are_not_replaced(tmp_path: Path, present: bytes) -> None:
+    """A file that is no bundle of this version is only replaced by force."""
+    path = tmp_path / "graph.mdld"
+    path.write_bytes(present)
+    with pytest.raises(OutputError, match="no bundle") as caught:
+        write_bundle(path, BUNDLE)
+    assert "--force" in (caught.value.remedy or "")
+    assert path.read_bytes() == present
+    assert write_bundle(path, BUNDLE, force=True) is True
+
+
+def test_file_that_cannot_be_checked_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file too big to be looked at is left alone."""
+    path = tmp_path / "graph.mdld"
+    path.write_bytes(b"x" * 20)
+    monkeypatch.setattr(files_module, "SIZE_LIMIT", 10)
+    with pytest.raises(OutputError, match="cannot be checked"):
+        write_bundle(path, BUNDLE)
+
+
+def test_folder_is_no_target(tmp_path: Path) -> None:
+    """A folder is refused with the remedy."""
+    with pytest.raises(OutputError, match="folder"):
+        write_bundle(tmp_path, BUNDLE)
+
+
+def test_reading_names_the_file(tmp_path: Path) -> None:
+    """A missing and a damaged file are told apart and named."""
+    with pytest.raises(NotFoundError):
+        read_bundle(tmp_path / "none.mdld")
+    path = tmp_path / "graph.mdld"
+    path.write_text("{}", "utf-8")
+    with pytest.raises(BundleError) as caught:
+        read_bundle(path)
+    assert caught.value.place == str(path)

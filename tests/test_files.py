@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpg.errors import InputError, NotFoundError, OutputError
+from mcpg.files import atomic_write, read_bytes
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions and links")
+
+
+def names_in(folder: Path) -> list[str]:
+    """List what *folder* holds."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_writes_whole_content_and_leaves_nothing_else(tmp_path: Path, sync: bool) -> None:
+    """The file holds the bytes, missing folders are made, no temporary file stays."""
+    target = tmp_path / "a" / "b" / "c.txt"
+    atomic_write(target, b"one", sync=sync)
+    atomic_write(target, b"two", sync=sync)
+    assert target.read_bytes() == b"two"
+    assert names_in(target.parent) == ["c.txt"]
+
+
+@posix
+def test_permissions_stay(tmp_path: Path) -> None:
+    """A replaced file keeps its permissions; a new one gets those that the umask allows."""
+    target = tmp_path / "file"
+    atomic_write(target, b"one")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~_umask()
+    target.chmod(0o640)
+    atomic_write(target, b"two")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@posix
+def test_symbolic_link_stays(tmp_path: Path) -> None:
+    """A link is written through to the file that it names."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"old")
+    link.symlink_to(real)
+    atomic_write(link, b"new")
+    assert link.is_symlink()
+    assert real.read_bytes() == b"new"
+
+
+@posix
+def test_device_is_not_replaced() -> None:
+    """A device is written to, not renamed over."""
+    atomic_write("/dev/null", b"gone")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def refusal(path: Path | str) -> OutputError:
+    """Give the error of writing to *path*."""
+    with pytest.raises(OutputError) as caught:
+        atomic_write(path, b"new")
+    assert caught.value.place == str(path)
+    assert caught.value.remedy
+    return caught.value
+
+
+def test_folder_is_refused(tmp_path: Path) -> None:
+    """A folder cannot be written as a file."""
+    fault = refusal(tmp_path)
+    assert fault.message == "cannot be written: it is a folder"
+    assert fault.remedy == "name a file inside it"
+
+
+def test_read_only_file_is_refused(tmp_path: Path) -> None:
+    """A file that its owner made read-only is left alone."""
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+    target.chmod(0o444)
+    assert "read-only" in refusal(target).message
+    assert target.read_bytes() == b"old"
+
+
+def test_file_as_folder_is_refused(tmp_path: Path) -> None:
+    """A path through a file names no place."""
+    (tmp_path / "file").write_bytes(b"")
+    assert "folder" in (refusal(tmp_path / "file" / "x").remedy or "")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "nul\0"], ids=["too long", "NUL"])
+def test_impossible_name_is_refused(tmp_path: Path, name: str) -> None:
+    """A name that no file system holds is an error, not a traceback."""
+    refusal(f"{tmp_path}/{name}")
+
+
+@posix
+def test_circle_of_links_is_refused(tmp_path: Path) -> None:
+    """Links that lead to each other lead nowhere."""
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    refusal(tmp_path / "a")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
+def test_failing_disk_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """When the disk fails midway the old file stands whole and the temporary one is gone."""
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+
+    def fail(_handle: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    fault = refusal(target)
+    assert os.strerror(number).lower() in fault.message
+    assert target.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["file"]
+
+
+def test_folder_that_cannot_be_synced_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the platform cannot sync a folder, the file is written all the same."""
+    opened = os.open
+
+    def refuse_folders(path: str, flags: int, *rest: int) -> int:
+        if Path(path).is_dir():
+            raise OSError(errno.EACCES, "no")
+        return opened(path, flags, *rest)
+
+    monkeypatch.setattr(os, "open", refuse_folders)
+    atomic_write(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_read_bytes_names_each_failure(tmp_path: Path) -> None:
+    """A missing file, a folder, an impossible name and a file beyond the limit are told apart."""
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_bytes(tmp_path / "file", 5) == b"12345"
+    with pytest.raises(InputError, match="holds more than 4 bytes"):
+        read_bytes(tmp_path / "file", 4)
+    with pytest.raises(NotFoundError, match="there is no such file"):
+        read_bytes(tmp_path / "none", 5)
+    with pytest.raises(InputError):
+        read_bytes(tmp_path, 5)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_bytes("nul\0", 5)
