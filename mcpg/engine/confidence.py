@@ -23,12 +23,12 @@ LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
 
 DECIMALS = 9
-INTERCEPT = -2.9
+INTERCEPT = -2.52
 COEFFICIENTS = {
-    "coverage": 1.84,
-    "nameCoverage": 1.27,
-    "unknownShare": -2.74,
-    "lead": 1.29,
+    "coverage": 2.27,
+    "nameCoverage": 0.88,
+    "unknownShare": -2.66,
+    "lead": 1.06,
     "exactName": 3.0,
 }
 # A lead of twice the next score is as clear as a lead can be.
@@ -85,7 +85,7 @@ def _inputs(
     unknown = sum(clause.weight for clause in asked if clause.role == "unknown")
     return {
         "coverage": credit / total,
-        "nameCoverage": _name_coverage(ranked.document, asked, scorer),
+        "nameCoverage": ranked.name_coverage,
         "unknownShare": unknown / total,
         "lead": lead,
         "exactName": ranked.exact,
@@ -98,15 +98,3 @@ def _credit(clause: Clause, document: int, scorer: FieldedScorer) -> float:
         (credit for term, credit in clause.variants if document in scorer.impacts(term)),
         default=0.0,
     )
-
-
-def _name_coverage(document: int, asked: Sequence[Clause], scorer: FieldedScorer) -> float:
-    """Give the share, weighed by rarity, of the document's name that the query holds."""
-    index = scorer.index
-    held = {term for clause in asked for term, _ in clause.variants}
-    weights = {
-        term: index.inverse_document_frequency(index.document_frequency(term))
-        for term in index.name_terms[document]
-    }
-    total = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcpg.engine.analysis import Analysis, analyse
 from mcpg.engine.confidence import Calibration, calibrate
 from mcpg.engine.expansion import Reached, expand
-from mcpg.engine.ranking import Ranked, named_exactly, rank, retrieve
+from mcpg.engine.ranking import Ranked, rank, retrieve
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -53,12 +53,11 @@ def run_graph(
         analysis = analyse(query, index, context=context)
     with _stage(trace, "retrieve") as details:
         scores = retrieve(analysis, scorer)
-        exact = named_exactly(analysis, index)
-        details |= {"matchingTools": len(scores), "exactNames": len(exact)}
+        details["matchingTools"] = len(scores)
     with _stage(trace, "fuse") as details:
         # One more than asked for, so that the last one's lead is known whatever the limit.
-        ranked = rank(scores, exact, eligible, request.limit + 1)
-        details["candidates"] = len({*scores, *exact})
+        ranked = rank(scores, analysis, index, eligible, request.limit + 1)
+        details["exactNames"] = sum(one.exact > 0 for one in ranked)
     with _stage(trace, "calibrate"):
         calibrations = calibrate(ranked, analysis, scorer)[: request.limit]
         ranked = ranked[: request.limit]

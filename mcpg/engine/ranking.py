@@ -6,6 +6,7 @@ import heapq
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcpg.engine.names import NameMatcher
 from mcpg.engine.trace import Contribution, TermMatch
 
 if TYPE_CHECKING:
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
     from mcpg.engine.bm25f import FieldedScorer
     from mcpg.index import Index
 
+# Weights of the fused score, chosen on judged queries of several public catalogues.
+NAME_WEIGHT = 0.15
+OPENING_WEIGHT = 0.35
 # More than every other feature together can give, so that an exact name always wins.
 EXACT_WEIGHT = 2.0
+# Documents that are looked at more closely, and how many for each match asked for.
+POOL = 100
+POOL_PER_MATCH = 4
 # Scores are compared after rounding, so that a platform's floating point cannot reorder.
 DECIMALS = 9
 
@@ -27,18 +34,24 @@ class Ranked:
 
     Attributes:
         document: Number of the document.
-        lexical: Weighted share of the query that it answers, at least 0; at most 1 without context.
-        exact: 1 when the query names it exactly, else 0.
+        lexical: Share of the query, weighed by rarity, that the document answers, saturated;
+            at least 0, at most 1 without context.
+        name_coverage: Share of the tool's name, weighed by rarity, that the query holds, in [0, 1].
+        opening: Share of the query that its opening words take when they are the tool's whole
+            name, else 0; in [0, 1].
+        exact: 1 when the query names the tool exactly, else 0.
     """
 
     document: int
     lexical: float
-    exact: float
+    name_coverage: float = 0.0
+    opening: float = 0.0
+    exact: float = 0.0
 
     @property
     def fused(self) -> float:
         """The score that decides the order."""
-        return round(self.lexical + EXACT_WEIGHT * self.exact, DECIMALS)
+        return round(sum(part.contribution for part in contributions(self)), DECIMALS)
 
 
 def retrieve(analysis: Analysis, scorer: FieldedScorer) -> dict[int, float]:
@@ -73,14 +86,29 @@ def named_exactly(analysis: Analysis, index: Index) -> frozenset[int]:
 
 
 def rank(
-    scores: Mapping[int, float], exact: frozenset[int], eligible: Container[int], limit: int
+    scores: Mapping[int, float],
+    analysis: Analysis,
+    index: Index,
+    eligible: Container[int],
+    limit: int,
 ) -> list[Ranked]:
     """Fuse and give the best *limit* eligible documents; ties go to the smaller tool id."""
-    candidates = (
-        Ranked(document, scores.get(document, 0.0), float(document in exact))
-        for document in {*scores, *exact}
-        if document in eligible
-    )
+    exact = named_exactly(analysis, index)
+    found = ((document, score) for document, score in scores.items() if document in eligible)
+    size = max(POOL, POOL_PER_MATCH * limit)
+    pool = dict(heapq.nsmallest(size, found, key=lambda pair: (-round(pair[1], DECIMALS), pair[0])))
+    pool |= {document: scores.get(document, 0.0) for document in exact if document in eligible}
+    names = NameMatcher.of(analysis, index)
+    candidates = [
+        Ranked(
+            document,
+            lexical,
+            names.coverage(document),
+            names.opening(document),
+            float(document in exact),
+        )
+        for document, lexical in pool.items()
+    ]
     return heapq.nsmallest(limit, candidates, key=lambda one: (-one.fused, one.document))
 
 
@@ -108,11 +136,11 @@ def _matches_of(
     if not held:
         return []
     impact, term, credit = max(held)
-    repair = next(one for one in clause.repairs if one.similarity == credit)
+    repair = next(one for one in clause.repairs if scorer.index.term_of(one.word) == term)
     return [
         TermMatch(
             clause.text,
-            term,
+            repair.word,
             "alias" if field == "aliases" and repair.kind == "exact" else repair.kind,
             credit,
             field,
@@ -125,7 +153,10 @@ def _matches_of(
 def contributions(ranked: Ranked) -> tuple[Contribution, ...]:
     """Give the summands of the fused score, largest first."""
     parts = (
-        Contribution("retrieve", "bm25f", ranked.lexical, 1.0, ranked.lexical),
-        Contribution("fuse", "exactName", ranked.exact, EXACT_WEIGHT, ranked.exact * EXACT_WEIGHT),
+        ("retrieve", "bm25f", ranked.lexical, 1.0),
+        ("fuse", "nameCoverage", ranked.lexical * ranked.name_coverage, NAME_WEIGHT),
+        ("fuse", "openingName", ranked.opening, OPENING_WEIGHT),
+        ("fuse", "exactName", ranked.exact, EXACT_WEIGHT),
     )
-    return tuple(sorted(parts, key=lambda part: -part.contribution))
+    made = (Contribution(*part, part[2] * part[3]) for part in parts)
+    return tuple(sorted(made, key=lambda part: -part.contribution))

@@ -37,8 +37,9 @@ class QueryWord:
 
     Attributes:
         text: The word as the query has it, folded.
-        role: `term`, `function word`, `literal` (a number or code the catalogue does not hold),
-            or `unknown` (no word of the catalogue is near it).
+        role: `term`, `identifier` (several words written as one name), `function word`,
+            `literal` (a number or code the catalogue does not hold), or `unknown` (no word of
+            the catalogue is near it).
         origin: `query` or `context`.
         weight: Its share of what a perfect match would explain, in [0, 1].
         document_frequency: Number of tools that hold it or a repair of it.

@@ -15,6 +15,7 @@ from mcpg.text.spelling import SpellingIndex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
 
 
@@ -63,6 +64,10 @@ class Index:
     stems: dict[str, str]
     exact: dict[str, tuple[int, ...]]
 
+    def term_of(self, word: str) -> str:
+        """Give the term of a *word* or whole identifier that occurs."""
+        return self.stems.get(word, word)
+
     def document_frequency(self, term: str) -> int:
         """Give the number of documents that hold *term*."""
         postings = self.postings.get(term)
@@ -77,17 +82,29 @@ class Index:
         )
 
     @cached_property
+    def word_of_stem(self) -> dict[str, str]:
+        """For each stem, the first word in alphabetical order that has it."""
+        return {stem: word for word, stem in sorted(self.stems.items(), reverse=True)}
+
+    @cached_property
     def spelling(self) -> SpellingIndex:
         """The words that occur, for repair."""
         return SpellingIndex(self.stems)
 
     @cached_property
     def name_terms(self) -> tuple[tuple[str, ...], ...]:
-        """For each document, the distinct terms of its tool's name."""
-        return tuple(
-            tuple(dict.fromkeys(self.stems[word] for word in split_words(document.tool.name)))
-            for document in self.documents
-        )
+        """For each document, the distinct terms of its tool's name.
+
+        Words of the source's name are left out, for they say nothing of the tool, unless the
+        name has no other.
+        """
+        return tuple(self._name_terms(document.tool) for document in self.documents)
+
+    def _name_terms(self, tool: Tool) -> tuple[str, ...]:
+        words = dict.fromkeys(split_words(tool.name))
+        source = set(split_words(tool.source_id))
+        own = [word for word in words if word not in source] or words
+        return tuple(dict.fromkeys(self.stems[word] for word in own))
 
     @cached_property
     def numbers_by_uri(self) -> dict[str, int]:
@@ -102,6 +119,10 @@ class Index:
             for group in document.groups:
                 members[group].append(number)
         return {group: tuple(numbers) for group, numbers in members.items()}
+
+    def term_weight(self, term: str) -> float:
+        """Give the inverse document frequency of *term*; above 0."""
+        return self.inverse_document_frequency(self.document_frequency(term))
 
     def inverse_document_frequency(self, document_frequency: float) -> float:
         """Give the weight of a term that *document_frequency* of the documents hold; above 0.

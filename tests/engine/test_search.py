@@ -201,11 +201,12 @@ def test_function_words_alone_are_still_a_query() -> None:
     assert ids(engine.search("who am I").matches)[0] == "who_am_i"
 
 
-def test_misspelt_function_words_are_dropped(engine: Engine) -> None:
-    """A slip in a small word does not turn it into a word of the catalogue."""
-    words = {word.text for word in engine.explain("wher is thier shipment").words}
+@pytest.mark.parametrize("word", ["thier", "wher", "whats"])
+def test_misspelt_function_words_are_dropped(engine: Engine, word: str) -> None:
+    """A slip in a small word, or an ending, does not turn it into a word of the catalogue."""
+    words = engine.explain(f"is {word} shipment at the door").words
 
-    assert words == {"wher", "is", "shipment"} - {"wher"}
+    assert {one.text: one.role for one in words}[word] == "function word"
 
 
 def test_evidence_names_what_matched(engine: Engine) -> None:
@@ -252,3 +253,25 @@ def test_thousands_of_identical_tools_are_searched() -> None:
     )
 
     assert ids(engine.search("ping").matches)[:2] == ["s0000_ping", "s0001_ping"]
+
+
+def test_a_query_that_opens_with_a_name_means_that_tool() -> None:
+    """Opening words that are a tool's whole name, its source's left out, name the tool."""
+    engine = make_engine(
+        make_tool("git_commit", source_id="git", description="Records changes to the repository"),
+        make_tool("git_diff", source_id="git", description="Shows changes staged for a commit"),
+        make_tool("git_log", source_id="git", description="Shows the history"),
+    )
+
+    assert ids(engine.search("comit my stagd changes").matches)[0] == "git_commit"
+
+
+def test_many_words_of_context_weigh_no_more_than_few() -> None:
+    """However long the context, together it stays lighter than the query."""
+    engine = make_engine(
+        make_tool("issue_search", description="Search issues."),
+        make_tool("weather_search", description="Search the weather forecast: rain, wind, sun."),
+    )
+    context = "weather forecast rain wind sun " * 3
+
+    assert ids(engine.search("issue", context=context).matches)[0] == "issue_search"
