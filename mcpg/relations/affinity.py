@@ -24,7 +24,7 @@ SAME_SOURCE = 0.1
 
 _BUDGET = 256
 # Fainter than this is what tools share by chance in any catalogue.
-_FAINTEST = 0.15
+_FAINTEST = 0.25
 _TERMS_IN_REASON = 3
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
 
 PROSE = 0.3
-"""The weight of a term that stands only in a description: prose names much besides the subject."""
+"""The weight of a term that stands only in prose, which names much besides the subject."""
 
 _TERMS_PER_TOOL = 12
 _SHORTEST = 2
@@ -75,11 +75,15 @@ def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
 
 
 def _places(tool: Tool) -> Iterator[tuple[float, Iterable[str]]]:
-    """Give the texts that name what *tool* is about, with the weight of their place."""
+    """Give the texts that name what *tool* is about, with the weight of their place.
+
+    Aliases are not among them: an alias is a whole request in any language, verbs and all, and
+    two tools that are asked for with the same verb have nothing in common.
+    """
     hints = tool.hints
     yield 1.0, (tool.name,)
     yield 0.9, (tool.display_name,)
-    yield 0.8, (*hints.aliases, *hints.keywords)
+    yield 0.8, hints.keywords
     yield 0.7, hints.categories
     yield 0.6, (*hints.tags, *hints.data_sources)
     yield PROSE, (tool.description,)

@@ -53,7 +53,8 @@ class TestRelated:
 
     def test_rare_terms_weigh_more(self) -> None:
         """Sharing a rare term makes a stronger edge than sharing a common one."""
-        tools = [make_tool(f"order_{word}") for word in ["ant", "bee", "cat", "dog"]]
+        names = ["order_ant", "order_bee", "order_cat", "invoice_dog", "invoice_fox", "stock_gnu"]
+        tools = [make_tool(name) for name in names]
         found = related(*tools, make_tool("refund_order"), make_tool("refund_eel"))
         edges = found.of("refund_order").related
         assert edges[0].target == "refund_eel"
