@@ -85,6 +85,8 @@ class Session:
             encoding="utf-8",
             check=False,
         )
+        if "Traceback (most recent call last)" in done.stdout:
+            raise RuntimeError(f"{shlex.join(command)} broke: {done.stdout}")
         self.code = done.returncode
         return done.stdout
 

@@ -124,7 +124,8 @@ def test_the_documents_in_the_reference_are_read_without_a_remark(position: int)
     assert document.body.startswith(("Follow this page", "Whatever a person wrote"))
 
 
-def test_the_tutorial_shows_what_really_happens() -> None:
-    """Every output in the tutorial is today's; `python tests/sessions.py PAGE` renews them."""
-    page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_a_session_shows_what_really_happens(name: str) -> None:
+    """Every output in the page is today's; `python tests/sessions.py PAGE...` renews them."""
+    page = (ROOT / name).read_text(encoding="utf-8")
     assert replayed(page) == page
