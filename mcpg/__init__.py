@@ -7,10 +7,10 @@ for match in engine.search("shipmnt status").matches:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcpg.catalog.model import Hints, Tool, ToolExample
     from mcpg.diagnostics import Diagnostic, Severity
     from mcpg.engine import (
@@ -72,6 +72,8 @@ _MODULES = ("mcpg.errors", "mcpg.diagnostics", "mcpg.catalog.model", "mcpg.engin
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for, so that `import mcpg` stays instant."""
     if name in __all__:
+        from importlib import import_module  # noqa: PLC0415 - a search does without
+
         for module_name in _MODULES:
             module = import_module(module_name)
             if hasattr(module, name):

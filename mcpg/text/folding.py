@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
 
 # Combining marks are accents in Latin and Greek and optional vowel points in Hebrew and Arabic;
 # in Cyrillic they make other letters, and in the scripts of India they are vowels.
@@ -20,7 +19,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-@lru_cache(maxsize=65_536)
 def strip_accents(word: str) -> str:
     """Give *word* without the marks that people leave out when they type in a hurry."""
     if word.isascii():

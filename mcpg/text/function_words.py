@@ -11,12 +11,9 @@ identification schemes", JADT 1995.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING
+import os
 
-from mcpg.text.folding import fold, strip_accents
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,28 +35,23 @@ LANGUAGES = (
     "turkish",
 )
 
+_FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
 
-@cache
+_lists: dict[str, frozenset[str]] = {}
+_languages: dict[str, tuple[int, ...]] = {}
+
+
 def function_words_of(language: str) -> frozenset[str]:
     """Give the folded function words of *language*, a member of `LANGUAGES`."""
-    file = resources.files("mcpg.text") / "data" / "function_words" / f"{language}.txt"
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return frozenset(strip_accents(fold(line.split("'")[0])) for line in lines)
-
-
-@cache
-def _languages_by_word() -> dict[str, tuple[int, ...]]:
-    table: dict[str, tuple[int, ...]] = {}
-    for number, language in enumerate(LANGUAGES):
-        for word in function_words_of(language):
-            table[word] = (*table.get(word, ()), number)
-    return table
+    if not _lists:
+        _lists.update(_read())
+    return _lists[language]
 
 
 def language_of(words: Iterable[str]) -> str | None:
     """Name the language whose function words *words* uses most, `None` when it uses none."""
     votes = [0] * len(LANGUAGES)
-    table = _languages_by_word()
+    table = _languages or _read_languages()
     for word in words:
         for number in table.get(word, ()):
             votes[number] += 1
@@ -72,3 +64,19 @@ def function_words_in(words: Iterable[str]) -> frozenset[str]:
     words = list(words)
     language = language_of(words)
     return function_words_of(language).intersection(words) if language else frozenset()
+
+
+def _read() -> dict[str, frozenset[str]]:
+    with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
+        lists = [line.split() for line in lines if not line.startswith("#")]
+    return {language: frozenset(words) for language, *words in lists}
+
+
+def _read_languages() -> dict[str, tuple[int, ...]]:
+    """Fill the table of the languages of each word."""
+    table: dict[str, tuple[int, ...]] = {}
+    for number, language in enumerate(LANGUAGES):
+        for word in function_words_of(language):
+            table[word] = (*table.get(word, ()), number)
+    _languages.update(table)
+    return _languages

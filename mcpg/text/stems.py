@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHORTEST_STEMMED = 4
+_MOST_REMEMBERED = 65_536
+
+_stems: dict[str, str] = {}
+_stemmers: list[Callable[[str], str]] = []
 
 
-@cache
-def _stemmer() -> Callable[[str], str]:
-    import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
-
-    stem_word: Callable[[str], str] = Stemmer.Stemmer("english").stemWord
-    return stem_word
-
-
-@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Give the stem of a folded *word*.
 
@@ -28,6 +21,23 @@ def stem(word: str) -> str:
 
     Source: Porter, "Snowball: a language for stemming algorithms", 2001.
     """
+    found = _stems.get(word)
+    if found is None:
+        if len(_stems) >= _MOST_REMEMBERED:
+            _stems.clear()
+        found = _stems[word] = _stemmed(word)
+    return found
+
+
+def _stemmed(word: str) -> str:
     if len(word) < _SHORTEST_STEMMED or not (word.isascii() and word.isalpha()):
         return word
     return _stemmer()(word)
+
+
+def _stemmer() -> Callable[[str], str]:
+    if not _stemmers:
+        import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
+
+        _stemmers.append(Stemmer.Stemmer("english").stemWord)
+    return _stemmers[0]

@@ -1,55 +1,64 @@
-"""Words: where a text, an identifier or a run of characters without spaces is cut."""
+"""Words: where a text, an identifier or a run of characters without spaces is cut.
+
+Texts are scanned by the methods of `str` alone: compiling regular expressions would take a cold
+search longer than the search itself. What was cut once is remembered, for words repeat.
+"""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from mcpg.text.folding import fold, strip_accents
+from mcpg.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-# A run of letters, digits and the marks that belong to them. Apostrophes hold a word together
-# only where a letter follows, so that "don't" is one run and a closing quote is none. Runs that a
-# single sign joins are one chunk: an identifier, a version, a date, an address.
-_RUN = r"[^\W_](?:[^\W_]|[\u0300-\u036f\u0900-\u0dff]|['\u2019](?=[^\W\d_]))*"
-_CHUNK = re.compile(rf"{_RUN}(?:[-_.@:]{_RUN})*")
-_JOINT = re.compile(r"[-_.@:]")
-_APOSTROPHE = re.compile("['\u2019]")
-_LONGEST_CLITIC = 2
-_ASCII_PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_DIGIT = re.compile(r"\d")
-_NO_WORD = re.compile(r"[\W_]+")
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
+# Runs that a single sign joins are one chunk: an identifier, a version, a date, an address.
+_JOINTS = "-_.@:"
+# Apostrophes hold a word together only where a letter follows, so that "don't" is one run and a
+# closing quote is none.
+_APOSTROPHES = "'\u2019"
+# Marks that belong to the letter before them but are no letters themselves.
+_MARKS = ((0x0300, 0x036F), (0x0900, 0x0DFF))
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+",
+_UNSPACED = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1100, 0x11FF),
+    (0x1780, 0x17FF),
+    (0x3040, 0x30FF),
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xAC00, 0xD7AF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
 )
 _LONGEST_WORD = 64
+_LONGEST_CLITIC = 2
+_SHORTEST_SPOKEN = 3
+_MOST_REMEMBERED = 65_536
+_LONGEST_REMEMBERED = 64
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Word:
     """One word of a text.
 
     Attributes:
         text: The folded word, without accents.
-        start: Offset of its first character in the text.
-        end: Offset after its last character.
         whole: Whether it is a whole identifier that also appears as its parts.
     """
 
     text: str
-    start: int
-    end: int
     whole: bool = False
+
+
+_words: dict[str, tuple[Word, ...]] = {}
 
 
 def iter_words(text: str) -> Iterator[Word]:
@@ -59,72 +68,159 @@ def iter_words(text: str) -> Iterator[Word]:
     as well; versions, dates, numbers and codes stay as they are; scripts without spaces are cut
     into overlapping pairs of characters.
     """
-    for match in _CHUNK.finditer(text):
-        start, end = match.span()
-        for piece, whole in _cut_chunk(match.group()):
-            yield Word(piece, start, end, whole)
+    for token in text.split():
+        yield from _words.get(token) or words_of_token(token)
 
 
 def split_words(text: str) -> list[str]:
     """Give the folded words of *text*, without the whole forms of compound identifiers."""
     return [
-        piece for chunk in _CHUNK.findall(text) for piece, whole in _cut_chunk(chunk) if not whole
+        word.text
+        for token in text.split()
+        for word in _words.get(token) or words_of_token(token)
+        if not word.whole
     ]
 
 
 def joined(text: str) -> str:
     """Give the letters and digits of *text* run together: one key for every way to write a name."""
-    return strip_accents(fold(_NO_WORD.sub("", text)))
+    return strip_accents(fold("".join(filter(str.isalnum, text))))
 
 
-@lru_cache(maxsize=65_536)
-def _cut_chunk(chunk: str) -> tuple[tuple[str, bool], ...]:
-    """Cut one chunk into (word, is whole identifier) pairs."""
-    runs = _JOINT.split(unicodedata.normalize("NFKC", chunk))
+def words_of_token(token: str) -> tuple[Word, ...]:
+    """Cut *token*, a text without white space, as `iter_words` does."""
+    found = _words.get(token)
+    if found is None:
+        found = tuple(word for chunk in _chunks(token) for word in _cut_chunk(chunk))
+        if len(token) <= _LONGEST_REMEMBERED:
+            if len(_words) >= _MOST_REMEMBERED:
+                _words.clear()
+            _words[token] = found
+    return found
+
+
+def _chunks(token: str) -> Iterator[str]:
+    """Give the runs of letters and digits in *token*, those that a joint connects as one."""
+    if token.isalnum():
+        yield token
+        return
+    start, end = 0, len(token)
+    while start < end:
+        if not token[start].isalnum():
+            start += 1
+            continue
+        stop = start + 1
+        while stop < end and (
+            token[stop].isalnum() or _continues(token[stop], token[stop + 1 : stop + 2])
+        ):
+            stop += 1
+        yield token[start:stop]
+        start = stop
+
+
+def _continues(sign: str, following: str) -> bool:
+    """Tell whether *sign*, which is no letter or digit, holds a chunk together."""
+    if sign in _JOINTS:
+        return following.isalnum()
+    if sign in _APOSTROPHES:
+        return following.isalnum() and not following.isdecimal()
+    return _is_within(sign, _MARKS)
+
+
+def _cut_chunk(chunk: str) -> tuple[Word, ...]:
+    if chunk.isalpha() and chunk.isascii() and chunk.islower():
+        return (Word(chunk[:_LONGEST_WORD]),)
+    runs = _runs(unicodedata.normalize("NFKC", chunk))
     pieces = [
-        _canonical(piece)
+        strip_accents(fold(piece))[:_LONGEST_WORD]
         for run in runs
         for part in _without_clitics(run)
         for piece in _pieces(part)
     ]
-    numeric = [piece for piece in pieces if not piece.isalpha() and _DIGIT.search(piece)]
-    if len(runs) > 1 and 2 * len(numeric) >= len(pieces):
-        literal = _canonical(chunk)
-        return tuple((word, False) for word in (*sorted({*pieces} - {*numeric}), literal))
-    return (*((piece, False) for piece in pieces), *_whole(chunk, pieces))
+    if len(runs) > 1:
+        numeric = {piece for piece in pieces if _is_numeric(piece)}
+        if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
+            return _literal(chunk, {*pieces} - numeric)
+    return (*map(Word, pieces), *_whole(chunk, pieces))
 
 
-def _whole(chunk: str, pieces: list[str]) -> tuple[tuple[str, bool], ...]:
+def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
+    """Keep a version, a date or a numbered code whole beside the words in it."""
+    return tuple(map(Word, (*sorted(spoken), strip_accents(fold(chunk))[:_LONGEST_WORD])))
+
+
+def _whole(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
     """Give the whole form of a chunk that was cut at seams of its own."""
-    is_identifier = len(pieces) > 1 and not (_UNSPACED.search(chunk) or _APOSTROPHE.search(chunk))
-    return ((joined(chunk)[:_LONGEST_WORD], True),) if is_identifier else ()
+    if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
+        return ()
+    return (Word(joined(chunk)[:_LONGEST_WORD], whole=True),)
+
+
+def _runs(chunk: str) -> list[str]:
+    for joint in _JOINTS[1:]:
+        chunk = chunk.replace(joint, _JOINTS[0])
+    return chunk.split(_JOINTS[0])
 
 
 def _without_clitics(run: str) -> list[str]:
     """Cut at apostrophes; what follows one is dropped when short ("it's", "we'll")."""
-    first, *rest = _APOSTROPHE.split(run)
+    first, *rest = run.replace(_APOSTROPHES[1], _APOSTROPHES[0]).split(_APOSTROPHES[0])
     return [first, *(part for part in rest if len(part) > _LONGEST_CLITIC)]
 
 
 def _pieces(run: str) -> Iterator[str]:
     """Cut at the seams of scripts, case and digits."""
-    position = 0
-    for match in _UNSPACED.finditer(run):
-        if position < match.start():
-            yield from _spaced_pieces(run[position : match.start()])
-        yield from _pairs(match.group())
-        position = match.end()
-    if position < len(run):
-        yield from _spaced_pieces(run[position:])
+    if not _has_unspaced(run):
+        yield from _spaced_pieces(run)
+        return
+    for part in _parted(run, [_is_within(character, _UNSPACED) for character in run]):
+        if _is_within(part[0], _UNSPACED):
+            yield from _pairs(part)
+        else:
+            yield from _spaced_pieces(part)
+
+
+def _parted(run: str, kinds: list[bool]) -> Iterator[str]:
+    """Cut *run* where the kind of its characters changes."""
+    start = 0
+    for place in range(1, len(run) + 1):
+        if place == len(run) or kinds[place] != kinds[place - 1]:
+            yield run[start:place]
+            start = place
 
 
 def _spaced_pieces(run: str) -> list[str]:
     """Cut an identifier at its seams; codes that mix letters and digits stay whole."""
-    is_plain = run.isalpha() and run.islower()
-    is_code = not run.isalpha() and not _LETTERS.search(run)
-    if is_plain or is_code:
+    if not run:
+        return []
+    is_one_piece = run.islower() if run.isalpha() else not _is_spoken(run)
+    if is_one_piece:
         return [run]
-    return _ASCII_PIECE.findall(run) if run.isascii() else _pieces_by_case(run)
+    return _ascii_pieces(run) if run.isascii() else _pieces_by_case(run)
+
+
+def _ascii_pieces(run: str) -> list[str]:
+    """Cut into words with or without a capital, abbreviations in capitals, and numbers."""
+    pieces: list[str] = []
+    start = 0
+    while start < len(run):
+        stop = _end_of(str.isupper, run, start)
+        if stop - start > 1 and run[stop : stop + 1].islower():
+            stop -= 1
+        elif stop - start <= 1:
+            stop = _end_of(str.islower, run, stop)
+        if stop == start:
+            stop = _end_of(str.isdigit, run, start)
+        if stop > start:
+            pieces.append(run[start:stop])
+        start = max(stop, start + 1)
+    return pieces
+
+
+def _end_of(is_kind: Callable[[str], bool], run: str, start: int) -> int:
+    while start < len(run) and is_kind(run[start]):
+        start += 1
+    return start
 
 
 def _pieces_by_case(run: str) -> list[str]:
@@ -146,5 +242,24 @@ def _pairs(characters: str) -> Iterator[str]:
         yield characters[index : index + 2]
 
 
-def _canonical(word: str) -> str:
-    return strip_accents(fold(word))[:_LONGEST_WORD]
+def _is_numeric(piece: str) -> bool:
+    return not piece.isalpha() and any(map(str.isdecimal, piece))
+
+
+def _is_spoken(run: str) -> bool:
+    """Tell whether *run* holds enough letters in a row to be more than a code."""
+    letters = 0
+    for character in run:
+        letters = letters + 1 if character.isalnum() and not character.isdecimal() else 0
+        if letters == _SHORTEST_SPOKEN:
+            return True
+    return False
+
+
+def _has_unspaced(run: str) -> bool:
+    return not run.isascii() and any(_is_within(character, _UNSPACED) for character in run)
+
+
+def _is_within(character: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    code = ord(character)
+    return any(low <= code <= high for low, high in ranges)

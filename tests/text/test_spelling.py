@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text.spelling import SpellingIndex, allowed_edits, edit_distance
+from mcpg.text.spelling import allowed_edits, edit_distance
 
 WORDS = st.text(alphabet="abcde", max_size=9)
 
@@ -50,18 +50,6 @@ def test_distance_agrees_with_its_recurrence(left: str, right: str, bound: int) 
 def test_known_distances(left: str, right: str, bound: int, distance: int | None) -> None:
     """Long words and transpositions are measured as documented."""
     assert edit_distance(left, right, bound) == distance
-
-
-@given(st.lists(WORDS, max_size=30), WORDS)
-def test_index_finds_all_that_is_nearest(vocabulary: list[str], word: str) -> None:
-    """Filtering by shared pairs loses no word within the allowed edits."""
-    vocabulary = [other for other in dict.fromkeys(vocabulary) if other and other != word]
-    distances = {other: reference_distance(word, other) for other in vocabulary}
-    within = {other: d for other, d in distances.items() if d <= allowed_edits(word)}
-    least = min(within.values(), default=0)
-    expected = tuple(sorted(other for other, d in within.items() if d == least))
-
-    assert SpellingIndex(vocabulary).nearest(word) == (least, expected)
 
 
 def test_bound_grows_with_length() -> None:

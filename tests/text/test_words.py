@@ -43,13 +43,6 @@ def test_identifiers_appear_whole_as_well() -> None:
     assert [word.text for word in words if not word.whole] == ["call", "git", "commit", "now"]
 
 
-def test_words_know_their_place() -> None:
-    """A word's offsets point at the run it was cut from."""
-    text = "track ParcelStatus"
-
-    assert {text[word.start : word.end] for word in iter_words(text)} == {"track", "ParcelStatus"}
-
-
 def test_marks_of_indian_scripts_are_kept() -> None:
     """Vowel signs are letters, not accents."""
     assert split_words("हिन्दी") == ["हिन्दी"]

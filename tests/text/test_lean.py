@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "collections")
+SCRIPT = """
+import sys
+before = set(sys.modules)
+import {modules}
+{action}
+print(*sorted({{name for name in set(sys.modules) - before}} & set({heavy!r})))
+"""
+
+
+@pytest.mark.parametrize(
+    ("modules", "action"),
+    [
+        ("mcpg", ""),
+        ("mcpg.values", ""),
+        ("mcpg.text", "mcpg.text.terms('Where are my shipments, gitCommit?')"),
+        ("mcpg.text.spelling", "mcpg.text.spelling.edit_distance('one', 'two', 1)"),
+    ],
+)
+def test_a_search_needs_no_heavy_module(modules: str, action: str) -> None:
+    """What a cold search imports of the text floor pulls in nothing that is slow to import."""
+    script = SCRIPT.format(modules=modules, action=action, heavy=HEAVY)
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{script}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert run.stdout.strip() == ""
