@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mcpg.catalog.schema import walk_parameters
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -26,15 +23,17 @@ FIELDS = (
     "source",
 )
 
+_NUMBERS = {name: number for number, name in enumerate(FIELDS)}
+
 
 def field_texts(document: ToolDocument) -> Iterator[tuple[int, str]]:
     """Give (number of the field in `FIELDS`, text) for every text of *document*."""
     tool = document.tool
     for name, text in (*_names(tool), *_hint_texts(tool.hints), *_parameter_texts(tool)):
         if text:
-            yield FIELDS.index(name), text
+            yield _NUMBERS[name], text
     if document.body:
-        yield FIELDS.index("body"), document.body
+        yield _NUMBERS["body"], document.body
 
 
 def _names(tool: Tool) -> Iterator[tuple[str, str]]:
@@ -63,6 +62,8 @@ def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
 
 def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
     """Give argument and result fields; the words of JSON Schema itself are no text."""
+    from mcpg.catalog.schema import walk_parameters  # noqa: PLC0415 - a search walks no schema
+
     for parameter in walk_parameters(tool.input_schema):
         yield "parameters", parameter.path
         yield "parameter_texts", parameter.description

@@ -1,0 +1,74 @@
+"""Compiling: from documents to the bytes of an index."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from typing import TYPE_CHECKING
+
+from mcpg import __version__
+from mcpg.index.inverted import InvertedFile
+from mcpg.index.layout import KEY_SIZE, Header, Section, crc, pack
+from mcpg.index.reader import recipe_of
+from mcpg.index.records import encode_record
+from mcpg.index.speller import spelling_sections
+from mcpg.index.surroundings import group_sections, key_sections, link_sections, tool_sections
+from mcpg.index.tables import bytes_sections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcpg.documents.model import ToolDocument
+
+NO_KEY = bytes(KEY_SIZE)
+
+
+def compile_index(
+    documents: Iterable[ToolDocument],
+    *,
+    key: bytes = NO_KEY,
+    recipe: bytes = b"",
+    model: Sequence[float] = (),
+    texts: Mapping[str, str] | None = None,
+    extra: Sequence[Section] = (),
+) -> bytes:
+    """Compile *documents*; equal documents give equal bytes, whatever their order.
+
+    Args:
+        documents: The documents, their tools with distinct ids.
+        key: SHA-256 of what the documents were read from.
+        recipe: Whatever else the content depends on, such as fitted weights.
+        model: Weights to hand to whoever ranks.
+        texts: The Markdown of the documents, by path, to keep as well.
+        extra: Further sections, found again by their names.
+    """
+    ordered = sorted(documents, key=lambda document: document.tool.id)
+    tools = [document.tool for document in ordered]
+    inverted = InvertedFile(ordered)
+    sections = (
+        Section("meta", "B", _meta(len(ordered), len(inverted.words))),
+        Section("model", "d", array("d", model).tobytes()),
+        *tool_sections(tools),
+        *key_sections(tools),
+        *group_sections(ordered),
+        *link_sections(ordered),
+        *inverted.sections(),
+        *spelling_sections(inverted.words),
+        *extra,
+        *_record_sections(ordered, texts or {}),
+    )
+    return pack(sections, Header(key, recipe_of(recipe)))
+
+
+def _record_sections(
+    documents: Iterable[ToolDocument], texts: Mapping[str, str]
+) -> Iterator[Section]:
+    records = [encode_record(document, texts.get(document.path)) for document in documents]
+    yield Section("records.crc", "I", array("I", map(crc, records)).tobytes())
+    yield from bytes_sections("records", records, "Q")
+
+
+def _meta(tools: int, words: int) -> bytes:
+    """Say for people what the file is."""
+    members = {"generator": f"mcpg {__version__}", "tools": tools, "words": words}
+    return json.dumps(members, sort_keys=True).encode()

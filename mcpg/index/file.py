@@ -1,0 +1,187 @@
+"""The index file: where it stands, whether it is fresh, and how it gets there."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import zlib
+
+from mcpg.index.layout import KEY_SIZE, NO_STAMP, StaleIndexError, restamped
+from mcpg.index.reader import Index, recipe_of
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mcpg.index.layout import Buffer
+
+SUFFIX = ".idx"
+
+OPENED, WRITTEN, CACHED, IN_MEMORY = "opened", "written", "cached", "in memory"
+"""How an index was come by: found fresh; built and written beside its source, or into the cache
+folder; built, and kept in memory alone because neither could be written."""
+
+_CHUNK = 1 << 20
+
+
+@value
+class Opened:
+    """An index and how it was come by.
+
+    Attributes:
+        index: The index.
+        how: `OPENED`, `WRITTEN`, `CACHED` or `IN_MEMORY`.
+        path: Its file, `None` when it has none.
+    """
+
+    index: Index
+    how: str
+    path: str | None = None
+
+
+def open_index(path: str) -> Index:
+    """Open the index file at *path* by memory map.
+
+    Raises:
+        StaleIndexError: There is no such file, or it is no whole index of this version.
+    """
+    return Index(_mapped(path))
+
+
+def write_index(path: str, data: bytes) -> None:
+    """Put an index into the file at *path*, wholly or not at all.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    from mcpg.files import atomic_write  # noqa: PLC0415 - an index is written once and read often
+
+    atomic_write(path, data)
+
+
+def content_key(path: str) -> bytes:
+    """Give the SHA-256 of the file at *path*.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    import hashlib  # noqa: PLC0415 - needed only when the time of a file has changed
+
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs a cold search more than this
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.digest()
+
+
+def index_for(
+    source: str,
+    build: Callable[[], bytes],
+    *,
+    recipe: bytes = b"",
+    cache_dir: str | None = None,
+) -> Opened:
+    """Give the index of the file *source*: a fresh one that is found, or one that is built.
+
+    It is looked for beside its source and in *cache_dir*, and written to the first of these that
+    can be written. Any number of processes may do this at once.
+
+    Args:
+        source: The file that the index is made from.
+        build: Gives the bytes of the index, whose key is the `content_key` of *source*.
+        recipe: What the index was compiled with.
+        cache_dir: Folder for indexes whose source lies where nothing can be written.
+    """
+    places = [(source + SUFFIX, WRITTEN)]
+    if cache_dir is not None:
+        places.append((_cached_name(source, cache_dir), CACHED))
+    stamp = _stamp(source)
+    for path, _ in places:
+        index = _fresh(path, source, stamp, recipe_of(recipe))
+        if index is not None:
+            return Opened(index, OPENED, path)
+    data = build()
+    if stamp == _stamp(source):
+        # Otherwise nobody knows which of the two contents was built from: the key will tell.
+        data = restamped(data, stamp)
+    return _stored(data, places)
+
+
+def _fresh(path: str, source: str, stamp: tuple[int, int], recipe: int) -> Index | None:
+    """Open the index at *path* if it says what *source* says now."""
+    try:
+        index = open_index(path)
+        header = index.header
+        if header.recipe != recipe:
+            return None
+        if header.stamp != stamp or stamp == NO_STAMP:
+            if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
+                return None
+            _restamp(path, source, stamp, index)
+    except (StaleIndexError, OSError):
+        return None
+    return index
+
+
+def _restamp(path: str, source: str, stamp: tuple[int, int], index: Index) -> None:
+    """Note that *source* has another time but the old content, so that nobody need hash it again.
+
+    It does not matter if the file cannot be written.
+    """
+    from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
+
+    if stamp != NO_STAMP and stamp == _stamp(source):
+        try:
+            write_index(path, restamped(bytes(index.data), stamp))
+        except OutputError:
+            return
+
+
+def _stored(data: bytes, places: Iterable[tuple[str, str]]) -> Opened:
+    from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
+
+    for path, how in places:
+        try:
+            write_index(path, data)
+            # Mapped, the memory is shared with every other process that opens it.
+            return Opened(open_index(path), how, path)
+        except (OutputError, StaleIndexError):
+            continue
+    return Opened(Index(data), IN_MEMORY)
+
+
+def _mapped(path: str) -> Buffer:
+    try:
+        with open(path, "rb", opener=_open_regular) as stream:  # noqa: PTH123 - as above
+            return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as fault:
+        raise StaleIndexError(f"it cannot be opened: {fault}") from fault
+
+
+def _open_regular(path: str, flags: int) -> int:
+    # Opening a pipe would wait for somebody to write into it.
+    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as above
+        raise OSError("it is no regular file")
+    return os.open(path, flags)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Give size and time of the file at *path*, `NO_STAMP` when it cannot be told."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - as above
+    except (OSError, ValueError):
+        return NO_STAMP
+    return found.st_size, found.st_mtime_ns
+
+
+def _cached_name(source: str, cache_dir: str) -> str:
+    """Give the file in *cache_dir* for the index of *source*.
+
+    Files of the same name in different folders differ by the hash of their paths. Should two
+    hashes be equal, the content key tells the indexes apart.
+    """
+    full = os.path.abspath(source)  # noqa: PTH100 - as above
+    name = f"{os.path.basename(full)}-{zlib.crc32(os.fsencode(full)):08x}{SUFFIX}"  # noqa: PTH119
+    return os.path.join(cache_dir, name)  # noqa: PTH118 - as above

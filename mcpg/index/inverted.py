@@ -1,0 +1,192 @@
+"""Building the inverted file: which term occurs in which document, and how strongly."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from mcpg.index.bm25f import BY_NUMBER, occurrence_weight, saturate
+from mcpg.index.fields import FIELDS, field_texts
+from mcpg.index.layout import Section
+from mcpg.index.sections import IDENTIFIER, IMPACT_SCALE, NONE, STEM
+from mcpg.index.tables import rows_sections, texts_sections
+from mcpg.text import split_words, stem
+from mcpg.text.words import words_of_token
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
+
+
+class InvertedFile:
+    """The terms of a set of documents, numbered in order of their texts.
+
+    Attributes:
+        words: The words that occur, sorted.
+    """
+
+    def __init__(self, documents: Sequence[ToolDocument]) -> None:
+        self._documents = documents
+        self._terms: dict[str, int] = {}
+        self._kinds = bytearray()
+        self._term_of_word: dict[str, int] = {}
+        self._cut: dict[str, tuple[tuple[int, ...], int]] = {}
+        self._occurrences = _Occurrences()
+        for number, document in enumerate(documents):
+            self._count(number, document)
+        self.words = sorted(self._term_of_word)
+        self._order = sorted(self._terms)
+        self._numbers = {text: number for number, text in enumerate(self._order)}
+
+    def sections(self) -> Iterator[Section]:
+        """Give the sections of terms, words and postings."""
+        yield from texts_sections("terms", self._order)
+        kinds = bytes(self._kinds[self._terms[text]] for text in self._order)
+        yield Section("terms.kind", "B", kinds)
+        yield Section("terms.word", "I", self._first_words().tobytes())
+        yield from texts_sections("words", self.words)
+        yield Section("words.term", "I", array("I", map(self._term, self.words)).tobytes())
+        yield from self._posting_sections()
+        yield from rows_sections("names.terms", map(self._name_terms, self._documents))
+
+    def _count(self, number: int, document: ToolDocument) -> None:
+        """Count the terms of each field, and its words.
+
+        The whole form of an identifier is a term as it stands, but no word more: its parts are
+        counted already.
+        """
+        texts: defaultdict[int, list[str]] = defaultdict(list)
+        for field, text in field_texts(document):
+            texts[field].append(text)
+        for field in sorted(texts):
+            terms: list[int] = []
+            wholes = 0
+            for token in " ".join(texts[field]).split():
+                numbers, whole = self._cut.get(token) or self._cut_token(token)
+                terms += numbers
+                wholes += whole
+            if terms:
+                self._occurrences.add(number, field, terms, len(terms) - wholes)
+
+    def _cut_token(self, token: str) -> tuple[tuple[int, ...], int]:
+        """Give the provisional numbers of a token's terms, and how many are whole identifiers."""
+        words = words_of_token(token)
+        numbers = tuple(
+            self._number(word.text, IDENTIFIER) if word.whole else self._number_of_word(word.text)
+            for word in words
+        )
+        found = self._cut[token] = numbers, sum(word.whole for word in words)
+        return found
+
+    def _number_of_word(self, word: str) -> int:
+        number = self._term_of_word.get(word)
+        if number is None:
+            number = self._term_of_word[word] = self._number(stem(word), STEM)
+        return number
+
+    def _number(self, term: str, kind: int) -> int:
+        number = self._terms.setdefault(term, len(self._terms))
+        if number == len(self._kinds):
+            self._kinds.append(0)
+        self._kinds[number] |= kind
+        return number
+
+    def _term(self, word: str) -> int:
+        return self._numbers[stem(word)]
+
+    def _first_words(self) -> array[int]:
+        """For each term, the number of the first word in alphabetical order that has it."""
+        first = array("I", [NONE]) * len(self._order)
+        for number in range(len(self.words) - 1, -1, -1):
+            first[self._term(self.words[number])] = number
+        return first
+
+    def _name_terms(self, document: ToolDocument) -> list[int]:
+        return list(dict.fromkeys(map(self._term, _name_words(document.tool))))
+
+    def _posting_sections(self) -> Iterator[Section]:
+        rows = self._occurrences.postings(len(self._terms))
+        starts, packed, highest = array("I", [0]), array("Q"), array("H")
+        for text in self._order:
+            row = rows[self._terms[text]]
+            packed += row
+            starts.append(len(packed))
+            highest.append(max(posting >> 16 & 0xFFFF for posting in row))
+        yield Section("postings.at", "I", starts.tobytes())
+        yield Section("postings", "I", array("I", (one >> 32 for one in packed)).tobytes())
+        impacts = array("H", (one >> 16 & 0xFFFF for one in packed))
+        yield Section("postings.impact", "H", impacts.tobytes())
+        fields = array("H", (one & 0xFFFF for one in packed))
+        yield Section("postings.fields", "H", fields.tobytes())
+        yield Section("terms.impact", "H", highest.tobytes())
+
+
+class _Occurrences:
+    """How often each term occurs in each field of each document, in flat arrays."""
+
+    def __init__(self) -> None:
+        # For each filled field: document, field, number of words, end of its terms.
+        self._fields: list[tuple[int, int, int, int]] = []
+        self._terms = array("I")
+        self._counts = array("I")
+
+    def add(self, document: int, field: int, terms: Iterable[int], words: int) -> None:
+        """Note the terms of one field; documents and then fields must come in order."""
+        counts = Counter(terms)
+        self._terms.extend(counts.keys())
+        self._counts.extend(counts.values())
+        self._fields.append((document, field, words, len(self._terms)))
+
+    def postings(self, terms: int) -> list[array[int]]:
+        """Give the postings of each term: document, impact and field mask in one number."""
+        rows = [array("Q") for _ in range(terms)]
+        means = self._mean_lengths()
+        frequencies: dict[int, float] = {}
+        masks: dict[int, int] = {}
+        current = start = 0
+        for document, field, words, end in self._fields:
+            if document != current:
+                _post(rows, current, frequencies, masks)
+                current = document
+            weight = occurrence_weight(words, means[field], BY_NUMBER[field])
+            bit = 1 << field
+            for term, count in zip(self._terms[start:end], self._counts[start:end], strict=True):
+                frequencies[term] = frequencies.get(term, 0.0) + weight * count
+                masks[term] = masks.get(term, 0) | bit
+            start = end
+        _post(rows, current, frequencies, masks)
+        return rows
+
+    def _mean_lengths(self) -> list[float]:
+        """For each field, the mean number of words over the documents that have words in it."""
+        totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
+        for _, field, words, _ in self._fields:
+            totals[field] += words
+            filled[field] += words > 0
+        return [total / max(1, count) or 1.0 for total, count in zip(totals, filled, strict=True)]
+
+
+def _post(
+    rows: list[array[int]], document: int, frequencies: dict[int, float], masks: dict[int, int]
+) -> None:
+    """Write down the postings of one document and forget its terms."""
+    place = document << 32
+    for term, frequency in frequencies.items():
+        impact = int(saturate(frequency) * IMPACT_SCALE + 0.5) or 1
+        rows[term].append(place | impact << 16 | masks[term])
+    frequencies.clear()
+    masks.clear()
+
+
+def _name_words(tool: Tool) -> list[str]:
+    """Give the words of a tool's name.
+
+    Words of the source's name are left out, for they say nothing of the tool, unless the name has
+    no other.
+    """
+    words = split_words(tool.name)
+    source = set(split_words(tool.source_id))
+    return [word for word in words if word not in source] or words

@@ -1,0 +1,304 @@
+"""Reading an index, from a memory-mapped file or from bytes alike.
+
+Nothing is read before it is asked for, and nothing that is slow to import is imported before a
+whole record is asked for.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from mcpg import __version__
+from mcpg.index.layout import StaleIndexError, check, crc, section_sizes, unpack
+from mcpg.index.sections import IDENTIFIER, KINDS, NONE, SECTIONS, STEM
+from mcpg.index.speller import Speller
+from mcpg.index.tables import ABSENT, Rows, Texts, span
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+    from mcpg.index.layout import Buffer
+
+CHECKED_SIZE = 8 << 20
+"""Up to this size, without records, every section is compared with its checksum before use."""
+
+_SHORTEST_PREFIX = 4
+# Records bear a checksum each, because a search reads few of many.
+_CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
+
+
+def recipe_of(recipe: bytes) -> int:
+    """Give the number by which a file tells how it was made: by which mcpg, from which recipe."""
+    return zlib.crc32(recipe, zlib.crc32(__version__.encode()))
+
+
+@value
+class IndexLink:
+    """A link of a tool.
+
+    Attributes:
+        target: Number of the tool that it reaches, `None` when no tool of the index has its URI.
+        kind: `related` or `nextStep`.
+        weight: Its strength in (0, 1].
+        reason: Why, for people; "" when the document does not say.
+    """
+
+    target: int | None
+    kind: str
+    weight: float
+    reason: str
+
+
+class Index:
+    """A compiled index.
+
+    Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids
+    or texts. Numbers that the index gives are valid in it; whatever is asked, the answer is right,
+    or `StaleIndexError` is raised because the file is damaged. May be shared between threads.
+    """
+
+    def __init__(self, data: Buffer) -> None:
+        """Open an index.
+
+        Raises:
+            StaleIndexError: *data* is no whole index of this version.
+        """
+        self._data = memoryview(data)
+        self.header, self._entries = unpack(self._data)
+        for name, item_type in SECTIONS.items():
+            if name not in self._entries or self._entries[name].item_type != item_type:
+                raise StaleIndexError(f"it has no section {name!r}")
+        searched = sum(section_sizes(self._entries).values()) - self._size("records")
+        self._is_checked = searched <= CHECKED_SIZE
+        self._views: dict[str, memoryview] = {}
+        self._texts: dict[str, Texts] = {}
+        self._rows: dict[str, Rows] = {}
+        self._spellers: list[Speller] = []
+
+    @property
+    def data(self) -> memoryview:
+        """The whole file."""
+        return self._data
+
+    def verify(self) -> None:
+        """Compare every section with its checksum.
+
+        Raises:
+            StaleIndexError: One is damaged.
+        """
+        for name, entry in self._entries.items():
+            check(self._data, name, entry)
+
+    def section(self, name: str) -> memoryview:
+        """Give the items of the section called *name*.
+
+        Raises:
+            StaleIndexError: There is none, or it is damaged.
+        """
+        view = self._views.get(name)
+        if view is None:
+            entry = self._entries.get(name)
+            if entry is None:
+                raise StaleIndexError(f"it has no section {name!r}")
+            if self._is_checked and name not in _CHECKED_IN_PARTS:
+                check(self._data, name, entry)
+            view = self._data[entry.start : entry.end].cast("B").cast(entry.item_type)  # type: ignore[call-overload]
+            self._views[name] = view
+        return view
+
+    def texts(self, name: str) -> Texts:
+        """Give the table of texts called *name*."""
+        table = self._texts.get(name)
+        if table is None:
+            table = self._texts[name] = Texts(self.section(name), self.section(f"{name}.at"))
+        return table
+
+    def rows(self, name: str) -> Rows:
+        """Give the table of rows of numbers called *name*."""
+        table = self._rows.get(name)
+        if table is None:
+            table = self._rows[name] = Rows(self.section(name), self.section(f"{name}.at"))
+        return table
+
+    def _size(self, name: str) -> int:
+        entry = self._entries[name]
+        return entry.end - entry.start
+
+    def _item(self, name: str, number: int) -> int:
+        try:
+            item: int = self.section(name)[number]
+        except IndexError as fault:
+            raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
+        return item
+
+    # Tools
+
+    def __len__(self) -> int:
+        """Give the number of tools."""
+        return self._size("enabled")
+
+    def tool_id(self, tool: int) -> str:
+        return self.texts("ids")[tool]
+
+    def tool_name(self, tool: int) -> str:
+        return self.texts("names")[tool]
+
+    def display_name(self, tool: int) -> str:
+        return self.texts("titles")[tool]
+
+    def summary(self, tool: int) -> str:
+        """Give the first 300 characters of the description, on one line."""
+        return self.texts("summaries")[tool]
+
+    def source_id(self, tool: int) -> str:
+        return self.texts("sources")[self._item("source_of", tool)]
+
+    def is_enabled(self, tool: int) -> bool:
+        return bool(self._item("enabled", tool))
+
+    def find_tool(self, tool_id: str) -> int:
+        """Give the number of the tool with that id, `ABSENT` when there is none."""
+        return self.texts("ids").find(tool_id)
+
+    def exact(self, key: str) -> tuple[int, ...]:
+        """Give the tools with an id, name, title or alias whose joined form is *key*."""
+        return self._held("keys", "keys.tools", key)
+
+    def name_terms(self, tool: int) -> memoryview:
+        """Give the distinct terms of the tool's name, in its order.
+
+        Words of the source's name are left out, unless the name has no other.
+        """
+        return self.rows("names.terms")[tool]
+
+    def record(self, tool: int) -> ToolDocument:
+        """Give the whole document of a tool."""
+        return self._record(tool)[0]
+
+    def markdown(self, tool: int) -> str | None:
+        """Give the text of the document, `None` when the index was built without."""
+        return self._record(tool)[1]
+
+    def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
+        from mcpg.index.records import decode_record  # noqa: PLC0415 - the ranking does without
+
+        data = self.rows("records")[tool]
+        if crc(data) != self._item("records.crc", tool):
+            raise StaleIndexError("a record is damaged")
+        try:
+            return decode_record(bytes(data))
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as fault:
+            raise StaleIndexError("a record is broken") from fault
+
+    # Relations
+
+    def links(self, tool: int) -> list[IndexLink]:
+        """Give the links of a tool, in its document's order."""
+        targets = self.rows("links")[tool]
+        first, _ = span(self.section("links.at"), tool)
+        return [self._link(first + place, target) for place, target in enumerate(targets)]
+
+    def _link(self, number: int, target: int) -> IndexLink:
+        kind = KINDS[self._item("links.kind", number) % len(KINDS)]
+        weight = self._item("links.weight", number)
+        reason = self.texts("reasons")[self._item("links.reason", number)]
+        return IndexLink(None if target == NONE else target, kind, weight, reason)
+
+    def groups(self, tool: int) -> memoryview:
+        """Give the groups of a tool, in its document's order."""
+        return self.rows("groups_of")[tool]
+
+    def group(self, number: int) -> str:
+        return self.texts("groups")[number]
+
+    def members(self, group: int) -> memoryview:
+        """Give the tools of a group."""
+        return self.rows("members")[group]
+
+    # Words and terms
+
+    def word(self, number: int) -> str:
+        return self.texts("words")[number]
+
+    def find_word(self, text: str) -> int:
+        """Give the number of a word that occurs, `ABSENT` when it does not."""
+        return self.texts("words").find(text)
+
+    def term_of_word(self, word: int) -> int:
+        """Give the term of a word: its stem."""
+        return self._item("words.term", word)
+
+    def completions(self, prefix: str, limit: int) -> list[str]:
+        """Give the first *limit* words, in alphabetical order, that go on after *prefix*.
+
+        There are none for prefixes below 4 characters: too many words begin with them.
+        """
+        if len(prefix) < _SHORTEST_PREFIX:
+            return []
+        words = self.texts("words")
+        found = words.beginning_with(prefix)[: limit + 1]
+        return [word for word in map(words.__getitem__, found) if word != prefix][:limit]
+
+    def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
+        """Give the least number of edits, 1 or 2, to other words that occur, and these words.
+
+        The number is 0 and the words are none when no word is within `allowed_edits`.
+        """
+        if not self._spellers:
+            deletions = self.section("deletions"), self.section("deletions.word")
+            pairs = self.section("pairs.key"), self.rows("pairs")
+            self._spellers.append(Speller(self.texts("words"), deletions, pairs))
+        return self._spellers[0].nearest(word)
+
+    @property
+    def term_count(self) -> int:
+        """How many terms there are."""
+        return self._size("terms.kind")
+
+    def term(self, number: int) -> str:
+        return self.texts("terms")[number]
+
+    def find_stem(self, text: str) -> int:
+        """Give the term that *text* is as the stem of a word that occurs, or `ABSENT`."""
+        return self._find_term(text, STEM)
+
+    def find_identifier(self, text: str) -> int:
+        """Give the term that *text* is as a whole identifier that occurs, or `ABSENT`."""
+        return self._find_term(text, IDENTIFIER)
+
+    def word_of_term(self, term: int) -> int:
+        """Give the first word in alphabetical order that has a stem, `ABSENT` for identifiers."""
+        word = self._item("terms.word", term)
+        return ABSENT if word == NONE else word
+
+    def document_frequency(self, term: int) -> int:
+        """Give the number of tools that hold a term."""
+        start, end = span(self.section("postings.at"), term)
+        return end - start
+
+    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
+        """Give the tools that hold a term in order, its impacts there, and in which fields.
+
+        Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
+        set for field *n* of `FIELDS`.
+        """
+        start, end = span(self.section("postings.at"), term)
+        tools = self.rows("postings")[term]
+        impacts = self.section("postings.impact")[start:end]
+        fields = self.section("postings.fields")[start:end]
+        if not len(tools) == len(impacts) == len(fields):
+            raise StaleIndexError("its postings are of unequal length")
+        return tools, impacts, fields
+
+    def max_impact(self, term: int) -> int:
+        """Give the highest impact of a term."""
+        return self._item("terms.impact", term)
+
+    def _find_term(self, text: str, kind: int) -> int:
+        term = self.texts("terms").find(text)
+        return term if term != ABSENT and self._item("terms.kind", term) & kind else ABSENT
+
+    def _held(self, name: str, holders: str, text: str) -> tuple[int, ...]:
+        number = self.texts(name).find(text)
+        return () if number == ABSENT else tuple(self.rows(holders)[number])

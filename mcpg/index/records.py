@@ -1,0 +1,77 @@
+"""Tool documents as records of an index: everything that a search may have to show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.relations.model import EdgeKind, EdgeOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import Enum
+
+_ENUMS: dict[str, type[Enum]] = {
+    "source_kind": SourceKind,
+    "cost_tier": Tier,
+    "latency_tier": Tier,
+    "kind": EdgeKind,
+    "origin": EdgeOrigin,
+}
+_LISTS_OF = {"examples": ToolExample, "links": Link}
+_MEMBERS = {
+    kind: tuple(member.name for member in fields(kind) if member.compare)
+    for kind in (Hints, Link, Tool, ToolDocument, ToolExample)
+}
+
+
+def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
+    """Write *document*, and the Markdown *text* that says the same, as one line of JSON.
+
+    Where the tool was read from is left out: it is no part of the tool.
+    """
+    members = _plain(document) | ({} if text is None else {"text": text})
+    line = json.dumps(members, ensure_ascii=False, separators=(",", ":"))
+    return line.encode("utf-8", "surrogatepass")
+
+
+def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
+    """Read what `encode_record` wrote.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: It is nothing of the kind.
+    """
+    members = json.loads(data.decode("utf-8", "surrogatepass"))
+    text = members.pop("text", None)
+    tool = members.pop("tool")
+    hints = _made(Hints, tool.pop("hints", {}))
+    made = _made(Tool, {**tool, "hints": hints})
+    return _made(ToolDocument, {**members, "tool": made}), text
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """Give the members of *value* that are said; what is not said is `None` or no list at all."""
+    said = ((name, getattr(value, name)) for name in _MEMBERS[type(value)])
+    return {name: _part(part) for name, part in said if part is not None and part != ()}
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return [_part(one) for one in part]
+    return _plain(part) if type(part) in _MEMBERS else part
+
+
+def _made(kind: type[Any], members: Mapping[str, Any]) -> Any:
+    return kind(**{name: _read(name, part) for name, part in members.items()})
+
+
+def _read(name: str, part: Any) -> Any:
+    if name in _ENUMS:
+        return _ENUMS[name](part)
+    if name in _LISTS_OF:
+        return tuple(_made(_LISTS_OF[name], one) for one in part)
+    is_list_of_texts = isinstance(part, list)
+    return tuple(part) if is_list_of_texts else part

@@ -1,0 +1,139 @@
+"""Spelling repair over the words of an index, from flat arrays.
+
+Source: one edit by the deletions that two words share: Garbe, "1000x faster spelling correction",
+2012 (SymSpell), after Mor & Fraenkel, "A hash code method for detecting and correcting spelling
+errors", CACM 25(12), 1982. Two edits by counting shared pairs of characters: Ukkonen, "Approximate
+string-matching with q-grams and maximal matches", Theoretical Computer Science 92, 1992.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left, bisect_right
+
+from mcpg.index.layout import Section
+from mcpg.text.spelling import allowed_edits, edit_distance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.index.tables import Rows, Texts
+
+# A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
+# these less the edits is never found.
+_SHORTEST_AT_ONE_EDIT = 3
+_SHORTEST_AT_TWO_EDITS = 6
+# A substitution, insertion or deletion touches two of a word's pairs of characters, a
+# transposition of neighbours three.
+_PAIRS_AT_TWO_EDITS = 6
+
+
+class Speller:
+    """Finds the words of an index that are few edits away from a given word."""
+
+    __slots__ = ("_deletion_words", "_deletions", "_pair_words", "_pairs", "_words")
+
+    def __init__(
+        self,
+        words: Texts,
+        deletions: tuple[memoryview, memoryview],
+        pairs: tuple[memoryview, Rows],
+    ) -> None:
+        self._words = words
+        self._deletions, self._deletion_words = deletions
+        self._pairs, self._pair_words = pairs
+
+    def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
+        """Give the least distance within `allowed_edits` and the other words there, sorted.
+
+        The distance is 0 and the words are none when no other word is near enough.
+        """
+        candidates = self._sharing_deletion, self._sharing_pairs
+        for edits in range(1, allowed_edits(word) + 1):
+            others = map(self._words.__getitem__, candidates[edits - 1](word))
+            found = [other for other in others if edit_distance(word, other, edits) == edits]
+            if found:
+                return edits, tuple(sorted(found))
+        return 0, ()
+
+    def _sharing_deletion(self, word: str) -> set[int]:
+        """Give the words that equal *word* once a character, or none, is left out of each."""
+        numbers: set[int] = set()
+        for part in _with_deletions(word):
+            key = _hash(part)
+            start = bisect_left(self._deletions, key)
+            end = bisect_right(self._deletions, key, start)
+            numbers.update(self._deletion_words[start:end])
+        return numbers
+
+    def _sharing_pairs(self, word: str) -> list[int]:
+        """Give the words of like length that share enough pairs of characters with *word*."""
+        pairs = _pairs_of(word)
+        needed = max(1, len(pairs) - _PAIRS_AT_TWO_EDITS)
+        found: list[int] = []
+        for length in range(len(word) - 2, len(word) + 3):
+            shared: dict[int, int] = {}
+            for pair in pairs:
+                for number in self._holding(_pair_key(length, pair)):
+                    shared[number] = shared.get(number, 0) + 1
+            found.extend(number for number, count in shared.items() if count >= needed)
+        return found
+
+    def _holding(self, key: int) -> Iterable[int]:
+        place = bisect_left(self._pairs, key)
+        if place < len(self._pairs) and self._pairs[place] == key:
+            return self._pair_words[place]
+        return ()
+
+
+def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
+    """Make the sections that `Speller` reads, of the sorted *words*."""
+    yield from _deletion_sections(words)
+    yield from _pair_sections(words)
+
+
+def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
+    from array import array  # noqa: PLC0415 - needed to build, not to search
+
+    found = sorted(
+        _hash(part) << 32 | number
+        for number, word in enumerate(words)
+        if len(word) >= _SHORTEST_AT_ONE_EDIT
+        for part in _with_deletions(word)
+    )
+    yield Section("deletions", "I", array("I", (one >> 32 for one in found)).tobytes())
+    yield Section("deletions.word", "I", array("I", (one & 0xFFFF_FFFF for one in found)).tobytes())
+
+
+def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
+    from array import array  # noqa: PLC0415 - as above
+
+    from mcpg.index.tables import rows_sections  # noqa: PLC0415 - as above
+
+    holders: dict[int, list[int]] = {}
+    for number, word in enumerate(words):
+        if len(word) >= _SHORTEST_AT_TWO_EDITS:
+            for pair in _pairs_of(word):
+                holders.setdefault(_pair_key(len(word), pair), []).append(number)
+    keys = sorted(holders)
+    yield Section("pairs.key", "Q", array("Q", keys).tobytes())
+    yield from rows_sections("pairs", map(holders.__getitem__, keys))
+
+
+def _with_deletions(word: str) -> set[str]:
+    return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
+
+
+def _hash(part: str) -> int:
+    return zlib.crc32(part.encode("utf-8", "surrogatepass"))
+
+
+def _pairs_of(word: str) -> set[str]:
+    padded = f"\0{word}\0"
+    return {padded[place : place + 2] for place in range(len(padded) - 1)}
+
+
+def _pair_key(length: int, pair: str) -> int:
+    """Give one number for a pair of characters (21 bits each) in words of *length*."""
+    return length << 42 | ord(pair[0]) << 21 | ord(pair[1])

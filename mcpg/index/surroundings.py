@@ -1,0 +1,86 @@
+"""The sections that tell what a tool is called, where it belongs and what it is linked to."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from mcpg.index.layout import Section
+from mcpg.index.sections import KINDS, NONE, SUMMARY_LENGTH
+from mcpg.index.tables import rows_sections, texts_sections
+from mcpg.text import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
+    from mcpg.relations.model import EdgeKind
+
+
+def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
+    """Give the sections that hold one text or number for each tool."""
+    sources = sorted({tool.source_id for tool in tools})
+    numbers = {source: number for number, source in enumerate(sources)}
+    yield from texts_sections("ids", (tool.id for tool in tools))
+    yield from texts_sections("names", (tool.name for tool in tools))
+    yield from texts_sections("titles", (tool.display_name for tool in tools))
+    yield from texts_sections("summaries", (summary(tool.description) for tool in tools))
+    yield from texts_sections("sources", sources)
+    yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
+    yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
+
+
+def summary(description: str) -> str:
+    """Give the beginning of *description* on one line."""
+    return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
+
+
+def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
+    """Give the sections that find tools by a joined id, name, title or alias."""
+    return _holder_sections("keys", "keys.tools", map(_keys, tools))
+
+
+def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
+    """Give the sections of groups and their members."""
+    groups = sorted({group for document in documents for group in document.groups})
+    numbers = {group: number for number, group in enumerate(groups)}
+    yield from _holder_sections("groups", "members", (document.groups for document in documents))
+    rows = ([numbers[group] for group in document.groups] for document in documents)
+    yield from rows_sections("groups_of", rows)
+
+
+def link_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
+    """Give the sections of links: to whom, what they say, how strong they are and why."""
+    tools = {document.uri: number for number, document in enumerate(documents)}
+    links = [link for document in documents for link in document.links]
+    reasons = sorted({link.reason for link in links})
+    numbers = {reason: number for number, reason in enumerate(reasons)}
+    kinds: dict[EdgeKind | str, int] = {kind: number for number, kind in enumerate(KINDS)}
+    yield from rows_sections(
+        "links", ([tools.get(link.target, NONE) for link in one.links] for one in documents)
+    )
+    yield Section("links.kind", "B", bytes(kinds[link.kind] for link in links))
+    yield Section("links.weight", "d", array("d", (link.weight for link in links)).tobytes())
+    reason_of = array("I", (numbers[link.reason] for link in links))
+    yield Section("links.reason", "I", reason_of.tobytes())
+    yield from texts_sections("reasons", reasons)
+
+
+def _keys(tool: Tool) -> Iterable[str]:
+    names = (tool.id, tool.name, tool.display_name, *tool.hints.aliases)
+    return filter(None, dict.fromkeys(map(joined, names)))
+
+
+def _holder_sections(
+    name: str, holders_name: str, texts_of: Iterable[Iterable[str]]
+) -> Iterator[Section]:
+    """Give a sorted table of texts, and for each text the numbers of those that hold it."""
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for number, texts in enumerate(texts_of):
+        for text in dict.fromkeys(texts):
+            holders[text].append(number)
+    texts = sorted(holders)
+    yield from texts_sections(name, texts)
+    yield from rows_sections(holders_name, map(holders.__getitem__, texts))
