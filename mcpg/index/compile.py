@@ -7,6 +7,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from mcpg import __version__
+from mcpg.index.grams import gram_sections
 from mcpg.index.inverted import InvertedFile
 from mcpg.index.layout import KEY_SIZE, Header, Section, crc, pack
 from mcpg.index.reader import recipe_of
@@ -14,10 +15,12 @@ from mcpg.index.records import encode_record
 from mcpg.index.speller import spelling_sections
 from mcpg.index.surroundings import group_sections, key_sections, link_sections, tool_sections
 from mcpg.index.tables import bytes_sections
+from mcpg.text import language_of, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
 
 NO_KEY = bytes(KEY_SIZE)
@@ -54,10 +57,18 @@ def compile_index(
         *link_sections(ordered),
         *inverted.sections(),
         *spelling_sections(inverted.words),
+        *gram_sections(ordered),
+        Section("language", "B", _language(tools)),
         *extra,
         *_record_sections(ordered, texts or {}),
     )
     return pack(sections, Header(key, recipe_of(recipe)))
+
+
+def _language(tools: Iterable[Tool]) -> bytes:
+    """Name the language of the descriptions, "" when none is told."""
+    words = (word for tool in tools for word in split_words(tool.description))
+    return (language_of(words) or "").encode()
 
 
 def _record_sections(

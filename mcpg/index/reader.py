@@ -154,6 +154,19 @@ class Index:
     def source_id(self, tool: int) -> str:
         return self.texts("sources")[self._item("source_of", tool)]
 
+    def source_of(self, tool: int) -> int:
+        """Give the number of a tool's source."""
+        return self._item("source_of", tool)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the descriptions, `None` when none is told."""
+        try:
+            name = bytes(self.section("language")).decode("ascii")
+        except UnicodeDecodeError as fault:
+            raise StaleIndexError("its language is broken") from fault
+        return name or None
+
     def is_enabled(self, tool: int) -> bool:
         return bool(self._item("enabled", tool))
 

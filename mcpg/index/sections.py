@@ -28,6 +28,8 @@ TABLES = {
     # for each term the tools that hold it, for each pair of characters the words
     "postings": "I",
     "pairs": "I",
+    # for each tool the 3-grams of its name and description
+    "grams_of": "I",
     # for each tool its whole document
     "records": "B",
 }
@@ -59,6 +61,12 @@ SECTIONS = {
     "deletions.word": "I",
     # pairs of characters in words of one length, sorted
     "pairs.key": "Q",
+    # character 3-grams, sorted, and how many tools hold each; for each tool their norm
+    "grams": "Q",
+    "grams.tools": "I",
+    "grams.norm": "d",
+    # the language of the descriptions, "" when none is told
+    "language": "B",
     # weights for whoever ranks; JSON for people
     "model": "d",
     "meta": "B",

@@ -1,0 +1,93 @@
+"""Character 3-grams of tools: what is alike in words that share no stem.
+
+Source: McNamee & Mayfield, "Character n-gram tokenization for European language text retrieval",
+Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest of the index.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from mcpg.index.layout import Section
+from mcpg.index.rarity import inverse_document_frequency
+from mcpg.index.tables import rows_sections
+from mcpg.text import split_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.documents.model import ToolDocument
+    from mcpg.index.reader import Index
+
+# Code points take up to 21 bits, so three of them fit one number of 64.
+_BITS = 21
+_PAD = "_"
+# What a tool is stands at the beginning of its description.
+_DESCRIPTION_LENGTH = 300
+
+
+def grams_of_word(word: str) -> Iterator[int]:
+    """Give the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
+    padded = [ord(character) for character in f"{_PAD}{word}{_PAD}"]
+    for place in range(len(padded) - 2):
+        first, second, third = padded[place : place + 3]
+        yield first << 2 * _BITS | second << _BITS | third
+
+
+def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
+    """Give the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's."""
+    from array import array  # noqa: PLC0415 - needed to build, not to search
+    from collections import Counter  # noqa: PLC0415 - as above
+
+    held = [frozenset(_grams_of_document(document)) for document in documents]
+    holders = Counter(gram for grams in held for gram in grams)
+    ordered = sorted(holders)
+    numbers = {gram: number for number, gram in enumerate(ordered)}
+    counts = [holders[gram] for gram in ordered]
+    squares = [inverse_document_frequency(len(documents), count) ** 2 for count in counts]
+    rows = [sorted(map(numbers.__getitem__, grams)) for grams in held]
+    norms = [sum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
+    return [
+        Section("grams", "Q", array("Q", ordered).tobytes()),
+        Section("grams.tools", "I", array("I", counts).tobytes()),
+        *rows_sections("grams_of", rows),
+        Section("grams.norm", "d", array("d", norms).tobytes()),
+    ]
+
+
+def _grams_of_document(document: ToolDocument) -> Iterable[int]:
+    tool = document.tool
+    title = "" if tool.display_name == tool.name else tool.display_name
+    description = tool.description[:_DESCRIPTION_LENGTH]
+    text = f"{tool.name} {title} {tool.source_id} {description}"
+    for word in dict.fromkeys(split_words(text)):
+        yield from grams_of_word(word)
+
+
+class Grams:
+    """The 3-grams of an index."""
+
+    def __init__(self, index: Index) -> None:
+        self._size = len(index)
+        self._grams = index.section("grams")
+        self._holders = index.section("grams.tools")
+        self._rows = index.rows("grams_of")
+        self._norms = index.section("grams.norm")
+
+    def of_word(self, word: str) -> Iterator[tuple[int, float]]:
+        """Give number and rarity, above 0, of those 3-grams of a folded *word* that occur."""
+        grams, end = self._grams, len(self._grams)
+        for gram in grams_of_word(word):
+            number = bisect_left(grams, gram)
+            if number < end and grams[number] == gram:
+                yield number, inverse_document_frequency(self._size, self._holders[number])
+
+    def of_tool(self, tool: int) -> Sequence[int]:
+        """Give the numbers of the distinct 3-grams of a tool, in order."""
+        return self._rows[tool]
+
+    def norm(self, tool: int) -> float:
+        """Give the length, above 0, of a tool's vector of 3-gram rarities."""
+        norm: float = self._norms[tool]
+        return norm
