@@ -22,6 +22,7 @@ class Code(StrEnum):
     SOURCE_INCOMPLETE = "source_incomplete"
     TOOL_INVALID = "tool_invalid"
     TOOL_REPEATED = "tool_repeated"
+    KEY_REPEATED = "key_repeated"
     TEXT_REPAIRED = "text_repaired"
     DUPLICATE_TOOL_ID = "duplicate_tool_id"
     DUPLICATE_TOOL_NAME = "duplicate_tool_name"

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from mcpg.errors import InputError, NotFoundError, OutputError
 
+MAX_BYTES = 256 * 1024 * 1024
+"""Largest manifest, document or bundle that is read or written, in bytes."""
+
 _REMEDIES = {
     errno.EACCES: "give yourself the right to write there, or choose another place",
     errno.EPERM: "give yourself the right to write there, or choose another place",
@@ -52,8 +55,43 @@ def atomic_write(path: Path | str, data: bytes, *, sync: bool = True) -> None:
         raise _output_error(path, fault) from fault
 
 
+def exists(path: Path | str) -> bool:
+    """Tell whether anything stands at *path*; not where no path like it can be looked at."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path | str) -> bool:
+    """Tell whether an ordinary file stands at *path*, as `exists` does."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path | str) -> bool:
+    """Tell whether a folder stands at *path*, as `exists` does."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def text_of_path(path: Path | str) -> str:
+    """Give *path* as Unicode text, whatever encoding the machine believes in.
+
+    Bytes that are no UTF-8 become U+FFFD, so the text is for people and names, not for opening.
+    """
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def read_bytes(path: Path | str, limit: int) -> bytes:
     """Read the file at *path*.
+
+    A pipe is read to its end when somebody writes to it, and is empty otherwise; nobody waits for
+    a writer to come.
 
     Args:
         path: The file to read.
@@ -64,7 +102,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
         InputError: It is a folder, cannot be read, or holds more than *limit* bytes.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with open(path, "rb", opener=_open_at_once) as stream:
             data = stream.read(limit + 1)
     except FileNotFoundError as fault:
         raise NotFoundError(
@@ -87,6 +125,13 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
             remedy="split it into smaller files",
         )
     return data
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(handle, True)
+    return handle
 
 
 def _mode_of(target: Path) -> int | None:

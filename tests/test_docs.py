@@ -10,10 +10,10 @@ import pytest
 from sessions import replayed
 
 from mcpg.bundle.codec import decode_bundle
-from mcpg.bundle.parsing import SIZE_LIMIT
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import parse_document
 from mcpg.errors import BundleError
+from mcpg.files import MAX_BYTES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
@@ -103,7 +103,7 @@ def test_the_table_of_refusals_is_the_programs() -> None:
         re.escape(cell).replace(r"\.\.\.", ".*")
         for cell in re.findall(r"\| `([^`]+)` \|$", table, re.MULTILINE)
     }
-    used = {re.escape(f"is bigger than {SIZE_LIMIT // 1024**2} MB")}
+    used = {re.escape(f"is bigger than {MAX_BYTES // 1024**2} MB")}
     for name, content in REFUSED.items():
         with pytest.raises(BundleError) as refusal:
             decode_bundle(content, "graph.mdld")

@@ -4,12 +4,13 @@ import errno
 import os
 import stat
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from mcpg.errors import InputError, NotFoundError, OutputError
-from mcpg.files import atomic_write, read_bytes
+from mcpg.files import atomic_write, exists, is_file, is_folder, read_bytes, text_of_path
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions and links")
 
@@ -127,6 +128,21 @@ def test_failing_disk_leaves_the_old_file(
     assert names_in(tmp_path) == ["file"]
 
 
+def test_interrupt_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C midway is passed on, the old file stands whole and the temporary one is gone."""
+    target = tmp_path / "file"
+    target.write_bytes(b"old")
+
+    def stop(_handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(KeyboardInterrupt):
+        atomic_write(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["file"]
+
+
 def test_folder_that_cannot_be_synced_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,3 +171,43 @@ def test_read_bytes_names_each_failure(tmp_path: Path) -> None:
         read_bytes(tmp_path, 5)
     with pytest.raises(InputError, match="cannot be read"):
         read_bytes("nul\0", 5)
+
+
+@posix
+def test_pipe_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
+    """Reading a named pipe does not wait for a writer to come."""
+    os.mkfifo(tmp_path / "pipe")
+    assert read_bytes(tmp_path / "pipe", 5) == b""
+
+
+@posix
+def test_pipe_is_read_to_its_end() -> None:
+    """What somebody writes into a pipe is waited for."""
+    reading, writing = os.pipe()
+    writer = threading.Timer(0.05, lambda: (os.write(writing, b"late"), os.close(writing)))
+    writer.start()
+    try:
+        assert read_bytes(f"/dev/fd/{reading}", 5) == b"late"
+    finally:
+        writer.join()
+        os.close(reading)
+
+
+def test_what_stands_at_a_path(tmp_path: Path) -> None:
+    """Files and folders are told apart."""
+    (tmp_path / "file").write_bytes(b"")
+    assert [test(tmp_path / "file") for test in (exists, is_file, is_folder)] == [True, True, False]
+    assert [test(tmp_path) for test in (exists, is_file, is_folder)] == [True, False, True]
+
+
+@pytest.mark.parametrize("path", ["none", "x" * 5000, "nul\0"], ids=["none", "too long", "NUL"])
+def test_nothing_stands_at_an_impossible_path(path: str) -> None:
+    """A path that no file can have is one at which there is none."""
+    assert [test(path) for test in (exists, is_file, is_folder)] == [False, False, False]
+
+
+@posix
+def test_text_of_path_is_unicode() -> None:
+    """Bytes of a name that are no UTF-8 become U+FFFD; all others stay."""
+    assert text_of_path(os.fsdecode("стан-\xff.json".encode("latin-1", "ignore"))) == "-\ufffd.json"
+    assert text_of_path("стан.json") == "стан.json"

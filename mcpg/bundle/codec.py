@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from mcpg import __version__
 from mcpg.bundle.checks import checked_document, sorted_by_path
-from mcpg.bundle.parsing import parse_object
+from mcpg.bundle.parsing import parse_object, too_big
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import BundleError
+from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +65,8 @@ def encode_bundle(bundle: Bundle) -> bytes:
     Equal bundles give equal bytes, whatever the order of their documents and members.
 
     Raises:
-        BundleError: A document would be refused when read back, or the extension is no JSON.
+        BundleError: A document or the whole would be refused when read back, or the extension is
+            no JSON.
     """
     checked = [
         checked_document(document, f"documents[{position}]")
@@ -75,7 +77,10 @@ def encode_bundle(bundle: Bundle) -> bytes:
     body = "\n" + ",\n".join(lines) + "\n" if lines else ""
     extension = _extension_json(bundle.extension | {_GENERATOR: __version__, _HASH: _digest(lines)})
     text = f'{{"version":{VERSION},"documents":[{body}],"mcpg":{extension}}}\n'
-    return _utf8(text)
+    data = _utf8(text)
+    if len(data) > MAX_BYTES:
+        raise too_big("the bundle")
+    return data
 
 
 def decode_bundle(data: bytes | str, place: str) -> Bundle:

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 from mcpg.bundle.codec import Bundle, decode_bundle, encode_bundle
-from mcpg.bundle.parsing import SIZE_LIMIT
 from mcpg.errors import BundleError, McpgError, OutputError
-from mcpg.files import atomic_write, read_bytes
+from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
 
 # How every bundle of this version begins, damaged further on or not.
 _OURS = re.compile(rb'\s*\{\s*"version"\s*:\s*1\s*,\s*"documents"\s*:\s*\[')
@@ -23,7 +22,7 @@ def read_bundle(path: Path | str) -> Bundle:
         BundleError: It is no bundle, or a damaged one.
     """
     # One byte more than a bundle may have, so that the limit is reported as a bundle's own.
-    return decode_bundle(read_bytes(path, SIZE_LIMIT + 1), str(path))
+    return decode_bundle(read_bytes(path, MAX_BYTES + 1), str(path))
 
 
 def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bool:
@@ -56,10 +55,10 @@ def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bo
 
 
 def _present(path: Path) -> bytes | None:
-    if not path.is_file():
+    if not is_file(path):
         return None
     try:
-        return read_bytes(path, SIZE_LIMIT)
+        return read_bytes(path, MAX_BYTES)
     except McpgError as fault:
         raise OutputError(
             f"the file exists and cannot be checked before it is overwritten: {fault.message}",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.bundle.checks import checked_document, normal_path, path_fault, path_key
 from mcpg.errors import InputError, McpgError, NotFoundError, OutputError
-from mcpg.files import atomic_write, read_bytes
+from mcpg.files import MAX_BYTES, atomic_write, exists, is_folder, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,6 @@ LOCK_NAME = ".mcpg-generated.json"
 """The file in an output folder that records what was written there."""
 
 _LOCK_VERSION = 1
-_SIZE_LIMIT = 64 * 1024 * 1024
 _EMPTY = f"sha256:{hashlib.sha256().hexdigest()}"
 _TOLD = 5
 
@@ -76,7 +75,7 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
             documents; *root* is a file; or the folder's record is damaged.
     """
     folder = Path(root)
-    if folder.exists() and not folder.is_dir():
+    if exists(folder) and not is_folder(folder):
         raise _refused(folder, "is a file where a folder is needed", "name a folder")
     wanted = _by_path(folder, documents)
     recorded = _read_lock(folder)
@@ -136,7 +135,7 @@ def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
 
 
 def _is_inside(root: Path, path: str) -> bool:
-    return (root / path).resolve().is_relative_to(root.resolve())
+    return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 
 
 def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
@@ -159,7 +158,7 @@ def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
 def _digest_of(path: Path) -> str | None:
     """Give the digest of a file, `None` if there is none, "" for what cannot be read as one."""
     try:
-        return _digest(read_bytes(path, _SIZE_LIMIT))
+        return _digest(read_bytes(path, MAX_BYTES))
     except NotFoundError:
         return None
     except InputError:
@@ -176,7 +175,7 @@ def _digest(data: bytes) -> str:
 
 def _read_lock(root: Path) -> dict[str, str]:
     try:
-        record = json.loads(read_bytes(root / LOCK_NAME, _SIZE_LIMIT))
+        record = json.loads(read_bytes(root / LOCK_NAME, MAX_BYTES))
     except NotFoundError:
         return {}
     except (McpgError, ValueError, RecursionError) as fault:

@@ -6,12 +6,10 @@ import json
 from typing import TYPE_CHECKING, NoReturn
 
 from mcpg.errors import BundleError
+from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
     from mcpg.jsontypes import JsonObject
-
-SIZE_LIMIT = 512 * 1024 * 1024
-"""The most bytes that a bundle may have."""
 
 _REBUILD = "rebuild it with `mcpg bundle`"
 _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
@@ -25,20 +23,23 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
         place: The file, for messages.
 
     Raises:
-        BundleError: It is too big, no UTF-8, no JSON, cut short, nested too deeply, or no object.
+        BundleError: It is bigger than `MAX_BYTES`, no UTF-8, no JSON, cut short, nested too deeply,
+            or no object.
     """
-    if len(data) > SIZE_LIMIT:
-        raise BundleError(
-            f"is bigger than {SIZE_LIMIT // (1024 * 1024)} MB",
-            place=place,
-            remedy="bundle fewer sources into one file",
-        )
+    if len(data) > MAX_BYTES:
+        raise too_big(place)
     value = _parse(_text(data, place), place)
     if value is None:
         raise BundleError("holds JSON null, no bundle", place=place, remedy=_NOT_A_BUNDLE)
     if not isinstance(value, dict):
         raise BundleError("holds JSON, but no object", place=place, remedy=_NOT_A_BUNDLE)
     return value
+
+
+def too_big(place: str) -> BundleError:
+    """Make the error for a bundle of more than `MAX_BYTES`."""
+    message = f"is bigger than {MAX_BYTES // (1024 * 1024)} MB"
+    return BundleError(message, place=place, remedy="bundle fewer sources into one file")
 
 
 def _text(data: bytes | str, place: str) -> str:

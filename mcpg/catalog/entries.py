@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mcpg.jsontypes import JsonObject, JsonValue
 
 _OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema")
+_KEYS_TOLD = 5
+_KEY_SHOWN = 80
 _TITLE_KEYS = ("title", "displayName", "display_name")
 
 
@@ -40,8 +42,9 @@ def read_manifest(
     Raises:
         SourceError: The text is no JSON or holds no list of tools.
     """
-    values = parse_json_documents(text, place)
-    diagnostics: list[Diagnostic] = []
+    repeated: set[str] = set()
+    values = parse_json_documents(text, place, repeated)
+    diagnostics = [_repeated(repeated, place)] if repeated else []
     if has_surrogate_escapes(text):
         values = _repaired(values, place, diagnostics)
     found = find_entries(values, place)
@@ -56,6 +59,13 @@ def read_manifest(
         message = "the last page names a `nextCursor`: more tools follow that are not in this file"
         diagnostics.append(warning(Code.SOURCE_INCOMPLETE, message, place))
     return ManifestTools(tuple(tools), tuple(diagnostics))
+
+
+def _repeated(keys: set[str], place: str) -> Diagnostic:
+    shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(keys)[:_KEYS_TOLD])
+    more = f" and {len(keys) - _KEYS_TOLD} more" if len(keys) > _KEYS_TOLD else ""
+    message = f"stands more than once in one object, where the last one counts: {shown}{more}"
+    return warning(Code.KEY_REPEATED, message, place)
 
 
 def _repaired(values: list[JsonValue], place: str, noticed: list[Diagnostic]) -> list[JsonValue]:

@@ -59,7 +59,11 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
 def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
     """Parse the file; give the value and a way to find the place of a tool's entry."""
     if text.lstrip().startswith("{") and place.casefold().endswith(".json"):
-        values = parse_json_documents(text, place)
+        repeated: set[str] = set()
+        values = parse_json_documents(text, place, repeated)
+        if repeated:
+            message = f"the key {min(repeated)[:80]!r} stands twice in one object"
+            raise SourceError(message, place=place, remedy="keep one of them")
         if len(values) > 1:
             raise SourceError("holds several JSON documents", place=place, remedy="keep one")
         return values[0], lambda pattern: f"{place}:{_line_of_key(text, pattern)}"

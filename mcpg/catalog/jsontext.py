@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from mcpg.errors import SourceError
@@ -12,7 +14,7 @@ from mcpg.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcpg.jsontypes import JsonValue
+    from mcpg.jsontypes import JsonObject, JsonValue
 
 MAX_DEPTH = 100
 """Deepest nesting of arrays and objects that is read, in levels."""
@@ -26,7 +28,9 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _SERVER_EVENT = re.compile(r"(?:event|data|id|retry|):")
 
 
-def parse_json_documents(text: str, place: str) -> list[JsonValue]:
+def parse_json_documents(
+    text: str, place: str, repeated: set[str] | None = None
+) -> list[JsonValue]:
     """Parse one JSON document, or several that follow each other (JSON lines are such).
 
     A stream of server-sent events, which is how an HTTP server may answer, is read as the
@@ -35,6 +39,7 @@ def parse_json_documents(text: str, place: str) -> list[JsonValue]:
     Args:
         text: The whole text.
         place: The file, for messages.
+        repeated: Gets every key that stands more than once in one object; the last one counts.
 
     Raises:
         SourceError: The text is no JSON, holds a number that is none (`NaN`), or is nested
@@ -44,7 +49,7 @@ def parse_json_documents(text: str, place: str) -> list[JsonValue]:
         raise SourceError("is empty", place=place, remedy="save the list of tools into it")
     content = _event_data(text) if _SERVER_EVENT.match(text.lstrip()) else text
     try:
-        values = _decode_all(content)
+        values = _decode_all(content, repeated)
     except json.JSONDecodeError as fault:
         remedy = "look for a missing quote, comma or bracket there"
         at = f"{place}:{fault.lineno}:{fault.colno}"
@@ -99,8 +104,13 @@ class _NotANumberError(Exception):
     """The text holds a number that JSON does not know or that overflows."""
 
 
-def _decode_all(text: str) -> list[JsonValue]:
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, parse_int=_int)
+def _decode_all(text: str, repeated: set[str] | None) -> list[JsonValue]:
+    decoder = json.JSONDecoder(
+        object_pairs_hook=None if repeated is None else partial(_object, repeated),
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
+        parse_int=_int,
+    )
     values: list[JsonValue] = []
     at = _after_space(text, 0)
     while at < len(text) or not values:
@@ -108,6 +118,13 @@ def _decode_all(text: str) -> list[JsonValue]:
         values.append(value)
         at = _after_space(text, end)
     return values
+
+
+def _object(repeated: set[str], pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        repeated.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    return value
 
 
 def _after_space(text: str, at: int) -> int:

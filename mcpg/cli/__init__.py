@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_INTERRUPTED = 130
 _COMPLETION_VARIABLE = "_MCPG_COMPLETE"
 
 
@@ -20,10 +21,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: Arguments without the program's name; those of the process when `None`.
     """
+    try:
+        return _guarded(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # before anything was under way, or while the last words were said
+        return _INTERRUPTED
+
+
+def _guarded(arguments: list[str]) -> int:
     from mcpg.cli.exits import guarded  # noqa: PLC0415 - so that importing the package costs nothing
     from mcpg.cli.output import Output, prepare_streams  # noqa: PLC0415
 
-    arguments = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
     return guarded(lambda: _run(arguments), Output(debug="--debug" in arguments))
 

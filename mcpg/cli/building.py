@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.stdin import standard_input
 from mcpg.diagnostics import Severity
+from mcpg.errors import SourceError
+from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,7 +34,6 @@ def assembled(
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
     from mcpg.catalog.sources import read_sources  # noqa: PLC0415
-    from mcpg.catalog.sources.textfile import MAX_BYTES  # noqa: PLC0415
 
     # One byte more than is accepted, so that too much is noticed without reading it all.
     stdin = partial(standard_input, MAX_BYTES + 1)
@@ -42,8 +43,19 @@ def assembled(
         assembly = assemble(batch, source_id=source_id)
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
+        _refuse_when_all_failed(assembly)
         output.note("no tool was found in the sources")
     return assembly
+
+
+def _refuse_when_all_failed(assembly: Assembly) -> None:
+    """Keep a graph of tools from being replaced by an empty one, for all its sources are broken."""
+    failed = [item for item in assembly.diagnostics if item.severity is Severity.ERROR]
+    if failed:
+        raise SourceError(
+            "no tool could be read from the sources: nothing was written",
+            remedy="mend what is reported above",
+        )
 
 
 def refused(assembly: Assembly, output: Output) -> bool:

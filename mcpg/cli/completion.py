@@ -18,7 +18,7 @@ def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     from mcpg.cli.options import settings_of  # noqa: PLC0415 - options import this module
 
     try:
-        tools = open_catalog(settings_of(bundle=ctx.params.get("bundle"))).tools
+        tools = open_catalog(settings_of(bundle=list(ctx.params.get("bundle") or ()))).tools
     except Exception:  # noqa: BLE001 - a shell that completes must not be shouted at
         return []
     return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
+import sys
 import traceback
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.output import ClosedPipeError, Output, silence
 from mcpg.cli.sanitise import either
-from mcpg.errors import McpgError
+from mcpg.errors import McpgError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,19 +67,28 @@ def _explained(fault: McpgError, output: Output) -> int:
 
 def _foreign(fault: Exception, output: Output) -> int:
     """Judge an exception that is not ours: Typer's exit, its usage errors, a fault of mcpg."""
-    import typer  # noqa: PLC0415 - only on the way out
-
-    if isinstance(fault, typer.Exit):
-        return fault.exit_code
+    typer = sys.modules.get("typer")  # without it, its exceptions cannot have been raised
+    if typer is not None and isinstance(fault, typer.Exit):
+        return int(fault.exit_code)
     if hasattr(fault, "format_message"):
         message, remedy = _usage(fault)
         output.error(message, place=_command_path(fault), remedy=remedy)
         return ExitCode.FAILED
+    if isinstance(fault, FileNotFoundError) and not _has_folder():
+        message = "the folder in which mcpg runs does not exist any more"
+        return _explained(NotFoundError(message, remedy="change to one that does"), output)
     _trace(fault, output)
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"
     output.error(f"mcpg failed unexpectedly: {detail}", remedy=remedy)
     return ExitCode.FAILED
+
+
+def _has_folder() -> bool:
+    try:
+        return bool(os.getcwd())  # noqa: PTH109 - the question is whether it can be asked
+    except FileNotFoundError:
+        return False
 
 
 def _trace(fault: Exception, output: Output) -> None:
@@ -109,4 +120,5 @@ def _see_help(fault: Any) -> str:
 
 
 def _sentence(text: str) -> str:
+    text = text.replace("Value error, ", "")
     return text[:1].lower() + text[1:].rstrip(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcpg.cli.output import Output
@@ -136,7 +136,7 @@ def open_engine(settings: Settings, output: Output) -> Engine:
     """
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
-    return load(_path(settings, output))
+    return load(_paths(settings, output))
 
 
 def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:
@@ -148,9 +148,11 @@ def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Ope
         McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.catalog.sources import read_sources  # noqa: PLC0415
+    from mcpg.catalog.sources import present_sources, read_sources  # noqa: PLC0415
 
-    batch = read_sources([_path(settings, output)])
+    present, missing = present_sources(_paths(settings, output))
+    batch = read_sources(present)
+    batch = replace(batch, diagnostics=(*missing, *batch.diagnostics))
     try:
         assembly = assemble(batch)
     except McpgError as fault:
@@ -176,7 +178,8 @@ def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:
     return Opened(catalog, diagnostics=(*batch.diagnostics, *catalog.diagnostics, noticed))
 
 
-def _path(settings: Settings, output: Output) -> str:
-    found = settings.bundle()
-    output.detail(f"loading {found.value} ({found.origin})")
-    return str(found.value)
+def _paths(settings: Settings, output: Output) -> list[str]:
+    found = settings.bundles()
+    for one in found:
+        output.detail(f"loading {one.value} ({one.origin})")
+    return [str(one.value) for one in found]

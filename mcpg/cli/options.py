@@ -24,14 +24,16 @@ COMMON_PANEL = "Common options"
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
-BundlePath = Annotated[
-    str | None,
+BundlePaths = Annotated[
+    list[str] | None,
     typer.Option(
         "--bundle",
         "-b",
         metavar="PATH",
-        help="Bundle, folder or manifest to work on. Otherwise MCPG_BUNDLE, mcpg.toml, "
-        "[tool.mcpg] in pyproject.toml, or graph.mdld here or in the nearest parent folder.",
+        show_default=False,
+        help="Bundle, folder or manifest to work on; give it again to join several, of which some "
+        "may be missing. Otherwise MCPG_BUNDLE, mcpg.toml, [tool.mcpg] in pyproject.toml, or "
+        "graph.mdld here or in the nearest parent folder.",
     ),
 ]
 Format = Annotated[

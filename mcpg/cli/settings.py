@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.sanitise import either
 from mcpg.errors import InputError, NotFoundError, UsageError
-from mcpg.files import read_bytes
+from mcpg.files import exists, is_file, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -61,28 +62,32 @@ class Settings:
         """
         return self._flag(key) or self._variable(key) or self._configured(key)
 
-    def bundle(self) -> Setting:
-        """Give the path of the bundle, folder or manifest to work on.
+    def bundles(self) -> tuple[Setting, ...]:
+        """Give the paths of the bundle, folder or manifest to work on; a flag may name several.
+
+        Of several, some may be missing.
 
         Raises:
-            NotFoundError: Nothing names one and none lies around, or what was named is not there.
+            NotFoundError: Nothing names one and none lies around, or nothing named is there.
             UsageError: See `find`.
             InputError: See `find`.
         """
         named = self.find("bundle")
         if named is None:
-            return self._discovered()
-        if not Path(named.value).exists():
+            return (self._discovered(),)
+        paths = [named.value] if isinstance(named.value, str) else named.value
+        if not any(exists(path) for path in paths):
+            names = either([repr(path) for path in paths])
             raise NotFoundError(
-                f"there is no bundle, folder or manifest called {named.value!r}",
+                f"there is no bundle, folder or manifest called {names}",
                 place=named.origin,
                 remedy="check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`",
             )
-        return named
+        return tuple(Setting(path, named.origin) for path in paths)
 
     def _flag(self, key: str) -> Setting | None:
         value = self.flags.get(key)
-        return None if value is None else Setting(value, f"--{key}")
+        return None if value in (None, []) else Setting(value, f"--{key}")
 
     def _variable(self, key: str) -> Setting | None:
         name = f"MCPG_{key.upper()}"
@@ -105,7 +110,7 @@ class Settings:
     def _discovered(self) -> Setting:
         for folder in _with_parents(self.folder):
             candidate = folder / DEFAULT_BUNDLE
-            if _is_file(candidate):
+            if is_file(candidate):
                 return Setting(str(candidate), "discovered")
         raise NotFoundError(
             f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
@@ -120,7 +125,7 @@ def _nearest(
     name = CONFIG_FILE if read is _read_config else PROJECT_FILE
     for parent in _with_parents(folder):
         file = parent / name
-        if _is_file(file) and (table := read(file)) is not None:
+        if is_file(file) and (table := read(file)) is not None:
             return file, table
     return None
 
@@ -192,10 +197,3 @@ def _with_parents(folder: Path) -> Iterator[Path]:
     absolute = folder.absolute()
     yield absolute
     yield from absolute.parents
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that we may not look into
-        return False

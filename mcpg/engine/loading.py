@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from mcpg.bundle import assemble
-from mcpg.catalog.sources import read_sources
-from mcpg.diagnostics import Code, error
+from mcpg.catalog.sources import present_sources, read_sources
 from mcpg.engine.engine import Engine
 
 if TYPE_CHECKING:
@@ -29,11 +27,6 @@ def load(
         McpgError: There is nothing at *path*, or it cannot be used.
     """
     paths = [path] if isinstance(path, str | PathLike) else list(path)
-    present = [one for one in paths if Path(one).exists()] or paths
-    missing = (
-        error(Code.GRAPH_PATH_MISSING, "nothing is there: searched without it", str(one))
-        for one in paths
-        if one not in present
-    )
+    present, missing = present_sources([fspath(one) for one in paths])
     assembly = assemble(read_sources(present, source_id=source_id), source_id=source_id)
     return Engine(assembly.documents, assembly.catalog, (*missing, *assembly.diagnostics))

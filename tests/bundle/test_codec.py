@@ -324,6 +324,5 @@ class TestDecode:
 
     def test_size_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file beyond the limit is refused unread."""
-        assert parsing_module.SIZE_LIMIT == 512 * 1024 * 1024
-        monkeypatch.setattr(parsing_module, "SIZE_LIMIT", 10)
+        monkeypatch.setattr(parsing_module, "MAX_BYTES", 10)
         assert refusal("x" * 11).message == "is bigger than 0 MB"

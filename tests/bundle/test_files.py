@@ -74,7 +74,7 @@ def test_file_that_cannot_be_checked_is_not_replaced(
     """A file too big to be looked at is left alone."""
     path = tmp_path / "graph.mdld"
     path.write_bytes(b"x" * 20)
-    monkeypatch.setattr(files_module, "SIZE_LIMIT", 10)
+    monkeypatch.setattr(files_module, "MAX_BYTES", 10)
     with pytest.raises(OutputError, match="cannot be checked"):
         write_bundle(path, BUNDLE)
 

@@ -271,3 +271,16 @@ def test_gemini_types_inside_lists_are_lowered() -> None:
     assert [item.code for item in _read({"functionDeclarations": [5]}).diagnostics] == [
         Code.TOOL_INVALID
     ]
+
+
+def test_repeated_keys_are_noticed() -> None:
+    """An object that says a thing twice is read as its last word, with one warning."""
+    twice = "".join(f'"k{n}": 1, "k{n}": 2, ' for n in range(6))
+    text = f'{{"tools": [{{{twice}"name": "a", "name": "b"}}]}}'
+    found = read_manifest(text, "m.json", default_source="m")
+    assert [tool.name for tool in found.tools] == ["b"]
+    (noticed,) = found.diagnostics
+    assert (noticed.code, noticed.place) == (Code.KEY_REPEATED, "m.json")
+    assert noticed.message.endswith(": 'k0', 'k1', 'k2', 'k3', 'k4' and 2 more")
+    few = read_manifest('{"name": "a", "name": "b", "parameters": {}}', "m", default_source="m")
+    assert few.diagnostics[0].message.endswith("the last one counts: 'name'")

@@ -113,6 +113,7 @@ def test_an_empty_file_is_noticed() -> None:
         ("aliases: [a]\n", "h.yaml", "h.yaml"),
         ("- a\n", "h.yaml", "h.yaml"),
         ('{"tools": {}} {"tools": {}}', "h.json", "h.json"),
+        ('{"tools": {}, "tools": {}}', "h.json", "h.json"),
         ('{"tools": {}', "h.json", "h.json:1:13"),
     ],
 )

@@ -203,7 +203,7 @@ class TestBundle:
         monkeypatch.setattr(sys, "stdin", None)
         from mcpg.cli.stdin import standard_input  # noqa: PLC0415 - after the stream is gone
 
-        assert standard_input() == b""
+        assert standard_input(10) == b""
 
 
 class TestGenerate:

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from shop import MANIFEST
 
 from mcpg.cli.exits import ExitCode, guarded
 from mcpg.cli.output import Output
@@ -106,6 +110,14 @@ class TestGuarded:
             "error: standard output: cannot be written: no space left on device\n"
         )
 
+    def test_a_missing_package_is_one_line(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """An installation without a package that mcpg needs fails with its name."""
+        monkeypatch.delitem(sys.modules, "typer")
+        assert guarded(raises(ModuleNotFoundError("No module named 'typer'")), Output()) == 2
+        assert "No module named 'typer'" in capsys.readouterr().err
+
     def test_control_characters_of_an_error_are_neutralised(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -193,6 +205,58 @@ class TestProcess:
         command = [sys.executable, "-c", code, "list", "-b", str(graph)]
         done = subprocess.run(command, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT)
         assert (done.returncode, done.stderr) == (0, b"")
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+    def test_an_interrupt_leaves_nothing_behind(self, folder: Path) -> None:
+        """Ctrl-C during a build is code 130, one line, and no file."""
+        command = [*PROGRAM, "bundle", "-", "-o", "graph.mdld"]
+        with subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+        ) as process:
+            assert process.stdin
+            # More than a pipe holds: once it is written, the program is reading.
+            process.stdin.write(b" " * 1024 * 1024)
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            assert process.stderr
+            assert process.stderr.read() == b"error: interrupted\n"
+        assert process.returncode == 130
+        assert list(folder.iterdir()) == []
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed")
+    @pytest.mark.parametrize("command", ["list", "search x", "bundle a.json", "generate a -o b"])
+    def test_a_folder_that_is_gone_is_named(self, folder: Path, command: str) -> None:
+        """In a folder that was removed under it, the program says so."""
+        code = (
+            "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); "
+            "from mcpg.cli import main; sys.exit(main(sys.argv[1:]))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command.split()],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            env=ENVIRONMENT,
+        )
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.startswith(b"error: the folder in which mcpg runs does not exist")
+
+    def test_ascii_locales_change_nothing(self, graph: Path) -> None:
+        """Names and text in any script survive a machine that believes in ASCII."""
+        named = graph.parent / "замовлення.json"
+        named.write_text(json.dumps(MANIFEST["tools"]), "utf-8")
+        ascii_machine = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        outputs = [
+            subprocess.run(
+                [*PROGRAM, "list", "-b", os.fspath(named)],
+                capture_output=True,
+                check=True,
+                env=ENVIRONMENT | machine,
+            ).stdout
+            for machine in ({"PYTHONUTF8": "1"}, ascii_machine | {"PYTHONIOENCODING": "ascii"})
+        ]
+        assert outputs[0] == outputs[1]
+        assert "замовлення" in outputs[0].decode()
 
     def test_an_error_is_code_2(self, folder: Path) -> None:
         """The exit code reaches the shell."""

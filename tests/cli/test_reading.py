@@ -221,6 +221,33 @@ class TestList:
             assert len(run("list", "-b", source).out.splitlines()) == 4
             assert run("search", "shipment", "-b", source).out
 
+    def test_several_are_joined(self, folder: Path, run: Callable[..., Run]) -> None:
+        """-b again joins a bundle and a manifest."""
+        more = {"tools": [{"name": "pager_ring", "description": "Ring the pager."}]}
+        (folder / "more.json").write_text(json.dumps(more), "utf-8")
+        both = ["-b", "graph.mdld", "-b", "more.json"]
+        assert len(run("list", *both).out.splitlines()) == 5
+        assert run("show", "pager_ring", *both).code == 0
+        assert ids(search(run, "ring the pager", *both))[0] == "pager_ring"
+        assert "pager_ring" in run("explain", "ring the pager", *both).out
+
+    def test_one_of_several_may_be_missing(self, run: Callable[..., Run]) -> None:
+        """A missing graph is told, and every command works with what is there."""
+        paths = ["-b", "absent.mdld", "-b", "tools/shop.json"]
+        for command in (["list"], ["show", "invoice_refund"], ["search", "invoice"]):
+            result = run(*command, *paths)
+            assert result.code == 0
+            assert "error[markdown_ld_graph_path_missing]: " in result.err
+            assert result.err.splitlines()[0].endswith("(absent.mdld)")
+            found = run(*command, *paths, "--format", "json").json["diagnostics"]
+            assert found[0]["code"] == "markdown_ld_graph_path_missing"
+
+    def test_all_of_several_missing_is_an_error(self, run: Callable[..., Run]) -> None:
+        """When nothing is there, every path is named."""
+        result = run("list", "-b", "a.mdld", "-b", "b.mdld")
+        assert result.code == 2
+        assert "called 'a.mdld' or 'b.mdld'" in result.err
+
     def test_tools_are_listed_without_a_graph(self, folder: Path, run: Callable[..., Run]) -> None:
         """A damaged bundle among the sources costs the graph, not the tools."""
         (folder / "tools" / "old.json").write_text(

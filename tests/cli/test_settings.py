@@ -58,7 +58,7 @@ class TestConfigurationFiles:
         """A bundle named in a file is looked for beside that file."""
         write(deep.parent.parent / "mcpg.toml", 'bundle = "out/tools.mdld"')
         target = write(deep.parent.parent / "out" / "tools.mdld")
-        assert Path(Settings(deep).bundle().value) == target
+        assert Path(Settings(deep).bundles()[0].value) == target
 
     def test_the_nearest_file_counts(self, deep: Path) -> None:
         """A file nearer to the working folder hides one further up."""
@@ -121,14 +121,14 @@ class TestBundle:
     def test_the_nearest_graph_is_found(self, deep: Path) -> None:
         """Without a setting, graph.mdld of the folder or the nearest parent counts."""
         far = write(deep.parent.parent / "graph.mdld")
-        assert Path(Settings(deep).bundle().value) == far
+        assert Path(Settings(deep).bundles()[0].value) == far
         near = write(deep / "graph.mdld")
-        assert Path(Settings(deep).bundle().value) == near
+        assert Path(Settings(deep).bundles()[0].value) == near
 
     def test_nothing_found_says_what_to_do(self, deep: Path) -> None:
         """The message names every way to say where the bundle is."""
         with pytest.raises(NotFoundError) as caught:
-            Settings(deep).bundle()
+            Settings(deep).bundles()
         for way in ("--bundle", "MCPG_BUNDLE", "mcpg.toml", "mcpg bundle"):
             assert way in str(caught.value.remedy)
 
@@ -136,14 +136,14 @@ class TestBundle:
         """A bundle that was named is not silently replaced by one that was found."""
         write(deep / "graph.mdld")
         with pytest.raises(NotFoundError) as caught:
-            Settings(deep, {"MCPG_BUNDLE": "other.mdld"}).bundle()
+            Settings(deep, {"MCPG_BUNDLE": "other.mdld"}).bundles()
         assert caught.value.place == "MCPG_BUNDLE"
         assert "'other.mdld'" in caught.value.message
 
     def test_an_impossible_path_is_not_found(self, deep: Path) -> None:
         """A path that no file can have is refused like any other that is not there."""
         with pytest.raises(McpgError):
-            Settings(deep, {}, {"bundle": "a\x00b"}).bundle()
+            Settings(deep, {}, {"bundle": "a\x00b"}).bundles()
 
     def test_a_folder_that_cannot_be_looked_into_is_passed_over(
         self, deep: Path, monkeypatch: pytest.MonkeyPatch
@@ -158,11 +158,11 @@ class TestBundle:
             return looked(path)
 
         monkeypatch.setattr(Path, "is_file", is_file)
-        assert Path(Settings(deep).bundle().value) == far
+        assert Path(Settings(deep).bundles()[0].value) == far
 
     @pytest.mark.parametrize("name", ["mcpg.toml", "graph.mdld"])
     def test_folders_with_the_name_of_a_file_are_passed_over(self, deep: Path, name: str) -> None:
         """Only files count."""
         (deep / name).mkdir()
         with pytest.raises(NotFoundError):
-            Settings(deep).bundle()
+            Settings(deep).bundles()

@@ -10,15 +10,16 @@ from mcpg.catalog.sources.batch import RawBundle, SourceBatch
 from mcpg.catalog.sources.contents import SourceText
 from mcpg.catalog.sources.folder import FolderFile, walk_folder
 from mcpg.catalog.sources.kinds import kind_in_folder, kind_of_named
-from mcpg.catalog.sources.missing import missing_source
+from mcpg.catalog.sources.missing import missing_source, present_sources
 from mcpg.catalog.sources.textfile import decode, read_text
 from mcpg.diagnostics import Code, error
 from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.files import is_folder, text_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-__all__ = ["RawBundle", "SourceBatch", "read_sources"]
+__all__ = ["RawBundle", "SourceBatch", "present_sources", "read_sources"]
 
 _STDIN_PLACE = "standard input"
 
@@ -44,14 +45,15 @@ def read_sources(
     Raises:
         NotFoundError: A path does not exist.
         SourceError: A file that was named cannot be used.
-        UsageError: `-` was given where there is no standard input.
+        UsageError: `-` was given where there is no standard input, or *source_id* is no Unicode.
     """
+    _check_source_id(source_id)
     reader = _Reader(source_id, {os.path.realpath(path) for path in exclude})
     parts: list[SourceBatch] = []
     for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
         if argument == "-":
             parts.append(_read_stdin(stdin, source_id))
-        elif _is_folder(argument):
+        elif argument and is_folder(argument):
             parts.extend(reader.folder(argument))
         else:
             parts.append(reader.named(argument))
@@ -77,10 +79,11 @@ class _Reader:
             raise missing_source(argument) from None
         if not self._is_new(location):
             return SourceBatch()
+        name = text_of_path(location.name)
         source = SourceText(
-            text, argument, location.name, self._source_id, stem_names_source=location.is_file()
+            text, argument, name, self._source_id, stem_names_source=location.is_file()
         )
-        return source.read_as(kind_of_named(location.name, text, argument))
+        return source.read_as(kind_of_named(name, text, argument))
 
     def folder(self, argument: str) -> Iterator[SourceBatch]:
         """Read the files of a folder; what cannot be used becomes a diagnostic."""
@@ -110,12 +113,13 @@ class _Reader:
         return is_new
 
 
-def _is_folder(argument: str) -> bool:
+def _check_source_id(source_id: str | None) -> None:
     try:
-        return bool(argument) and Path(argument).is_dir()
-    except OSError:
-        # The reason comes out when the path is read.
-        return False
+        (source_id or "").encode()
+    except UnicodeEncodeError as fault:
+        raise UsageError(
+            f"the source id {source_id!a} is no Unicode text", remedy="write it in UTF-8"
+        ) from fault
 
 
 def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> SourceBatch:

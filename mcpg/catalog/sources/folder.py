@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mcpg.catalog.sources.kinds import may_be_source
 from mcpg.diagnostics import Code, Diagnostic, error, warning
 from mcpg.errors import SourceError
+from mcpg.files import exists, is_file, text_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
 
     Hidden files and folders, folders behind symbolic links and files of other types are passed
     over. A link to a file outside the folder is passed over with a diagnostic, since a folder
-    from strangers must not show files that are not its own.
+    from strangers must not show files that are not its own; so is a pipe, which could block.
 
     Raises:
         SourceError: The folder itself cannot be read.
@@ -47,16 +48,25 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
     for location in sorted(_locations(folder, failed), key=lambda item: _relative(item, folder)):
         path = _relative(location, folder)
         place = f"{_prefix(folder)}{path}"
-        if not _is_text(path):
-            message = "the name of this file is not Unicode; it is passed over"
-            noticed.append(warning(Code.SOURCE_SKIPPED, message, ascii(place)[1:-1]))
-        elif location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
-            message = "this link leads out of its folder; it is passed over"
-            noticed.append(warning(Code.SOURCE_SKIPPED, message, place))
+        fault = _fault(location, root)
+        if fault is None:
+            files.append(FolderFile(location, text_of_path(path), place))
         else:
-            files.append(FolderFile(location, path, place))
+            shown = place if _is_unicode(location.name) else ascii(place)[1:-1]
+            noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is passed over", shown))
     noticed.extend(_unreadable(fault, folder) for fault in failed)
     return tuple(files), tuple(noticed)
+
+
+def _fault(location: Path, root: str) -> str | None:
+    """Say what keeps a file of the folder *root* from being a source, `None` when nothing does."""
+    if not _is_unicode(location.name):
+        return "the name of this file is not Unicode"
+    if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
+        return "this link leads out of its folder"
+    if exists(location) and not is_file(location):
+        return "this is a pipe or a device, no ordinary file"
+    return None
 
 
 def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
@@ -88,9 +98,9 @@ def _prefix(folder: str) -> str:
     return shown if shown.endswith("/") else f"{shown}/"
 
 
-def _is_text(path: str) -> bool:
+def _is_unicode(name: str) -> bool:
     try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
+        os.fsencode(name).decode("utf-8")
+    except UnicodeDecodeError:
         return False
     return True

@@ -22,6 +22,7 @@ _BUNDLE = re.compile(
 )
 _MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
+_REMEDY = "give a tools/list answer, a document with front matter, or a *.hints.yaml file"
 _BUNDLE_KEYS = frozenset({"version", "documents", "mcpg"})
 
 
@@ -57,6 +58,8 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
         SourceError: It is nothing that holds tools or says something about them.
     """
     lower = name.casefold()
+    if not text.strip() and not _is_hints_name(lower):
+        raise SourceError("is empty", place=place, remedy=_REMEDY)
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
         return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
     if lower.endswith(_JSON) or _JSON_START.match(text):
@@ -65,13 +68,8 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
         return FileKind.DOCUMENT
     if _HINTS_YAML.match(text):
         return FileKind.HINTS
-    raise SourceError(
-        "is neither JSON nor a Markdown-LD document nor a hints file"
-        if text.strip()
-        else "is empty",
-        place=place,
-        remedy="give a tools/list answer, a document with front matter, or a *.hints.yaml file",
-    )
+    message = "is neither JSON nor a Markdown-LD document nor a hints file"
+    raise SourceError(message, place=place, remedy=_REMEDY)
 
 
 def _is_hints_name(lower: str) -> bool:

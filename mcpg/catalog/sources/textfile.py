@@ -6,13 +6,10 @@ import codecs
 from typing import TYPE_CHECKING
 
 from mcpg.errors import InputError, SourceError
-from mcpg.files import read_bytes
+from mcpg.files import MAX_BYTES, read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-MAX_BYTES = 256 * 1024 * 1024
-"""Largest source that is read, in bytes."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,8 +75,8 @@ def generate(
 
 def _own(target: str, sources: Iterable[str]) -> list[Path]:
     """Give the files of an output folder that lies within a source: they are no sources."""
-    folder = Path(target).resolve()
-    if any(Path(source).resolve() in folder.parents for source in sources):
+    folder = Path(os.path.realpath(target))
+    if any(Path(os.path.realpath(source)) in folder.parents for source in sources):
         return [path for path in folder.rglob("*") if path.is_file()]
     return []
 

@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 def list_tools(
     output: Output,
     *,
-    bundle: options.BundlePath = None,
+    bundle: options.BundlePaths = None,
     source: SourceName = None,
     category: Category = None,
     form: options.Format = OutputFormat.TEXT,

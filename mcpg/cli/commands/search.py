@@ -46,7 +46,7 @@ def search(
     output: Output,
     *,
     query: QueryWords = None,
-    bundle: options.BundlePath = None,
+    bundle: options.BundlePaths = None,
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
     context: options.Context = None,

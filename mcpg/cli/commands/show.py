@@ -39,7 +39,7 @@ def show(
     output: Output,
     *,
     tool: ToolName,
-    bundle: options.BundlePath = None,
+    bundle: options.BundlePaths = None,
     document: Annotated[
         bool, typer.Option("--document", help="Print the tool's Markdown-LD document instead.")
     ] = False,

@@ -60,7 +60,7 @@ def _kinds(batch: SourceBatch) -> dict[str, int]:
         ("a.json", '{"$schema": "x", "version": 1, "tools": [{"name": "a"}]}', "tools"),
         ("a.md", _DOCUMENT, "documents"),
         ("a.md", "# Find\n", "documents"),
-        ("a.markdown", "", "documents"),
+        ("a.markdown", "text", "documents"),
         ("a.mdld", _DOCUMENT, "documents"),
         ("a.mdld", "# Find\n", "documents"),
         ("a.txt", _DOCUMENT, "documents"),
@@ -384,3 +384,45 @@ def test_impossible_paths(argument: str) -> None:
     """A path that no file can have is an error like others."""
     with pytest.raises((SourceError, NotFoundError)):
         read_sources([argument])
+
+
+@pytest.mark.usefixtures("here")
+@posix_only
+def test_a_pipe_in_a_folder_is_passed_over() -> None:
+    """A pipe among the files of a folder is noticed and never waited for."""
+    _write({"in/a.json": _MANIFEST})
+    os.mkfifo("in/b.json")
+    batch = read_sources(["in"])
+    assert _kinds(batch) == {"tools": 1}
+    assert [(item.code, item.place) for item in batch.diagnostics] == [
+        (Code.SOURCE_SKIPPED, "in/b.json")
+    ]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", ["a.json", "a.md", "a.mdld", "a.txt", "a"])
+def test_an_empty_file_that_was_named_is_refused(name: str) -> None:
+    """A file without content is no source, whatever its name promises."""
+    _write({name: " \n"})
+    with pytest.raises(SourceError, match="is empty"):
+        read_sources([name])
+
+
+@pytest.mark.usefixtures("here")
+def test_a_source_id_is_unicode() -> None:
+    """Half a character cannot name a source."""
+    with pytest.raises(UsageError, match="no Unicode"):
+        read_sources(["a.json"], source_id="s\udcff")
+
+
+@pytest.mark.usefixtures("here")
+@posix_only
+def test_a_name_that_is_no_unicode_names_a_source_in_part() -> None:
+    """What of a file's name is no UTF-8 becomes U+FFFD in the source id."""
+    _write({"a.json": _MANIFEST})
+    strange = os.fsdecode(b"a\xff.json")
+    try:
+        Path("a.json").rename(strange)
+    except OSError:
+        pytest.skip("this file system has Unicode names only")
+    assert [tool.source_id for tool in read_sources([strange]).tools] == ["a\ufffd"]
