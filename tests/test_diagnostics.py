@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from mcpg.diagnostics import Code, Severity, error, info, warning
+
+ROOT = Path(__file__).parent.parent
+ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+
+
+def emitted() -> set[str]:
+    """Name the codes that stand anywhere in the package outside their own module."""
+    found: set[str] = set()
+    for module in ROOT.glob("mcpg/**/*.py"):
+        if module.name == "diagnostics.py":
+            continue
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Code":
+                found.add(node.attr)
+    return found
+
+
+def test_every_code_is_emitted() -> None:
+    """No code is declared that nothing uses."""
+    assert emitted() == {code.name for code in Code}
+
+
+def test_the_reference_lists_every_code() -> None:
+    """The reference has each code with a severity, a meaning and a remedy, and no other."""
+    page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
+    rows = ROW.findall(page)
+    assert {code for code, _, _, _ in rows} == set(Code)
+    assert {severity for _, severity, _, _ in rows} == set(Severity)
+    assert all(meaning.strip() and remedy.strip() for _, _, meaning, remedy in rows)
+
+
+def test_makers_say_how_much_it_matters() -> None:
+    """Each maker gives a diagnostic of its own severity."""
+    made = [make(Code.TOOL_INVALID, "no name", "a.json") for make in (info, warning, error)]
+    assert [item.severity for item in made] == [Severity.INFO, Severity.WARNING, Severity.ERROR]
+    assert {(item.code, item.message, item.place) for item in made} == {
+        (Code.TOOL_INVALID, "no name", "a.json")
+    }
