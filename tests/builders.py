@@ -8,6 +8,8 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.catalog.sources import SourceBatch
 from mcpg.engine import Engine
+from mcpg.engine.loading import compile_assembly
+from mcpg.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +27,7 @@ def make_tool(name: str = "shipment_track", **members: Any) -> Tool:
 def make_engine(*tools: Tool, rules: tuple[HintRule, ...] = ()) -> Engine:
     """Make an engine of *tools* as a host would: catalogue, relations, documents, index."""
     assembly = assemble(SourceBatch(tools=tools, rules=rules))
-    return Engine(assembly.documents, assembly.catalog, assembly.diagnostics)
+    return Engine(Index(compile_assembly(assembly)), assembly.diagnostics)
 
 
 def ids(matches: Iterable[Match]) -> list[str]:

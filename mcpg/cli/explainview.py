@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from mcpg.cli.output import Output
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Explanation, Match
-    from mcpg.engine.trace import Contribution, MatchExplanation, QueryWord, Repair, Stage
+    from mcpg.engine.analysis import Repair
+    from mcpg.engine.trace import Contribution, MatchExplanation, QueryWord, Stage
 
 _BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"

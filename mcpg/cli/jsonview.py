@@ -134,8 +134,8 @@ def _answer(
     return {
         "query": result.query,
         "normalizedQuery": normalized,
-        "strategy": result.strategy.value,
-        "rankingMode": result.ranking_mode.value,
+        "strategy": result.strategy,
+        "rankingMode": result.ranking_mode,
         "matches": [_match(match) for match in result.matches],
         "relatedMatches": [_match(match) for match in result.related_matches],
         "nextStepMatches": [_match(match) for match in result.next_step_matches],

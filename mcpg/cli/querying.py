@@ -12,7 +12,8 @@ from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.stdin import standard_input
 from mcpg.cli.textview import search_text
-from mcpg.engine import Strategy
+from mcpg.engine.request import check_strategy
+from mcpg.engine.results import Strategy
 from mcpg.errors import McpgError, UsageError
 
 if TYPE_CHECKING:
@@ -127,12 +128,12 @@ def _limit(settings: Settings) -> int:
     return int(found.value)
 
 
-def _strategy(settings: Settings) -> Strategy:
+def _strategy(settings: Settings) -> str:
     found = settings.find("strategy")
     if found is None:
         return Strategy.GRAPH
     try:
-        return Strategy.named(found.value)
+        return check_strategy(found.value)
     except McpgError as fault:
         raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from fault
 

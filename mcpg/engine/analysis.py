@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from mcpg.engine.trace import QueryWord, Repair
+from mcpg.index.rarity import smoothed_rarity
 from mcpg.text import function_words_of, iter_words, joined, language_of, stem
+from mcpg.text.background import share_of_texts
 from mcpg.text.spelling import allowed_edits, edit_distance
+from mcpg.values import replace, value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -19,53 +19,81 @@ MAX_WORDS = 256
 CONTEXT_WEIGHT = 0.3
 # A number or code that the catalogue does not hold is most often an argument, not a wish.
 LITERAL_WEIGHT = 0.2
+# The catalogue's frequencies are smoothed by the language's as if for every document there were
+# this many of a hundred words of running text.
+BACKGROUND_TEXTS = 3.0
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
+_SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 
 
-@dataclass(frozen=True, slots=True)
+@value
+class Repair:
+    """A word of the catalogue that a word of the query may have meant.
+
+    Attributes:
+        word: The word in the catalogue.
+        term: Number of its term in the index.
+        kind: `exact`, `stem`, `typo` or `compound`.
+        distance: Edits between the two (insertion, deletion, substitution, transposition).
+        similarity: Credit for a match of it, in (0, 1].
+    """
+
+    word: str
+    term: int
+    kind: str
+    distance: int = 0
+    similarity: float = 1.0
+
+
+@value
 class Clause:
     """One word of the query that can find tools.
 
     Attributes:
         text: The word, folded.
-        origin: `query` or `context`.
         repairs: The words of the catalogue that it stands for; none when unknown.
-        variants: Terms of the index with the credit, in (0, 1], for a match of each.
         weight: Its rarity, times what its origin allows; above 0.
-        document_frequency: Number of documents that hold one of the variants, at most.
+        document_frequency: Number of documents that hold what it stands for, at least.
         role: `term`, `identifier`, `literal` or `unknown`.
+        origin: `query` or `context`.
     """
 
     text: str
-    origin: str
     repairs: tuple[Repair, ...]
-    variants: tuple[tuple[str, float], ...]
     weight: float
     document_frequency: int
     role: str
+    origin: str = "query"
+
+    @property
+    def variants(self) -> dict[int, float]:
+        """The terms it stands for, with the credit, in (0, 1], for a match of each."""
+        credits_: dict[int, float] = {}
+        for repair in self.repairs:
+            credits_[repair.term] = max(credits_.get(repair.term, 0.0), repair.similarity)
+        return credits_
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Analysis:
     """What a query became.
 
     Attributes:
         clauses: The words that can find tools, the query's before the context's.
+        sentences: For each sentence, the places of its words in `clauses`.
         words: The distinct words of the query in order, function words among them.
         language: Language whose function words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
+        total_weight: What a perfect match of everything asked would weigh; above 0.
     """
 
     clauses: tuple[Clause, ...]
+    sentences: tuple[tuple[int, ...], ...] = ()
     words: tuple[str, ...] = ()
     language: str | None = None
     exact_keys: tuple[str, ...] = ()
-
-    @property
-    def total_weight(self) -> float:
-        """What a perfect match of everything asked would weigh."""
-        return sum(clause.weight for clause in self.clauses if clause.origin == "query")
+    total_weight: float = 1.0
 
 
 def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
@@ -74,12 +102,117 @@ def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
     language = language_of(word.text for word in words)
-    identifiers = _identifier_clauses(wholes, index)
-    asked = [*_clauses(_content_words(plain, language), index, language), *identifiers]
-    added = _lightened(_context_clauses(context, index, set(plain)), asked)
-    said = (*plain, *(clause.text for clause in identifiers))
-    keys = _distinct(key for key in (joined(query), *wholes) if key)
-    return Analysis((*asked, *added), said, language, keys)
+    reader = _Reader(index, language)
+    asked = reader.clauses(_content_words(plain, language))
+    identifiers = reader.identifiers(wholes)
+    added = _lightened(reader.context(context, plain), asked)
+    return Analysis(
+        (*asked, *identifiers, *added),
+        _sentences(query, asked),
+        (*plain, *(clause.text for clause in identifiers)),
+        language,
+        _distinct(key for key in (joined(query), *wholes) if key),
+        sum(clause.weight for clause in (*asked, *identifiers)) or 1.0,
+    )
+
+
+class _Reader:
+    """Reads words in one language against one index."""
+
+    def __init__(self, index: Index, language: str | None) -> None:
+        self._index = index
+        self._function_words = function_words_of(language) if language else frozenset()
+        self._background = language or index.language
+
+    def clauses(self, words: Iterable[str]) -> list[Clause]:
+        """Make clauses of distinct words; a misspelt or inflected function word makes none."""
+        made = map(self._clause, words)
+        return [clause for clause in made if clause is not None]
+
+    def identifiers(self, wholes: Iterable[str]) -> list[Clause]:
+        """Make clauses of the compound identifiers that the catalogue holds as they stand."""
+        found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
+        return [
+            self._weighed(whole, (Repair(whole, term, "exact"),), "identifier")
+            for whole, term in found
+            if term >= 0
+        ]
+
+    def context(self, context: str, asked: Sequence[str]) -> list[Clause]:
+        """Make clauses of the words that the context adds, as far as the catalogue holds them."""
+        words = _distinct(word.text for word in iter_words(context) if not word.whole)
+        added = (word for word in _content_words(words, language_of(words)) if word not in asked)
+        known = ((word, self._known(word)) for word in added)
+        return [
+            replace(self._weighed(word, repairs, "term"), origin="context")
+            for word, repairs in known
+            if repairs
+        ]
+
+    def _clause(self, word: str) -> Clause | None:
+        known = self._known(word)
+        if known and known[0].kind == "exact":
+            return self._weighed(word, known, "term")
+        if stem(word) in self._function_words:
+            return None
+        is_literal = any(map(str.isdigit, word))
+        repairs = known or self._compound(word) or (() if is_literal else self._respelt(word))
+        if not repairs and is_literal:
+            return self._weighed(word, (), "literal")
+        distance = repairs[0].distance if repairs else allowed_edits(word)
+        if self._is_near_function_word(word, distance):
+            return None
+        return self._weighed(word, repairs, "term" if repairs else "unknown")
+
+    def _weighed(self, word: str, repairs: tuple[Repair, ...], role: str) -> Clause:
+        index = self._index
+        frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
+        common = share_of_texts(word, self._background) if self._background else 0.0
+        weight = smoothed_rarity(len(index), frequency, common, BACKGROUND_TEXTS)
+        return Clause(
+            word, repairs, weight * (LITERAL_WEIGHT if role == "literal" else 1.0), frequency, role
+        )
+
+    def _known(self, word: str) -> tuple[Repair, ...]:
+        """Find *word* as it stands, or another inflection of it."""
+        index = self._index
+        number = index.find_word(word)
+        if number >= 0:
+            return (Repair(word, index.term_of_word(number), "exact"),)
+        term = index.find_stem(stem(word))
+        if term >= 0:
+            return (Repair(index.word(index.word_of_term(term)), term, "stem"),)
+        term = index.find_identifier(word)
+        return (Repair(word, term, "exact"),) if term >= 0 else ()
+
+    def _compound(self, word: str) -> tuple[Repair, ...]:
+        """Find *word* as two words of the catalogue written together."""
+        shortest = _SHORTEST_COMPOUND_PART
+        for cut in range(len(word) - shortest, shortest - 1, -1):
+            first = self._index.find_word(word[:cut])
+            second = self._index.find_word(word[cut:]) if first >= 0 else -1
+            if second >= 0:
+                return (
+                    Repair(word[:cut], self._index.term_of_word(first), "compound"),
+                    Repair(word[cut:], self._index.term_of_word(second), "compound"),
+                )
+        return ()
+
+    def _respelt(self, word: str) -> tuple[Repair, ...]:
+        """Find the words that *word* may be a misspelling of; credit falls with distance."""
+        distance, words = self._index.nearest(word)
+        similarity = _TYPO_CREDIT * (1 - distance / max(1, len(word)))
+        return tuple(
+            Repair(other, self._index.term_of_word(number), "typo", distance, similarity)
+            for other in words
+            if (number := self._index.find_word(other)) >= 0
+        )
+
+    def _is_near_function_word(self, word: str, distance: int) -> bool:
+        """Tell whether *word* is as near to a function word as to any word of the catalogue."""
+        return distance > 0 and any(
+            edit_distance(word, other, distance) is not None for other in self._function_words
+        )
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
@@ -95,26 +228,6 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
     return [word for word in words if word not in function_words] or words
 
 
-def _identifier_clauses(wholes: Iterable[str], index: Index) -> list[Clause]:
-    """Make clauses of the compound identifiers that the catalogue holds as they stand."""
-    return [
-        replace(_weighed(whole, (Repair(whole, "exact", 0, 1.0),), index), role="identifier")
-        for whole in wholes
-        if whole in index.postings
-    ]
-
-
-def _context_clauses(context: str, index: Index, asked: set[str]) -> list[Clause]:
-    """Make clauses of the words that the context adds, as far as the catalogue holds them."""
-    words = [word.text for word in iter_words(context) if not word.whole]
-    language = language_of(words)
-    return [
-        replace(_weighed(word, repairs, index), origin="context")
-        for word in _content_words(_distinct(words), language)
-        if word not in asked and (repairs := _known(word, index))
-    ]
-
-
 def _lightened(added: Sequence[Clause], asked: Sequence[Clause]) -> list[Clause]:
     """Scale the context's clauses so that together they weigh their part of the query at most."""
     query = sum(clause.weight for clause in asked)
@@ -123,89 +236,21 @@ def _lightened(added: Sequence[Clause], asked: Sequence[Clause]) -> list[Clause]
     return [replace(clause, weight=clause.weight * factor) for clause in added]
 
 
-def _clauses(words: Iterable[str], index: Index, language: str | None) -> list[Clause]:
-    made = (_clause(word, index, language) for word in words)
-    return [clause for clause in made if clause is not None]
-
-
-def _clause(word: str, index: Index, language: str | None) -> Clause | None:
-    """Make the clause of *word*; `None` for a misspelt or inflected function word."""
-    if word not in index.stems and language and stem(word) in function_words_of(language):
-        return None
-    repairs = _known(word, index) or _compound(word, index)
-    if not repairs and not any(map(str.isdigit, word)):
-        repairs = _respelt(word, index)
-        distance = repairs[0].distance if repairs else allowed_edits(word)
-        if language and _is_near_function_word(word, language, distance):
-            return None
-    return _weighed(word, repairs, index)
-
-
-def _weighed(word: str, repairs: tuple[Repair, ...], index: Index) -> Clause:
-    variants: dict[str, float] = {}
-    for repair in repairs:
-        term = index.term_of(repair.word)
-        variants[term] = max(variants.get(term, 0.0), repair.similarity)
-    frequency = max(map(index.document_frequency, variants), default=0)
-    role = "term" if repairs else "literal" if any(map(str.isdigit, word)) else "unknown"
-    weight = index.inverse_document_frequency(frequency)
-    weight *= LITERAL_WEIGHT if role == "literal" else 1.0
-    return Clause(word, "query", repairs, tuple(variants.items()), weight, frequency, role)
-
-
-def _known(word: str, index: Index) -> tuple[Repair, ...]:
-    """Find *word* as it stands, or another inflection of it."""
-    if word in index.stems:
-        return (Repair(word, "exact", 0, 1.0),)
-    relative = index.word_of_stem.get(stem(word))
-    if relative is not None:
-        return (Repair(relative, "stem", 0, 1.0),)
-    return (Repair(word, "exact", 0, 1.0),) if word in index.postings else ()
-
-
-def _compound(word: str, index: Index) -> tuple[Repair, ...]:
-    """Find *word* as two words of the catalogue written together."""
-    shortest = _SHORTEST_COMPOUND_PART
-    for cut in range(len(word) - shortest, shortest - 1, -1):
-        parts = word[:cut], word[cut:]
-        if all(part in index.stems for part in parts):
-            return tuple(Repair(part, "compound", 0, 1.0) for part in parts)
-    return ()
-
-
-def _respelt(word: str, index: Index) -> tuple[Repair, ...]:
-    """Find the words that *word* may be a misspelling of; credit falls with distance."""
-    distance, words = index.spelling.nearest(word)
-    similarity = _TYPO_CREDIT * (1 - distance / max(1, len(word)))
-    return tuple(Repair(other, "typo", distance, similarity) for other in words)
-
-
-def _is_near_function_word(word: str, language: str, distance: int) -> bool:
-    """Tell whether *word* is as near to a function word as to any word of the catalogue."""
-    return distance > 0 and any(
-        edit_distance(word, other, distance) is not None for other in function_words_of(language)
+def _sentences(query: str, asked: Sequence[Clause]) -> tuple[tuple[int, ...], ...]:
+    """Give the places of the clauses of each sentence; none for a query of one sentence."""
+    text = query
+    for end in _SENTENCE_ENDS:
+        text = text.replace(end, "\n")
+    sentences = [sentence for sentence in text.split("\n") if sentence.strip()]
+    if len(sentences) == 1:
+        return ()
+    places = {clause.text: place for place, clause in enumerate(asked)}
+    rows = (
+        _distinct_places(places.get(word.text) for word in iter_words(sentence))
+        for sentence in sentences
     )
+    return tuple(row for row in rows if row)
 
 
-def words_of(analysis: Analysis) -> tuple[QueryWord, ...]:
-    """Say what became of each word, the query's in order before the context's."""
-    total = analysis.total_weight or 1.0
-    asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
-    added = (clause for clause in analysis.clauses if clause.origin == "context")
-    return (
-        *(_word_of(word, asked.get(word), total) for word in analysis.words),
-        *(_word_of(clause.text, clause, total) for clause in added),
-    )
-
-
-def _word_of(text: str, clause: Clause | None, total: float) -> QueryWord:
-    if clause is None:
-        return QueryWord(text, "function word")
-    return QueryWord(
-        text,
-        clause.role,
-        clause.origin,
-        clause.weight / total,
-        clause.document_frequency,
-        clause.repairs,
-    )
+def _distinct_places(places: Iterable[int | None]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(place for place in places if place is not None))

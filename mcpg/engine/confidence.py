@@ -1,100 +1,76 @@
 """Confidence: how sure the engine is that a match is wanted.
 
-A first model: logistic in what the query and the match show of each other. Its coefficients were
-fitted on judged queries, answerable and not, of several public catalogues; no word, tool or
-language has a coefficient of its own.
+A logistic model of what the query and the match show of each other. No word, tool or language has
+a coefficient of its own.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from math import exp
 
+from mcpg.values import value
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from mcpg.engine.analysis import Analysis, Clause
-    from mcpg.engine.bm25f import FieldedScorer
-    from mcpg.engine.ranking import Ranked
+    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.model import Model
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
 
+INPUTS = ("coverage", "nameCoverage", "unknownShare", "lead", "exactName")
+"""The inputs of the calibration, in the order in which models list their coefficients."""
+
 DECIMALS = 9
-INTERCEPT = -2.52
-COEFFICIENTS = {
-    "coverage": 2.27,
-    "nameCoverage": 0.88,
-    "unknownShare": -2.66,
-    "lead": 1.06,
-    "exactName": 3.0,
-}
 # A lead of twice the next score is as clear as a lead can be.
 _MAX_LEAD = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Calibration:
     """From evidence to a probability, for one match.
 
     Attributes:
-        inputs: The model's features, by name: `coverage` is the share of the query, weighed by
-            rarity, that the match holds; `nameCoverage` the share of its own name that the query
-            holds; `unknownShare` the share of the query that no tool holds; `lead` its fused score
-            over the best other one, at most 2; `exactName` 1 when the query spells its name.
+        inputs: In the order of `INPUTS`: the share of the query, weighed by rarity, that the match
+            holds; the share of its own name that the query holds; the share of the query that no
+            tool holds; its fused score over the best other one, at most 2; 1 when the query spells
+            its name.
         score: The probability that the match is wanted, in [0, 1].
     """
 
-    inputs: dict[str, float]
+    inputs: tuple[float, ...]
     score: float
 
 
-def calibrate(
-    ranked: Sequence[Ranked], analysis: Analysis, scorer: FieldedScorer
-) -> tuple[Calibration, ...]:
-    """Give each of the *ranked* documents its probability; it never rises down the ranks."""
-    inputs = [
-        _inputs(one, lead, analysis, scorer)
-        for one, lead in zip(ranked, _leads(ranked), strict=True)
-    ]
-    scores = accumulate(map(probability, inputs), min)
-    return tuple(Calibration(*pair) for pair in zip(inputs, scores, strict=True))
-
-
-def probability(inputs: dict[str, float]) -> float:
-    """Give the model's probability, in [0, 1], for the *inputs* of one match."""
-    logit = INTERCEPT + sum(COEFFICIENTS[name] * value for name, value in inputs.items())
-    return round(1 / (1 + math.exp(-logit)), DECIMALS)
-
-
-def _leads(ranked: Sequence[Ranked]) -> Iterator[float]:
+def calibrate(ranked: Sequence[Fused], analysis: Analysis, model: Model) -> list[Calibration]:
+    """Give each of the *ranked* candidates its probability; it never rises down the ranks."""
+    unknown = sum(clause.weight for clause in analysis.clauses if clause.role == "unknown")
+    calibrations: list[Calibration] = []
+    lowest = 1.0
     for rank, one in enumerate(ranked):
-        other = ranked[0] if rank else ranked[1] if len(ranked) > 1 else None
-        beaten = other.fused if other else 0.0
-        yield min(one.fused / beaten, _MAX_LEAD) if beaten else _MAX_LEAD
+        candidate = one.candidate
+        inputs = (
+            candidate.coverage,
+            candidate.name_coverage,
+            unknown / analysis.total_weight,
+            _lead(ranked, rank),
+            candidate.exact,
+        )
+        lowest = min(lowest, probability(inputs, model))
+        calibrations.append(Calibration(inputs, lowest))
+    return calibrations
 
 
-def _inputs(
-    ranked: Ranked, lead: float, analysis: Analysis, scorer: FieldedScorer
-) -> dict[str, float]:
-    asked = [clause for clause in analysis.clauses if clause.origin == "query"]
-    total = analysis.total_weight or 1.0
-    credit = sum(_credit(clause, ranked.document, scorer) * clause.weight for clause in asked)
-    unknown = sum(clause.weight for clause in asked if clause.role == "unknown")
-    return {
-        "coverage": credit / total,
-        "nameCoverage": ranked.name_coverage,
-        "unknownShare": unknown / total,
-        "lead": lead,
-        "exactName": ranked.exact,
-    }
+def probability(inputs: Sequence[float], model: Model) -> float:
+    """Give the model's probability, in [0, 1], for the *inputs* of one match."""
+    products = (one * weight for one, weight in zip(inputs, model.coefficients, strict=True))
+    return round(1 / (1 + exp(-model.intercept - sum(products))), DECIMALS)
 
 
-def _credit(clause: Clause, document: int, scorer: FieldedScorer) -> float:
-    """Give the credit of the best variant of *clause* that *document* holds, 0 without one."""
-    return max(
-        (credit for term, credit in clause.variants if document in scorer.impacts(term)),
-        default=0.0,
-    )
+def _lead(ranked: Sequence[Fused], rank: int) -> float:
+    other = ranked[0] if rank else ranked[1] if len(ranked) > 1 else None
+    beaten = other.score if other else 0.0
+    return min(ranked[rank].score / beaten, _MAX_LEAD) if beaten > 0 else _MAX_LEAD

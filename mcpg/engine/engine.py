@@ -1,62 +1,65 @@
-"""The engine: made once from documents, searched from any thread."""
+"""The engine: opened once, searched from any thread."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mcpg.diagnostics import Code, Diagnostic, info, warning
-from mcpg.engine.bm25f import FieldedScorer
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.expansion import focused_graph
-from mcpg.engine.explanation import explain
-from mcpg.engine.pipeline import Outcome, run_graph
-from mcpg.engine.ranking import term_matches
-from mcpg.engine.request import DEFAULT_LIMIT, Request, check_request
+from mcpg.engine.model import model_of
+from mcpg.engine.pipeline import run_graph
+from mcpg.engine.request import DEFAULT_LIMIT, check_request
 from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
-from mcpg.engine.trace import Trace
-from mcpg.index import build_index
+from mcpg.index.fields import FIELDS
+from mcpg.index.places import field_mask
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from mcpg.catalog import Catalog
     from mcpg.catalog.model import Tool
+    from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.expansion import Reached
-    from mcpg.engine.ranking import Ranked
-    from mcpg.engine.trace import Explanation
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.request import Request
+    from mcpg.engine.results import Via
+    from mcpg.engine.trace import Explanation, Trace
+    from mcpg.index import Index
 
 
 class Engine:
-    """Finds tools in a set of documents.
+    """Finds tools in an index.
 
     An engine never changes once it is made; searches may run side by side.
 
     Attributes:
-        catalog: The tools, for look-ups by id, name or pattern.
-        documents: The tools' documents by tool id.
+        index: What is searched.
         diagnostics: What loading noticed.
     """
 
-    def __init__(
-        self,
-        documents: Iterable[ToolDocument],
-        catalog: Catalog,
-        diagnostics: Iterable[Diagnostic] = (),
-    ) -> None:
-        self._index = build_index(documents)
-        self._scorer = FieldedScorer(self._index)
-        self.catalog = catalog
-        self.documents = {document.tool.id: document for document in self._index.documents}
+    def __init__(self, index: Index, diagnostics: Iterable[Diagnostic] = ()) -> None:
+        self.index = index
         self.diagnostics = tuple(diagnostics)
-        self._enabled = frozenset(
-            number for number, document in enumerate(self._index.documents) if document.tool.enabled
-        )
+        self._model = model_of(index)
+
+    @property
+    def documents(self) -> dict[str, ToolDocument]:
+        """The tools' documents by tool id, in order of id."""
+        documents = map(self.index.record, range(len(self.index)))
+        return {document.tool.id: document for document in documents}
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool, in order of id."""
-        return tuple(document.tool for document in self._index.documents)
+        return tuple(self.index.record(number).tool for number in range(len(self.index)))
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tools, for look-ups by id, name or pattern."""
+        from mcpg.catalog import Catalog  # noqa: PLC0415 - a search needs no catalogue
+
+        return Catalog(self.tools, (), ())
 
     def search(
         self,
@@ -92,42 +95,52 @@ class Engine:
         include_disabled: bool = False,
     ) -> Explanation:
         """Find as `search` does, and say how every part of the answer came about."""
+        from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
+        from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
+
         request, noticed = check_request(query, limit, strategy, context, include_disabled)
         trace = Trace()
         result, outcome = self._answer(request, noticed, trace)
-        return explain(result, outcome, trace, self._scorer)
+        return explain(result, outcome, trace, self.index, self._model)
 
     def _answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None
     ) -> tuple[SearchResult, Outcome | None]:
-        numbers = range(len(self._index.documents))
-        eligible = numbers if request.include_disabled else self._enabled
-        if not numbers:
-            empty = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
-            return empty, None
+        if not len(self.index):
+            return SearchResult(request.query, request.strategy, RankingMode.EMPTY), None
         if request.is_browsing:
-            return self._browse(request, noticed, sorted(eligible)), None
-        outcome = run_graph(request, self._index, self._scorer, eligible, trace)
-        diagnostics = (*noticed, *_fallbacks(request), *_doubts(outcome))
+            return self._browse(request, noticed), None
+        outcome = run_graph(request, self.index, self._model, trace)
+        diagnostics = (*noticed, *_noticed(request, outcome))
         return self._result(request, outcome, diagnostics), outcome
 
-    def _browse(
-        self, request: Request, noticed: tuple[Diagnostic, ...], eligible: Sequence[int]
-    ) -> SearchResult:
-        tools = [self._index.documents[number].tool for number in eligible]
-        tools.sort(key=lambda tool: (tool.name.casefold(), tool.name, tool.source_id, tool.id))
-        matches = tuple(Match(tool, 0.0) for tool in tools[: request.limit])
+    def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
+        index = self.index
+        numbers = [
+            number
+            for number in range(len(index))
+            if request.include_disabled or index.is_enabled(number)
+        ]
+        numbers.sort(
+            key=lambda number: (
+                index.tool_name(number).casefold(),
+                index.tool_name(number),
+                index.source_id(number),
+                number,
+            )
+        )
+        matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
         return SearchResult("", request.strategy, RankingMode.BROWSE, matches, diagnostics=noticed)
 
     def _result(
         self, request: Request, outcome: Outcome, diagnostics: tuple[Diagnostic, ...]
     ) -> SearchResult:
         matches = tuple(
-            Match(self._tool(one.document), calibration.score, self._evidence(one, outcome))
+            self._match(one.candidate.document, calibration.score, self._evidence(one, outcome))
             for one, calibration in zip(outcome.ranked, outcome.calibrations, strict=True)
         )
-        expanded = (*outcome.related, *outcome.next_steps)
-        shown = [*(one.document for one in outcome.ranked), *(one.document for one in expanded)]
+        shown = [one.candidate.document for one in outcome.ranked]
+        shown += [one.document for one in (*outcome.related, *outcome.next_steps)]
         return SearchResult(
             request.query,
             request.strategy,
@@ -136,47 +149,55 @@ class Engine:
             tuple(map(self._expanded, outcome.related)),
             tuple(map(self._expanded, outcome.next_steps)),
             diagnostics,
-            focused_graph(shown, self._index),
+            focused_graph(shown, self.index),
         )
 
     def _expanded(self, reached: Reached) -> Match:
-        return Match(self._tool(reached.document), reached.score, Evidence(), reached.via)
+        return self._match(reached.document, reached.score, via=reached.via)
 
-    def _evidence(self, ranked: Ranked, outcome: Outcome) -> Evidence:
-        matches = term_matches(ranked, outcome.analysis, self._scorer)
-        matched = {match.query for match in matches}
-        asked = [one.text for one in outcome.analysis.clauses if one.origin == "query"]
-        return Evidence(
-            tuple(text for text in asked if text in matched),
-            tuple(text for text in asked if text not in matched),
-            tuple(dict.fromkeys(match.field for match in matches)),
+    def _match(
+        self,
+        number: int,
+        score: float,
+        evidence: Evidence = Evidence(),  # noqa: B008 - a value never changes
+        via: Via | None = None,
+    ) -> Match:
+        index = self.index
+        return Match(
+            index.tool_id(number),
+            index.source_id(number),
+            index.tool_name(number),
+            index.display_name(number),
+            index.summary(number),
+            score,
+            evidence,
+            via,
+            lambda: index.record(number).tool,
         )
 
-    def _tool(self, number: int) -> Tool:
-        return self._index.documents[number].tool
+    def _evidence(self, one: Fused, outcome: Outcome) -> Evidence:
+        clauses = outcome.analysis.clauses
+        asked = [
+            (clause, impact)
+            for clause, impact in zip(clauses, one.candidate.impacts, strict=True)
+            if clause.origin == "query"
+        ]
+        mask = 0
+        for clause, impact in asked:
+            if impact:
+                mask |= field_mask(self.index, clause.variants, one.candidate.document)
+        return Evidence(
+            tuple(clause.text for clause, impact in asked if impact),
+            tuple(clause.text for clause, impact in asked if not impact),
+            tuple(name for number, name in enumerate(FIELDS) if mask >> number & 1),
+        )
 
 
-def _fallbacks(request: Request) -> list[Diagnostic]:
-    """Say that vectors were asked for and are not there."""
-    if request.strategy is Strategy.GRAPH:
+def _noticed(request: Request, outcome: Outcome) -> list[Diagnostic]:
+    """Say what a caller should know: that vectors are absent, that the best match is doubtful."""
+    best = outcome.calibrations[0].score if outcome.calibrations else None
+    if request.strategy == Strategy.GRAPH and best is not None and best >= LOW_CONFIDENCE:
         return []
-    return [
-        warning(
-            Code.EMBEDDING_GENERATOR_MISSING,
-            f"the strategy {request.strategy} asks for vectors and no embedding provider is set up",
-        ),
-        info(Code.GRAPH_FALLBACK, "ranked by the graph alone"),
-    ]
+    from mcpg.engine.noticing import doubts, fallbacks  # noqa: PLC0415 - most searches notice nothing
 
-
-def _doubts(outcome: Outcome) -> list[Diagnostic]:
-    if not outcome.calibrations:
-        return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
-    best = outcome.calibrations[0].score
-    if best >= LOW_CONFIDENCE:
-        return []
-    message = (
-        f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}:"
-        " say more, or take the answer with care"
-    )
-    return [warning(Code.LOW_CONFIDENCE, message)]
+    return [*fallbacks(request.strategy), *doubts(best)]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from mcpg.engine.results import FocusedGraph, Via
-from mcpg.relations.model import EdgeKind
+from mcpg.values import value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.documents.model import Link
     from mcpg.index import Index
+    from mcpg.index.reader import IndexLink
+
+RELATED, NEXT_STEP = "related", "nextStep"
+_PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
+DECIMALS = 9
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reached:
     """A document that an edge of a primary match reaches.
 
@@ -31,8 +33,8 @@ class Reached:
 
 
 def expand(
-    primaries: Sequence[tuple[int, float]], index: Index, eligible: Container[int], limit: int
-) -> tuple[tuple[Reached, ...], tuple[Reached, ...]]:
+    primaries: Sequence[tuple[int, float]], index: Index, *, include_disabled: bool, limit: int
+) -> tuple[list[Reached], list[Reached]]:
     """Give at most *limit* related and *limit* next-step documents of the scored *primaries*.
 
     No primary is among them, and no document is in both: it goes where its edge is stronger, a
@@ -41,45 +43,40 @@ def expand(
     taken = {document for document, _ in primaries}
     best: dict[int, Reached] = {}
     for reached in _reached(primaries, index):
-        known = best.get(reached.document)
-        if reached.document in taken or reached.document not in eligible:
+        document = reached.document
+        if document in taken or not (include_disabled or index.is_enabled(document)):
             continue
-        if known is None or _order(reached) < _order(known):
-            best[reached.document] = reached
+        if document not in best or _order(reached) < _order(best[document]):
+            best[document] = reached
     ordered = sorted(best.values(), key=_order)
-    return tuple(
-        tuple(reached for reached in ordered if reached.via.edge == kind)[:limit]
-        for kind in (EdgeKind.RELATED, EdgeKind.NEXT_STEP)
-    )  # type: ignore[return-value]
+    return _of_kind(RELATED, ordered)[:limit], _of_kind(NEXT_STEP, ordered)[:limit]
+
+
+def _of_kind(kind: str, ordered: Iterable[Reached]) -> list[Reached]:
+    return [reached for reached in ordered if reached.via.edge == kind]
 
 
 def _reached(primaries: Sequence[tuple[int, float]], index: Index) -> Iterator[Reached]:
     for document, score in primaries:
-        source = index.documents[document]
-        for link in source.links:
-            target = index.numbers_by_uri.get(link.target)
-            if target is not None:
-                yield Reached(target, round(link.weight * score, 9), _via(source.tool.id, link))
+        source = index.tool_id(document)
+        for link in index.links(document):
+            if link.target is not None:
+                yield Reached(link.target, round(link.weight * score, DECIMALS), _via(source, link))
 
 
-def _via(source: str, link: Link) -> Via:
+def _via(source: str, link: IndexLink) -> Via:
     reason = link.reason or f"its document names it as {_PHRASES[link.kind]}"
     return Via(link.kind, source, reason, link.weight)
 
 
-_PHRASES = {EdgeKind.RELATED: "related", EdgeKind.NEXT_STEP: "a next step"}
-
-
 def _order(reached: Reached) -> tuple[float, bool, int, str]:
-    is_related = reached.via.edge == EdgeKind.RELATED
+    is_related = reached.via.edge == RELATED
     return -reached.score, is_related, reached.document, reached.via.source
 
 
-def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:
+def focused_graph(shown: Sequence[int], index: Index) -> FocusedGraph:
     """Count the shown tools, their groups, and the edges between all of these."""
-    documents = [index.documents[number] for number in shown]
-    uris = {document.uri for document in documents}
-    memberships = sum(len(document.groups) for document in documents)
-    links = sum(link.target in uris for document in documents for link in document.links)
-    groups = {group for document in documents for group in document.groups}
-    return FocusedGraph(len(documents) + len(groups), memberships + links)
+    among = frozenset(shown)
+    groups = [group for document in shown for group in index.groups(document)]
+    links = sum(link.target in among for document in shown for link in index.links(document))
+    return FocusedGraph(len(shown) + len(set(groups)), len(groups) + links)

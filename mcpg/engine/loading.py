@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import present_sources, read_sources
+from mcpg.engine.defaults import default_model, recipe
 from mcpg.engine.engine import Engine
+from mcpg.engine.model import flatten
+from mcpg.index.compile import NO_KEY, compile_index
+from mcpg.index.reader import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from mcpg.bundle import Assembly
 
 
 def load(
@@ -29,4 +35,11 @@ def load(
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
     assembly = assemble(read_sources(present, source_id=source_id), source_id=source_id)
-    return Engine(assembly.documents, assembly.catalog, (*missing, *assembly.diagnostics))
+    return Engine(Index(compile_assembly(assembly)), (*missing, *assembly.diagnostics))
+
+
+def compile_assembly(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
+    """Compile the index of assembled documents with the shipped model."""
+    return compile_index(
+        assembly.documents, key=key, recipe=recipe(), model=flatten(default_model())
+    )

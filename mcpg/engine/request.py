@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mcpg.engine.results import STRATEGIES, STRATEGY_ALIASES, Strategy
+from mcpg.values import value
 
-from mcpg.diagnostics import Code, Diagnostic, warning
-from mcpg.engine.results import Strategy
-from mcpg.errors import UsageError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mcpg.diagnostics import Diagnostic
 
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
 MAX_QUERY_CHARACTERS = 8_192
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Request:
     """One search, as checked.
 
@@ -28,7 +29,7 @@ class Request:
     query: str = ""
     context: str = ""
     limit: int = DEFAULT_LIMIT
-    strategy: Strategy = Strategy.GRAPH
+    strategy: str = Strategy.GRAPH
     include_disabled: bool = False
 
     @property
@@ -46,19 +47,41 @@ def check_request(
         UsageError: *limit* is below 1, or *strategy* is unknown.
     """
     if limit < 1:
-        raise UsageError(f"the limit is {limit}", remedy="ask for at least 1 match")
+        raise _usage_error(f"the limit is {limit}", "ask for at least 1 match")
     query, context = (query or "").strip(), (context or "").strip()
     request = Request(
         query[:MAX_QUERY_CHARACTERS],
         context[:MAX_QUERY_CHARACTERS],
         min(limit, MAX_LIMIT),
-        Strategy.named(strategy),
+        check_strategy(strategy),
         include_disabled,
     )
-    return request, tuple(_cuts(query, context, limit))
+    cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
+    return request, tuple(_cuts(query, context, limit)) if cut else ()
+
+
+def check_strategy(name: str) -> str:
+    """Give the strategy called *name*; `markdown-ld` is another name for `graph`.
+
+    Raises:
+        UsageError: No strategy has that name.
+    """
+    strategy = STRATEGY_ALIASES.get(name, name)
+    if strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise _usage_error(f"no strategy is called {name!r}", f"use {known}")
+    return strategy
+
+
+def _usage_error(message: str, remedy: str) -> Exception:
+    from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
+
+    return UsageError(message, remedy=remedy)
 
 
 def _cuts(query: str, context: str, limit: int) -> list[Diagnostic]:
+    from mcpg.diagnostics import Code, warning  # noqa: PLC0415 - most searches notice nothing
+
     found = []
     if limit > MAX_LIMIT:
         found.append(

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from mcpg.values import value
 
-from mcpg.errors import UsageError
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
 
 
-class Strategy(StrEnum):
-    """How a search ranks."""
+class Strategy:
+    """The names of the ways to rank."""
 
     GRAPH = "graph"
     EMBEDDINGS = "embeddings"
     AUTO = "auto"
 
-    @classmethod
-    def named(cls, name: str) -> Strategy:
-        """Give the strategy called *name*; `markdown-ld` is another name for `graph`.
 
-        Raises:
-            UsageError: No strategy has that name.
-        """
-        try:
-            return cls.GRAPH if name == "markdown-ld" else cls(name)
-        except ValueError:
-            known = ", ".join(cls)
-            raise UsageError(f"no strategy is called {name!r}", remedy=f"use {known}") from None
+STRATEGIES = (Strategy.GRAPH, Strategy.EMBEDDINGS, Strategy.AUTO)
+STRATEGY_ALIASES = {"markdown-ld": Strategy.GRAPH}
 
 
-class RankingMode(StrEnum):
-    """How a result came to be ranked."""
+class RankingMode:
+    """The names of the ways a result came to be ranked."""
 
     GRAPH = "graph"
     VECTOR = "vector"
@@ -44,14 +34,14 @@ class RankingMode(StrEnum):
     EMPTY = "empty"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Evidence:
     """What of the query a match answers.
 
     Attributes:
         terms: Words of the query that the tool matches, in the query's order.
         missing: Words of the query that it does not match.
-        fields: Fields of the tool that matched, strongest first.
+        fields: Fields of the tool that matched, in the order of the index's fields.
     """
 
     terms: tuple[str, ...] = ()
@@ -59,7 +49,7 @@ class Evidence:
     fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Via:
     """The edge that brought a match in.
 
@@ -76,39 +66,50 @@ class Via:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Match:
     """One tool that a search offers.
 
     Attributes:
-        descriptor: The tool itself, with schema and hints.
+        tool_id: Id of the tool in its catalogue.
+        source_id: The server it comes from.
+        tool_name: The name its server knows it by.
+        display_name: The name to show.
+        summary: Its description on one line, cut where it is long.
         score: How sure the engine is that the tool is wanted, in [0, 1]; 0 when browsing.
         evidence: What of the query it answers.
         via: The edge that brought it in; `None` for a primary match.
     """
 
-    descriptor: Tool
+    tool_id: str
+    source_id: str
+    tool_name: str
+    display_name: str
+    summary: str
     score: float
-    evidence: Evidence = Evidence()
-    via: Via | None = None
+    evidence: Evidence
+    via: Via | None
+    _load: Callable[[], Tool]
 
     @property
-    def tool_id(self) -> str:
-        return self.descriptor.id
+    def descriptor(self) -> Tool:
+        """The tool itself, with schema and hints."""
+        return self._load()
 
-    @property
-    def source_id(self) -> str:
-        return self.descriptor.source_id
+    def _shown(self) -> tuple[object, ...]:
+        return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)
 
-    @property
-    def tool_name(self) -> str:
-        return self.descriptor.name
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._shown() == other._shown()
+
+    def __hash__(self) -> int:
+        return hash(self._shown())
 
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FocusedGraph:
     """Size of the graph around a result: its tools and groups, and the edges between them."""
 
@@ -116,7 +117,7 @@ class FocusedGraph:
     edges: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SearchResult:
     """The answer to one search.
 
@@ -132,8 +133,8 @@ class SearchResult:
     """
 
     query: str
-    strategy: Strategy
-    ranking_mode: RankingMode
+    strategy: str
+    ranking_mode: str
     matches: tuple[Match, ...] = ()
     related_matches: tuple[Match, ...] = ()
     next_step_matches: tuple[Match, ...] = ()

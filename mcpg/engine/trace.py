@@ -10,25 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcpg.engine.analysis import Repair
     from mcpg.engine.results import SearchResult, Via
     from mcpg.jsontypes import JsonObject
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """A word of the catalogue that a word of the query may have meant.
-
-    Attributes:
-        word: The word in the catalogue.
-        kind: `exact`, `stem`, `typo` or `compound`.
-        distance: Edits between the two (insertion, deletion, substitution, transposition).
-        similarity: Credit for a match of it, in (0, 1].
-    """
-
-    word: str
-    kind: str
-    distance: int
-    similarity: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,7 @@ def _stored(data: bytes, places: Iterable[tuple[str, str]]) -> Opened:
 
 def _mapped(path: str) -> Buffer:
     try:
-        with open(path, "rb", opener=_open_regular) as stream:  # noqa: PTH123 - as above
+        with open(path, "rb", opener=_open_regular) as stream:
             return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as fault:
         raise StaleIndexError(f"it cannot be opened: {fault}") from fault

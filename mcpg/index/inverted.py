@@ -122,6 +122,7 @@ class InvertedFile:
         fields = array("H", (one & 0xFFFF for one in packed))
         yield Section("postings.fields", "H", fields.tobytes())
         yield Section("terms.impact", "H", highest.tobytes())
+        yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
 
 
 class _Occurrences:
@@ -143,7 +144,7 @@ class _Occurrences:
     def postings(self, terms: int) -> list[array[int]]:
         """Give the postings of each term: document, impact and field mask in one number."""
         rows = [array("Q") for _ in range(terms)]
-        means = self._mean_lengths()
+        means = self.mean_lengths()
         frequencies: dict[int, float] = {}
         masks: dict[int, int] = {}
         current = start = 0
@@ -160,7 +161,7 @@ class _Occurrences:
         _post(rows, current, frequencies, masks)
         return rows
 
-    def _mean_lengths(self) -> list[float]:
+    def mean_lengths(self) -> list[float]:
         """For each field, the mean number of words over the documents that have words in it."""
         totals, filled = [0] * len(FIELDS), [0] * len(FIELDS)
         for _, field, words, _ in self._fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log1p
 
 
-def inverse_document_frequency(size: int, frequency: float) -> float:
+def inverse_document_frequency(size: float, frequency: float) -> float:
     """Give the weight of a term that *frequency* of *size* documents hold; above 0.
 
     Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.5, with 1

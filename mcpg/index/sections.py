@@ -56,6 +56,8 @@ SECTIONS = {
     # for each posting: impact, and a bit for each field
     "postings.impact": "H",
     "postings.fields": "H",
+    # for each field its mean number of words
+    "fields.mean": "d",
     # hashes of words less one character, sorted, and the word of each
     "deletions": "I",
     "deletions.word": "I",

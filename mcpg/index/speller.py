@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 
 from mcpg.index.layout import Section
 from mcpg.text.spelling import allowed_edits, edit_distance
+from mcpg.text.words import LONGEST_WORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Speller:
 
         The distance is 0 and the words are none when no other word is near enough.
         """
+        if len(word) > LONGEST_WORD + 2:
+            return 0, ()
         candidates = self._sharing_deletion, self._sharing_pairs
         for edits in range(1, allowed_edits(word) + 1):
             others = map(self._words.__getitem__, candidates[edits - 1](word))

@@ -1,0 +1,52 @@
+"""The fitted model of an index: weights of the fused score, and the calibration of it."""
+
+from __future__ import annotations
+
+from mcpg.engine.confidence import INPUTS
+from mcpg.engine.features import FEATURES
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.index import Index
+
+
+@value
+class Model:
+    """Fitted numbers.
+
+    Attributes:
+        weights: Weights of the fused score, in the order of `FEATURES`.
+        intercept: The calibration's logit where every input is 0.
+        coefficients: The calibration's coefficients, in the order of `INPUTS`.
+    """
+
+    weights: tuple[float, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+
+
+def flatten(model: Model) -> tuple[float, ...]:
+    """Give the numbers of *model* as an index keeps them."""
+    return (*model.weights, model.intercept, *model.coefficients)
+
+
+def model_of(index: Index) -> Model:
+    """Give the model that *index* was compiled with."""
+    return unflatten(tuple(index.section("model")))
+
+
+def unflatten(numbers: Sequence[float]) -> Model:
+    """Give the model that was flattened into *numbers*.
+
+    Raises:
+        StaleIndexError: There are too few or too many of them.
+    """
+    from mcpg.index.layout import StaleIndexError  # noqa: PLC0415 - only a damaged index needs it
+
+    count = len(FEATURES)
+    if len(numbers) != count + 1 + len(INPUTS):
+        raise StaleIndexError("its model is of another kind")
+    return Model(tuple(numbers[:count]), numbers[count], tuple(numbers[count + 1 :]))

@@ -1,0 +1,33 @@
+"""What a search tells beside its matches."""
+
+from __future__ import annotations
+
+from mcpg.diagnostics import Code, Diagnostic, info, warning
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.results import Strategy
+
+
+def fallbacks(strategy: str) -> list[Diagnostic]:
+    """Say that vectors were asked for and are not there."""
+    if strategy == Strategy.GRAPH:
+        return []
+    return [
+        warning(
+            Code.EMBEDDING_GENERATOR_MISSING,
+            f"the strategy {strategy} asks for vectors and no embedding provider is set up",
+        ),
+        info(Code.GRAPH_FALLBACK, "ranked by the graph alone"),
+    ]
+
+
+def doubts(best: float | None) -> list[Diagnostic]:
+    """Say that the *best* match's score is low, or that there is no match."""
+    if best is None:
+        return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
+    if best >= LOW_CONFIDENCE:
+        return []
+    message = (
+        f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}:"
+        " say more, or take the answer with care"
+    )
+    return [warning(Code.LOW_CONFIDENCE, message)]
