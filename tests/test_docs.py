@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from sessions import replayed
+from typer.main import get_command
 
 from mcpg.bundle.codec import decode_bundle
 from mcpg.catalog.model import SourceDocument
+from mcpg.cli.app import app
 from mcpg.documents import parse_document
 from mcpg.errors import BundleError
 from mcpg.files import MAX_BYTES
@@ -52,6 +55,40 @@ def test_every_page_is_reached_from_the_index() -> None:
                 reached.add(target)
                 waiting.append(target)
     assert set(ROOT.glob("docs/**/*.md")) <= reached
+
+
+def commands_in(page: Path) -> list[str]:
+    """Give the calls of the program that *page* shows in blocks of code."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:console|sh|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [
+        found
+        for block in blocks
+        for found in re.findall(
+            r"^(?:\$ |.*\| |\s*(?:- run|entry): )?mcpg (.+)$", block, re.MULTILINE
+        )
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_that_are_shown_exist(page: Path) -> None:
+    """Every command line in a page names a command and options that the program has."""
+    program = get_command(app)
+    top = program.context_class(program, info_name="mcpg")
+    for line in commands_in(page):
+        words = shlex.split(line, comments=True)
+        if words[0].startswith("-"):
+            # Parsed only: an eager option would act at once.
+            program.make_parser(top).parse_args(words)
+        elif words[0] != "COMMAND":
+            name, command, arguments = program.resolve_command(top, words)
+            context = command.context_class(command, info_name=name)
+            command.make_parser(context).parse_args(arguments)
+
+
+def test_commands_are_found_in_pages() -> None:
+    """The test above sees what a reader sees."""
+    assert sum(len(commands_in(page)) for page in PAGES) > 20
 
 
 def bundle_of(*documents: object, **members: object) -> str:

@@ -169,6 +169,23 @@ class TestBundle:
         tools = run("list", "--format", "json").json["tools"]
         assert {tool["sourceId"] for tool in tools} == {"mine"}
 
+    def test_documents_of_two_folders_may_share_a_path(
+        self, folder: Path, run: Callable[..., Run]
+    ) -> None:
+        """Each document gets a path of its own, whatever the order of the folders."""
+        for name in ("one", "two"):
+            (folder / name).mkdir()
+            text = f"---\nname: {name}\nsource: s\n---\n# Tool {name}\n\nDoes {name}.\n"
+            (folder / name / "tool.md").write_text(text, "utf-8")
+        result = run("bundle", "one", "two", "-o", "a.mdld")
+        assert result.code == 0
+        assert "warning[document_invalid]: its path 'tool.md' is taken" in result.err
+        run("bundle", "two", "one", "-o", "b.mdld")
+        assert (folder / "a.mdld").read_bytes() == (folder / "b.mdld").read_bytes()
+        assert len(run("list", "-b", "a.mdld").out.splitlines()) == 2
+        assert run("generate", "one", "two", "-o", "docs").code == 0
+        assert len(list((folder / "docs").rglob("*.md"))) == 2
+
     def test_bad_sources_are_refused(self, folder: Path, run: Callable[..., Run]) -> None:
         """A source that is missing or no manifest is named, and nothing is made."""
         (folder / "broken.json").write_bytes(b'{"tools": [')
