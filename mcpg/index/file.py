@@ -132,7 +132,7 @@ def _restamp(path: str, source: str, stamp: tuple[int, int], index: Index) -> No
     """
     from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
 
-    if stamp != NO_STAMP and stamp == _stamp(source):
+    if stamp == _stamp(source) != NO_STAMP:
         try:
             write_index(path, restamped(bytes(index.data), stamp))
         except OutputError:

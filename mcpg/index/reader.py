@@ -93,6 +93,8 @@ class Index:
     def section(self, name: str) -> memoryview:
         """Give the items of the section called *name*.
 
+        They are compared with their checksum before; records are when each is read.
+
         Raises:
             StaleIndexError: There is none, or it is damaged.
         """

@@ -38,7 +38,9 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-_LONGEST_WORD = 64
+LONGEST_WORD = 64
+"""The most characters of a word; what is longer is cut."""
+
 _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
 _MOST_REMEMBERED = 65_536
@@ -129,10 +131,10 @@ def _continues(sign: str, following: str) -> bool:
 
 def _cut_chunk(chunk: str) -> tuple[Word, ...]:
     if chunk.isalpha() and chunk.isascii() and chunk.islower():
-        return (Word(chunk[:_LONGEST_WORD]),)
+        return (Word(chunk[:LONGEST_WORD]),)
     runs = _runs(unicodedata.normalize("NFKC", chunk))
     pieces = [
-        strip_accents(fold(piece))[:_LONGEST_WORD]
+        strip_accents(fold(piece))[:LONGEST_WORD]
         for run in runs
         for part in _without_clitics(run)
         for piece in _pieces(part)
@@ -146,14 +148,14 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
 
 def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
     """Keep a version, a date or a numbered code whole beside the words in it."""
-    return tuple(map(Word, (*sorted(spoken), strip_accents(fold(chunk))[:_LONGEST_WORD])))
+    return tuple(map(Word, (*sorted(spoken), strip_accents(fold(chunk))[:LONGEST_WORD])))
 
 
 def _whole(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
     """Give the whole form of a chunk that was cut at seams of its own."""
     if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
         return ()
-    return (Word(joined(chunk)[:_LONGEST_WORD], whole=True),)
+    return (Word(joined(chunk)[:LONGEST_WORD], whole=True),)
 
 
 def _runs(chunk: str) -> list[str]:

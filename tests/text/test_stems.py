@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.text import stem, strip_accents
+from mcpg.text import stem, stems, strip_accents
 from mcpg.text.folding import fold
 
 
@@ -26,3 +26,12 @@ def test_accents_are_folded_where_they_are_accents() -> None:
     assert strip_accents("résumé") == "resume"
     assert strip_accents("їжак") == "їжак"
     assert fold("ＭＡＳＳＥ Straße") == "masse strasse"
+
+
+def test_memory_for_stems_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stems are forgotten when there are too many of them."""
+    monkeypatch.setattr(stems, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(stems, "_stems", {})
+
+    assert [stem(word) for word in ("files", "pages", "issues")] == ["file", "page", "issu"]
+    assert len(stems._stems) <= 2

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.index import reader
+from mcpg.index.layout import Header, Section, StaleIndexError, crc, pack, unpack
+from mcpg.index.reader import Index
+from mcpg.index.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+REFUSED = "refused"
+
+
+def questions(index: Index) -> Iterator[Callable[[], Any]]:
+    """Give everything that an index can be asked."""
+    of_tools = index.tool_id, index.tool_name, index.display_name, index.summary, index.source_id
+    of_tools += index.is_enabled, index.record, index.markdown
+    of_tools += index.links, index.groups, index.name_terms
+    yield from asked(of_tools, range(min(3, len(index))))
+    of_terms = index.term, index.document_frequency, index.max_impact, index.word_of_term
+    yield from asked((*of_terms, lambda term: [*map(bytes, index.postings(term))]), range(4))
+    of_texts = index.find_stem, index.find_identifier, index.exact, index.find_tool
+    texts = "shipment", "trackshipment", "a", "refund"
+    yield from asked((*of_texts, index.find_word, index.nearest), texts)
+    yield lambda: index.nearest("hsipmnets")
+    yield lambda: index.completions("ship", 3)
+    yield lambda: index.term_of_word(index.find_word("shipment") + 1)
+    yield lambda: [index.group(0), list(index.members(0))]
+    # A record is checked when it is read.
+    yield from asked([index.section], [name for name in SECTIONS if name[:7] != "records"])
+
+
+def asked(
+    asks: Iterable[Callable[[Any], Any]], things: Iterable[Any]
+) -> Iterator[Callable[[], Any]]:
+    """Give every question about every thing."""
+    return (partial(ask, thing) for thing in things for ask in asks)
+
+
+def answers(data: bytes) -> list[Any]:
+    """Ask everything of an index; a question that it refuses to answer is `REFUSED`."""
+
+    def answer(ask: Callable[[], Any]) -> Any:
+        try:
+            found = ask()
+        except StaleIndexError:
+            return REFUSED
+        return list(found) if isinstance(found, memoryview) else found
+
+    try:
+        return [answer(ask) for ask in questions(Index(data))]
+    except StaleIndexError:
+        return []
+
+
+def test_a_flipped_bit_anywhere_never_gives_a_wrong_answer(data: bytes) -> None:
+    """Whichever byte is damaged, every answer is the right one or a refusal."""
+    right = answers(data)
+    assert REFUSED not in right
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        pairs = zip(answers(bytes(damaged)), right, strict=False)
+        assert all(one in (REFUSED, other) for one, other in pairs), place
+
+
+def test_a_file_cut_anywhere_is_refused(data: bytes) -> None:
+    """However much of a file is there, less than all is no index."""
+    for length in range(len(data)):
+        with pytest.raises(StaleIndexError):
+            Index(data[:length])
+
+
+@given(st.binary(max_size=300))
+def test_foreign_files_are_refused(data: bytes) -> None:
+    """Files of other programs are no index."""
+    with pytest.raises(StaleIndexError):
+        Index(data)
+
+
+@given(st.data())
+def test_lies_with_a_right_checksum_do_no_harm(data: bytes, draw: st.DataObject) -> None:
+    """A file that was made to mislead gives some answer or a refusal, and never another error."""
+    header, entries = unpack(data)
+    sections = {
+        name: Section(name, entry.item_type, data[entry.start : entry.end])
+        for name, entry in entries.items()
+    }
+    for name in draw.draw(st.lists(st.sampled_from(sorted(sections)), min_size=1, max_size=3)):
+        old = sections[name]
+        lie = _lie(draw, old.data, memoryview(old.data).cast(old.item_type).itemsize)
+        sections[name] = Section(name, old.item_type, lie)
+
+    answers(pack(sections.values(), header))
+
+
+def _lie(draw: st.DataObject, data: bytes, size: int) -> bytes:
+    """Make other bytes in place of *data*: fewer, repeated, moved, or any at all."""
+    item = st.binary(min_size=size, max_size=size)
+    items = [data[start : start + size] for start in range(0, len(data), size)]
+    drawn = draw.draw(
+        st.one_of(
+            st.just(items[: len(items) // 2]),
+            st.just(items * 2),
+            st.just(items[::-1]),
+            st.lists(item, min_size=len(items), max_size=len(items)),
+            st.lists(item, max_size=9),
+        )
+    )
+    return b"".join(drawn)
+
+
+@pytest.mark.parametrize("name", sorted(SECTIONS))
+def test_a_missing_section_is_noticed_at_once(data: bytes, name: str) -> None:
+    """An index that lacks a section, or has it with other items, is not opened."""
+    header, entries = unpack(data)
+    others = [
+        Section(one, entry.item_type, data[entry.start : entry.end])
+        for one, entry in entries.items()
+        if one != name
+    ]
+
+    with pytest.raises(StaleIndexError, match=f"no section {name!r}"):
+        Index(pack(others, header))
+    with pytest.raises(StaleIndexError, match=f"no section {name!r}"):
+        Index(pack([*others, Section(name, "H" if SECTIONS[name] != "H" else "B", b"")], header))
+
+
+def test_damage_in_a_large_file_does_no_harm(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where checksums are not compared before use, damage still raises nothing else."""
+    monkeypatch.setattr(reader, "CHECKED_SIZE", 0)
+    for place in range(0, len(data), 3):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x80 >> place % 8
+        answers(bytes(damaged))
+
+
+def test_a_record_is_checked_before_it_is_read(data: bytes) -> None:
+    """One damaged record leaves the others readable."""
+    place = unpack(data)[1]["records"].start + 3
+    index = Index(data[:place] + b"\0" + data[place + 1 :])
+
+    with pytest.raises(StaleIndexError, match="damaged"):
+        index.record(0)
+    assert index.record(1).uri == "urn:hidden"
+
+
+def repacked(data: bytes, **changed: bytes) -> Index:
+    """Put other bytes into sections, dots in their names written as underlines."""
+    header, entries = unpack(data)
+    return Index(
+        pack(
+            [
+                Section(
+                    name,
+                    entry.item_type,
+                    changed.get(name.replace(".", "_"), data[entry.start : entry.end]),
+                )
+                for name, entry in entries.items()
+            ],
+            header,
+        )
+    )
+
+
+def test_a_record_of_something_else_is_refused(data: bytes) -> None:
+    """A record with a right checksum that is no document is damage as well."""
+    record = b"[]"
+    starts = b"".join(place.to_bytes(8, sys.byteorder) for place in (0, 2, 2, 2))
+    checksum = crc(record).to_bytes(4, sys.byteorder) + bytes(8)
+    index = repacked(data, records=record, records_at=starts, records_crc=checksum)
+
+    with pytest.raises(StaleIndexError, match="broken"):
+        index.record(0)
+
+
+def test_postings_of_unequal_length_are_refused(data: bytes) -> None:
+    """Every posting has its impact and its fields."""
+    index = repacked(data, postings_impact=b"")
+
+    with pytest.raises(StaleIndexError, match="unequal"):
+        index.postings(0)
+
+
+def test_headers_are_values() -> None:
+    """What a file says of itself can be compared."""
+    assert Header(b"k") == Header(b"k", 0, (0, 0)) != Header(b"l")

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import struct
+import sys
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.index.layout import (
+    FORMAT_VERSION,
+    ITEM_SIZES,
+    KEY_SIZE,
+    Header,
+    Section,
+    StaleIndexError,
+    check,
+    pack,
+    restamped,
+    unpack,
+)
+
+KEY = bytes(range(KEY_SIZE))
+FILE = pack([Section("numbers", "I", b"\1\0\0\0"), Section("text", "B", b"abc")], Header(KEY, 7))
+# Places in the header: byte order mark, format version, number of sections.
+ORDER, VERSION, COUNT = 8, 12, 20
+
+
+@st.composite
+def sections(draw: st.DrawFn) -> list[Section]:
+    """Make sections of any type and length with names of their own."""
+    names = draw(st.lists(st.text("abc._", min_size=1, max_size=23), unique=True, max_size=5))
+    types = [draw(st.sampled_from(sorted(ITEM_SIZES))) for _ in names]
+    datas = [draw(st.binary(max_size=5)) * ITEM_SIZES[item_type] for item_type in types]
+    return [Section(*parts) for parts in zip(names, types, datas, strict=True)]
+
+
+@given(sections(), st.binary(min_size=32, max_size=32), st.integers(0, 2**32 - 1))
+def test_what_is_packed_is_unpacked(made: list[Section], key: bytes, recipe: int) -> None:
+    """Sections come back by name, whole, at places that their items can be read from."""
+    header = Header(key, recipe, (5, -6))
+    data = pack(made, header)
+    found, entries = unpack(data)
+
+    assert found == header
+    assert len(data) % 8 == 0
+    assert [Section(n, e.item_type, data[e.start : e.end]) for n, e in entries.items()] == made
+    for name, entry in entries.items():
+        assert entry.start % 8 == 0
+        check(data, name, entry)
+
+
+def test_a_stamp_can_be_changed_alone() -> None:
+    """Another stamp of the source leaves everything else as it is."""
+    data = restamped(FILE, (10, 20))
+
+    assert unpack(data)[0] == Header(KEY, 7, (10, 20))
+    assert unpack(data)[1] == unpack(FILE)[1]
+    assert restamped(data, (0, 0)) == FILE
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        (0, b"PK\3\4", "no index"),
+        (ORDER, struct.pack(">I" if sys.byteorder == "little" else "<I", 0x01020304), "byte order"),
+        (VERSION, struct.pack("=I", FORMAT_VERSION + 1), f"format {FORMAT_VERSION + 1}"),
+        (COUNT, struct.pack("=I", 0xFFFFFFFF), "cut short"),
+        (COUNT, struct.pack("=I", 900), "damaged"),
+        (COUNT + 12, b"\xff", "damaged"),
+    ],
+)
+def test_foreign_files_are_refused_with_a_reason(place: int, value: bytes, reason: str) -> None:
+    """Another kind of file, machine or version is told before anything is read."""
+    damaged = FILE[:place] + value + FILE[place + len(value) :]
+
+    with pytest.raises(StaleIndexError, match=reason):
+        unpack(damaged)
+
+
+@pytest.mark.parametrize("data", [b"", b"m", FILE[:40], FILE[:-1], FILE + b"\0", b"\0" * 500])
+def test_files_of_another_length_are_refused(data: bytes) -> None:
+    """A file that was cut short or appended to is no index."""
+    with pytest.raises(StaleIndexError):
+        unpack(data)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ((b"numbers", b"I", 1 << 62, 4), "lies where it cannot"),
+        ((b"numbers", b"I", 0, 4), "lies where it cannot"),
+        ((b"numbers", b"I", 184, 1 << 63), "lies where it cannot"),
+        ((b"numbers", b"I", 184, 3), "makes no sense"),
+        ((b"numbers", b"I", 185, 4), "makes no sense"),
+        ((b"numbers", b"x", 184, 4), "makes no sense"),
+        ((b"text", b"I", 184, 4), "makes no sense"),
+        ((b"numbers", b"I", 184, 12), "lies where it cannot"),
+    ],
+)
+def test_tables_that_make_no_sense_are_refused(
+    entry: tuple[bytes, bytes, int, int], reason: str
+) -> None:
+    """Sections outside the file, overlapping, misplaced, cut or repeated are noticed."""
+    damaged = bytearray(FILE)
+    struct.pack_into("=23scQQ", damaged, 88, *entry)
+    damaged = bytearray(_with_checksum(bytes(damaged)))
+
+    with pytest.raises(StaleIndexError, match=reason):
+        unpack(bytes(damaged))
+
+
+def _with_checksum(data: bytes) -> bytes:
+    """Give *data* the checksum that its header ought to have."""
+    checksum = zlib.crc32(data[88 : 88 + 2 * 48], zlib.crc32(data[:80]))
+    return data[:80] + struct.pack("=Q", checksum) + data[88:]
+
+
+def test_damaged_sections_are_told_by_their_checksum() -> None:
+    """A flipped bit within a section shows."""
+    _, entries = unpack(FILE)
+    place = entries["text"].start
+    damaged = FILE[:place] + b"A" + FILE[place + 1 :]
+
+    with pytest.raises(StaleIndexError, match="'text' is damaged"):
+        check(damaged, "text", entries["text"])
+
+
+@pytest.mark.parametrize("section", [Section("n", "I", b"abc"), Section("n" * 24, "B", b"")])
+def test_what_is_no_section_is_not_packed(section: Section) -> None:
+    """Half an item and too long a name are mistakes of the caller."""
+    with pytest.raises(ValueError, match="is no array"):
+        pack([section], Header(KEY))

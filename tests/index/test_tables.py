@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.index.layout import StaleIndexError
+from mcpg.index.tables import ABSENT, Rows, Texts, rows_sections, texts_sections
+
+if TYPE_CHECKING:
+    from mcpg.index.layout import Section
+
+ANY_TEXT = st.text(st.characters(), max_size=8)
+
+
+def views(sections: list[Section]) -> tuple[memoryview, memoryview]:
+    """Read the sections of a table as its reader does."""
+    items, starts = (memoryview(one.data).cast(one.item_type) for one in sections)
+    return items, starts
+
+
+def texts_of(texts: list[str]) -> Texts:
+    """Make a table of *texts*."""
+    return Texts(*views(texts_sections("texts", texts)))
+
+
+@given(st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=4), max_size=6))
+def test_rows_come_back(rows: list[list[int]]) -> None:
+    """Rows of any length, empty ones too, are read as they were written."""
+    table = Rows(*views(rows_sections("rows", rows)))
+
+    assert [list(table[number]) for number in range(len(table))] == rows
+
+
+@given(st.lists(ANY_TEXT, max_size=6))
+def test_texts_come_back(texts: list[str]) -> None:
+    """Texts of any characters, halves of surrogate pairs too, are read as they were written."""
+    assert list(texts_of(texts)) == texts
+
+
+@given(st.lists(ANY_TEXT, max_size=20, unique=True), ANY_TEXT)
+def test_sorted_texts_are_found(texts: list[str], other: str) -> None:
+    """Every text of a sorted table is found at its place, and no other text is."""
+    texts.sort()
+    table = texts_of(texts)
+
+    assert [table.find(text) for text in texts] == list(range(len(texts)))
+    assert (table.find(other) == ABSENT) == (other not in texts)
+
+
+@given(st.lists(st.text("abc", max_size=5), max_size=20, unique=True), st.text("abc", max_size=3))
+def test_texts_with_a_prefix_stand_together(texts: list[str], prefix: str) -> None:
+    """A prefix gives all texts that begin with it, in order."""
+    texts.sort()
+    table = texts_of(texts)
+
+    found = [table[number] for number in table.beginning_with(prefix)]
+    assert found == [text for text in texts if text.startswith(prefix)]
+
+
+@pytest.mark.parametrize(
+    ("starts", "number"),
+    [([], 0), ([0], 0), ([0, 2], 1), ([2, 1], 0), ([0, 9], 0)],
+)
+def test_rows_that_are_not_there_are_refused(starts: list[int], number: int) -> None:
+    """Numbers and rows beyond the table, and rows that end before they begin, are damage."""
+    raw = b"".join(start.to_bytes(4, "little") for start in starts)
+    table = Rows(memoryview(b"abc"), memoryview(raw).cast("I"))
+
+    with pytest.raises(StaleIndexError):
+        table[number]
+
+
+def test_broken_texts_are_refused() -> None:
+    """Bytes that are no UTF-8 are damage."""
+    table = Texts(memoryview(b"\xff"), memoryview(b"\0\0\0\0\1\0\0\0").cast("I"))
+
+    with pytest.raises(StaleIndexError, match="broken"):
+        table[0]
