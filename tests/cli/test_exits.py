@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from shop import MANIFEST
 
+from mcpg.cli import main
 from mcpg.cli.exits import ExitCode, guarded
 from mcpg.cli.output import Output
 from mcpg.errors import InputError
@@ -114,7 +115,7 @@ class TestGuarded:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """An installation without a package that mcpg needs fails with its name."""
-        monkeypatch.delitem(sys.modules, "typer")
+        monkeypatch.delitem(sys.modules, "typer", raising=False)
         assert guarded(raises(ModuleNotFoundError("No module named 'typer'")), Output()) == 2
         assert "No module named 'typer'" in capsys.readouterr().err
 
@@ -125,6 +126,34 @@ class TestGuarded:
         fault = InputError("bad \x1b[2J", place="\x1b]0;x", remedy="\u202e")
         guarded(raises(fault), Output())
         assert not set("\x1b\u202e") & set(capsys.readouterr().err)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed")
+    @pytest.mark.parametrize("command", ["list", "search x", "bundle a.json", "generate a -o b"])
+    def test_a_folder_that_is_gone_is_named(
+        self, folder: Path, run: Callable[..., Run], command: str
+    ) -> None:
+        """In a folder that was removed under it, the program says so."""
+        (folder / "gone").mkdir()
+        os.chdir(folder / "gone")
+        (folder / "gone").rmdir()
+        result = run(*command.split())
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith("error: the folder in which mcpg runs does not exist")
+
+    @pytest.mark.usefixtures("folder")
+    def test_a_missing_file_of_ours_is_a_fault(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that is missing while the folder is there is a fault like any other."""
+        assert guarded(raises(FileNotFoundError("data.bin")), Output()) == 2
+        assert "mcpg failed unexpectedly: FileNotFoundError" in capsys.readouterr().err
+
+    def test_an_interrupt_before_the_start_is_130(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ctrl-C while the program still gets ready is no traceback either."""
+
+        def stop() -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("mcpg.cli.output.prepare_streams", stop)
+        assert main(["list"]) == 130
 
 
 class TestUsage:
@@ -222,24 +251,6 @@ class TestProcess:
             assert process.stderr.read() == b"error: interrupted\n"
         assert process.returncode == 130
         assert list(folder.iterdir()) == []
-
-    @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed")
-    @pytest.mark.parametrize("command", ["list", "search x", "bundle a.json", "generate a -o b"])
-    def test_a_folder_that_is_gone_is_named(self, folder: Path, command: str) -> None:
-        """In a folder that was removed under it, the program says so."""
-        code = (
-            "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); "
-            "from mcpg.cli import main; sys.exit(main(sys.argv[1:]))"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code, *command.split()],
-            cwd=folder,
-            capture_output=True,
-            check=False,
-            env=ENVIRONMENT,
-        )
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert done.stderr.startswith(b"error: the folder in which mcpg runs does not exist")
 
     def test_ascii_locales_change_nothing(self, graph: Path) -> None:
         """Names and text in any script survive a machine that believes in ASCII."""
