@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
@@ -15,6 +15,7 @@ from mcpg.cli.textview import search_text
 from mcpg.engine.request import check_strategy
 from mcpg.engine.results import Strategy
 from mcpg.errors import McpgError, UsageError
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
