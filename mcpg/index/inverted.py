@@ -10,7 +10,7 @@ from mcpg.index.bm25f import BY_NUMBER, occurrence_weight, saturate
 from mcpg.index.fields import FIELDS, field_texts
 from mcpg.index.layout import Section
 from mcpg.index.sections import IDENTIFIER, IMPACT_SCALE, NONE, STEM
-from mcpg.index.tables import rows_sections, texts_sections
+from mcpg.index.tables import keys_sections, rows_sections
 from mcpg.text import split_words, stem
 from mcpg.text.words import words_of_token
 
@@ -43,11 +43,11 @@ class InvertedFile:
 
     def sections(self) -> Iterator[Section]:
         """Give the sections of terms, words and postings."""
-        yield from texts_sections("terms", self._order)
+        yield from keys_sections("terms", self._order)
         kinds = bytes(self._kinds[self._terms[text]] for text in self._order)
         yield Section("terms.kind", "B", kinds)
         yield Section("terms.word", "I", self._first_words().tobytes())
-        yield from texts_sections("words", self.words)
+        yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self._term, self.words)).tobytes())
         yield from self._posting_sections()
         yield from rows_sections("names.terms", map(self._name_terms, self._documents))

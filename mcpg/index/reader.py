@@ -12,7 +12,7 @@ from mcpg import __version__
 from mcpg.index.layout import StaleIndexError, check, crc, section_sizes, unpack
 from mcpg.index.sections import IDENTIFIER, KINDS, NONE, SECTIONS, STEM
 from mcpg.index.speller import Speller
-from mcpg.index.tables import ABSENT, Rows, Texts, span
+from mcpg.index.tables import ABSENT, Keys, Rows, Texts, span
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -73,6 +73,7 @@ class Index:
         self._is_checked = searched <= CHECKED_SIZE
         self._views: dict[str, memoryview] = {}
         self._texts: dict[str, Texts] = {}
+        self._keys: dict[str, Keys] = {}
         self._rows: dict[str, Rows] = {}
         self._spellers: list[Speller] = []
 
@@ -114,6 +115,14 @@ class Index:
         table = self._texts.get(name)
         if table is None:
             table = self._texts[name] = Texts(self.section(name), self.section(f"{name}.at"))
+        return table
+
+    def keys(self, name: str) -> Keys:
+        """Give the table of texts called *name* that finds the number of a text."""
+        table = self._keys.get(name)
+        if table is None:
+            parts = self.section(name), self.section(f"{name}.at"), self.section(f"{name}.slots")
+            table = self._keys[name] = Keys(*parts)
         return table
 
     def rows(self, name: str) -> Rows:
@@ -174,7 +183,7 @@ class Index:
 
     def find_tool(self, tool_id: str) -> int:
         """Give the number of the tool with that id, `ABSENT` when there is none."""
-        return self.texts("ids").find(tool_id)
+        return self.keys("ids").find(tool_id)
 
     def exact(self, key: str) -> tuple[int, ...]:
         """Give the tools with an id, name, title or alias whose joined form is *key*."""
@@ -238,7 +247,7 @@ class Index:
 
     def find_word(self, text: str) -> int:
         """Give the number of a word that occurs, `ABSENT` when it does not."""
-        return self.texts("words").find(text)
+        return self.keys("words").find(text)
 
     def term_of_word(self, word: int) -> int:
         """Give the term of a word: its stem."""
@@ -311,9 +320,9 @@ class Index:
         return self._item("terms.impact", term)
 
     def _find_term(self, text: str, kind: int) -> int:
-        term = self.texts("terms").find(text)
+        term = self.keys("terms").find(text)
         return term if term != ABSENT and self._item("terms.kind", term) & kind else ABSENT
 
     def _held(self, name: str, holders: str, text: str) -> tuple[int, ...]:
-        number = self.texts(name).find(text)
+        number = self.keys(name).find(text)
         return () if number == ABSENT else tuple(self.rows(holders)[number])

@@ -34,9 +34,13 @@ TABLES = {
     "records": "B",
 }
 
+KEYS = ("ids", "keys", "terms", "words")
+"""The tables of texts that are looked up: a third section, *x*`.slots`, finds their numbers."""
+
 SECTIONS = {
     **TABLES,
     **{f"{name}.at": "I" for name in TABLES},
+    **{f"{name}.slots": "I" for name in KEYS},
     "records.at": "Q",
     # for each record its CRC-32
     "records.crc": "I",

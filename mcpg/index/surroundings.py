@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.index.layout import Section
 from mcpg.index.sections import KINDS, NONE, SUMMARY_LENGTH
-from mcpg.index.tables import rows_sections, texts_sections
+from mcpg.index.tables import keys_sections, rows_sections, texts_sections
 from mcpg.text import joined
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     """Give the sections that hold one text or number for each tool."""
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
-    yield from texts_sections("ids", (tool.id for tool in tools))
+    yield from keys_sections("ids", [tool.id for tool in tools])
     yield from texts_sections("names", (tool.name for tool in tools))
     yield from texts_sections("titles", (tool.display_name for tool in tools))
     yield from texts_sections("summaries", (summary(tool.description) for tool in tools))
@@ -39,14 +39,17 @@ def summary(description: str) -> str:
 
 def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
     """Give the sections that find tools by a joined id, name, title or alias."""
-    return _holder_sections("keys", "keys.tools", map(_keys, tools))
+    texts, holders = _held(map(_keys, tools))
+    yield from keys_sections("keys", texts)
+    yield from rows_sections("keys.tools", holders)
 
 
 def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
     """Give the sections of groups and their members."""
-    groups = sorted({group for document in documents for group in document.groups})
+    groups, members = _held(document.groups for document in documents)
     numbers = {group: number for number, group in enumerate(groups)}
-    yield from _holder_sections("groups", "members", (document.groups for document in documents))
+    yield from texts_sections("groups", groups)
+    yield from rows_sections("members", members)
     rows = ([numbers[group] for group in document.groups] for document in documents)
     yield from rows_sections("groups_of", rows)
 
@@ -73,14 +76,11 @@ def _keys(tool: Tool) -> Iterable[str]:
     return filter(None, dict.fromkeys(map(joined, names)))
 
 
-def _holder_sections(
-    name: str, holders_name: str, texts_of: Iterable[Iterable[str]]
-) -> Iterator[Section]:
-    """Give a sorted table of texts, and for each text the numbers of those that hold it."""
+def _held(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
+    """Give all texts, sorted, and for each the numbers of those that hold it."""
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for number, texts in enumerate(texts_of):
         for text in dict.fromkeys(texts):
             holders[text].append(number)
     texts = sorted(holders)
-    yield from texts_sections(name, texts)
-    yield from rows_sections(holders_name, map(holders.__getitem__, texts))
+    return texts, [holders[text] for text in texts]

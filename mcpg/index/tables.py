@@ -7,8 +7,10 @@ the last one ends.
 from __future__ import annotations
 
 from bisect import bisect_left
+from zlib import crc32
 
 from mcpg.index.layout import Section, StaleIndexError
+from mcpg.index.sections import NONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,14 +76,37 @@ class Texts:
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
-    def find(self, text: str) -> int:
-        """Give the number of *text* in a sorted table, `ABSENT` when it is not there."""
-        place = bisect_left(self, text)
-        return place if place < len(self) and self[place] == text else ABSENT
-
     def beginning_with(self, prefix: str) -> range:
         """Give the numbers of the texts of a sorted table that begin with *prefix*."""
         return range(bisect_left(self, prefix), bisect_left(self, prefix + _HIGHEST))
+
+
+class Keys(Texts):
+    """Distinct texts by number, and their numbers by text.
+
+    Numbers are found through a hash table with open addressing: each stands in the first free
+    slot from the one that the text's CRC-32 points at. Half of the slots at least are free.
+    """
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, data: memoryview, starts: memoryview, slots: memoryview) -> None:
+        super().__init__(data, starts)
+        self._slots = slots
+
+    def find(self, text: str) -> int:
+        """Give the number of *text*, `ABSENT` when it is not there."""
+        key = text.encode("utf-8", "surrogatepass")
+        slots, rows = self._slots, self._rows
+        last = len(slots) - 1
+        first = crc32(key)
+        for place in range(first, first + last):
+            number = slots[place & last]
+            if number == NONE:
+                break
+            if rows[number] == key:
+                return number
+        return ABSENT
 
 
 def rows_sections(name: str, rows: Iterable[Sequence[int]], item_type: str = "I") -> list[Section]:
@@ -101,6 +126,21 @@ def rows_sections(name: str, rows: Iterable[Sequence[int]], item_type: str = "I"
 def texts_sections(name: str, texts: Iterable[str]) -> list[Section]:
     """Make the sections of `Texts`: *name* and *name*`.at`."""
     return bytes_sections(name, (text.encode("utf-8", "surrogatepass") for text in texts))
+
+
+def keys_sections(name: str, texts: Sequence[str]) -> list[Section]:
+    """Make the sections of `Keys`: *name*, *name*`.at` and *name*`.slots`."""
+    from array import array  # noqa: PLC0415 - as above
+
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    size = 1 << (2 * len(parts)).bit_length()
+    slots = array("I", [NONE]) * size
+    for number, part in enumerate(parts):
+        place = crc32(part)
+        while slots[place & (size - 1)] != NONE:
+            place += 1
+        slots[place & (size - 1)] = number
+    return [*bytes_sections(name, parts), Section(f"{name}.slots", "I", slots.tobytes())]
 
 
 def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") -> list[Section]:

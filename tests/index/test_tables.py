@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.tables import ABSENT, Rows, Texts, rows_sections, texts_sections
+from mcpg.index.tables import (
+    ABSENT,
+    Keys,
+    Rows,
+    Texts,
+    keys_sections,
+    rows_sections,
+    texts_sections,
+)
 
 if TYPE_CHECKING:
     from mcpg.index.layout import Section
@@ -15,10 +24,9 @@ if TYPE_CHECKING:
 ANY_TEXT = st.text(st.characters(), max_size=8)
 
 
-def views(sections: list[Section]) -> tuple[memoryview, memoryview]:
+def views(sections: list[Section]) -> list[memoryview]:
     """Read the sections of a table as its reader does."""
-    items, starts = (memoryview(one.data).cast(one.item_type) for one in sections)
-    return items, starts
+    return [memoryview(one.data).cast(one.item_type) for one in sections]
 
 
 def texts_of(texts: list[str]) -> Texts:
@@ -41,13 +49,23 @@ def test_texts_come_back(texts: list[str]) -> None:
 
 
 @given(st.lists(ANY_TEXT, max_size=20, unique=True), ANY_TEXT)
-def test_sorted_texts_are_found(texts: list[str], other: str) -> None:
-    """Every text of a sorted table is found at its place, and no other text is."""
-    texts.sort()
-    table = texts_of(texts)
+def test_keys_are_found(texts: list[str], other: str) -> None:
+    """Every text of a table of keys is found at its place, and no other text is."""
+    table = Keys(*views(keys_sections("keys", texts)))
 
+    assert list(table) == texts
     assert [table.find(text) for text in texts] == list(range(len(texts)))
     assert (table.find(other) == ABSENT) == (other not in texts)
+
+
+@pytest.mark.parametrize("slots", [b"", bytes(4), bytes(8), bytes(12), b"\1" * 16])
+def test_a_search_among_damaged_slots_ends(slots: bytes) -> None:
+    """Slots that are too few, all taken, or lead nowhere give no endless search."""
+    text, starts, _ = views(keys_sections("keys", ["one"]))
+    table = Keys(text, starts, memoryview(slots).cast("I"))
+
+    with suppress(StaleIndexError):
+        assert table.find("other") == ABSENT
 
 
 @given(st.lists(st.text("abc", max_size=5), max_size=20, unique=True), st.text("abc", max_size=3))
