@@ -68,6 +68,8 @@ def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
         yield "parameters", parameter.path
         yield "parameter_texts", parameter.description
         yield "parameter_texts", " ".join(parameter.values)
-    for field in walk_parameters(tool.output_schema or {}):
+    if tool.output_schema is None:
+        return
+    for field in walk_parameters(tool.output_schema):
         yield "parameter_texts", field.path
         yield "parameter_texts", field.description

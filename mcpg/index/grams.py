@@ -40,7 +40,8 @@ def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
     from array import array  # noqa: PLC0415 - needed to build, not to search
     from collections import Counter  # noqa: PLC0415 - as above
 
-    held = [frozenset(_grams_of_document(document)) for document in documents]
+    known: dict[str, tuple[int, ...]] = {}
+    held = [frozenset(_grams_of_document(document, known)) for document in documents]
     holders = Counter(gram for grams in held for gram in grams)
     ordered = sorted(holders)
     numbers = {gram: number for number, gram in enumerate(ordered)}
@@ -56,13 +57,17 @@ def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
     ]
 
 
-def _grams_of_document(document: ToolDocument) -> Iterable[int]:
+def _grams_of_document(document: ToolDocument, known: dict[str, tuple[int, ...]]) -> Iterable[int]:
+    """Give the 3-grams of a document; those of each word met are noted in *known*."""
     tool = document.tool
     title = "" if tool.display_name == tool.name else tool.display_name
     description = tool.description[:_DESCRIPTION_LENGTH]
     text = f"{tool.name} {title} {tool.source_id} {description}"
     for word in dict.fromkeys(split_words(text)):
-        yield from grams_of_word(word)
+        grams = known.get(word)
+        if grams is None:
+            grams = known[word] = tuple(grams_of_word(word))
+        yield from grams
 
 
 class Grams:
