@@ -53,6 +53,7 @@ class Clause:
     Attributes:
         text: The word, folded.
         repairs: The words of the catalogue that it stands for; none when unknown.
+        variants: The terms of these words with the credit, in (0, 1], for a match of each.
         weight: Its rarity, times what its origin allows; above 0.
         document_frequency: Number of documents that hold what it stands for, at least.
         role: `term`, `identifier`, `literal` or `unknown`.
@@ -61,18 +62,11 @@ class Clause:
 
     text: str
     repairs: tuple[Repair, ...]
+    variants: tuple[tuple[int, float], ...]
     weight: float
     document_frequency: int
     role: str
     origin: str = "query"
-
-    @property
-    def variants(self) -> dict[int, float]:
-        """The terms it stands for, with the credit, in (0, 1], for a match of each."""
-        credits_: dict[int, float] = {}
-        for repair in self.repairs:
-            credits_[repair.term] = max(credits_.get(repair.term, 0.0), repair.similarity)
-        return credits_
 
 
 @value
@@ -169,9 +163,10 @@ class _Reader:
         frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
         common = share_of_texts(word, self._background) if self._background else 0.0
         weight = smoothed_rarity(len(index), frequency, common, BACKGROUND_TEXTS)
-        return Clause(
-            word, repairs, weight * (LITERAL_WEIGHT if role == "literal" else 1.0), frequency, role
-        )
+        weight *= LITERAL_WEIGHT if role == "literal" else 1.0
+        # Repairs of one word all have the same similarity.
+        variants = tuple({repair.term: repair.similarity for repair in repairs}.items())
+        return Clause(word, repairs, variants, weight, frequency, role)
 
     def _known(self, word: str) -> tuple[Repair, ...]:
         """Find *word* as it stands, or another inflection of it."""
@@ -210,8 +205,16 @@ class _Reader:
 
     def _is_near_function_word(self, word: str, distance: int) -> bool:
         """Tell whether *word* is as near to a function word as to any word of the catalogue."""
+        characters = frozenset(word)
+        # An edit changes at most two of the characters that a word is made of.
+        likely = (
+            other
+            for other in self._function_words
+            if abs(len(other) - len(word)) <= distance
+            and len(characters.symmetric_difference(other)) <= 2 * distance
+        )
         return distance > 0 and any(
-            edit_distance(word, other, distance) is not None for other in self._function_words
+            edit_distance(word, other, distance) is not None for other in likely
         )
 
 

@@ -42,6 +42,7 @@ class Engine:
         self.index = index
         self.diagnostics = tuple(diagnostics)
         self._model = model_of(index)
+        self._disabled = frozenset(index.disabled())
 
     @property
     def documents(self) -> dict[str, ToolDocument]:
@@ -110,7 +111,8 @@ class Engine:
             return SearchResult(request.query, request.strategy, RankingMode.EMPTY), None
         if request.is_browsing:
             return self._browse(request, noticed), None
-        outcome = run_graph(request, self.index, self._model, trace)
+        disabled = frozenset() if request.include_disabled else self._disabled
+        outcome = run_graph(request, self.index, self._model, disabled, trace)
         diagnostics = (*noticed, *_noticed(request, outcome))
         return self._result(request, outcome, diagnostics), outcome
 
@@ -119,7 +121,7 @@ class Engine:
         numbers = [
             number
             for number in range(len(index))
-            if request.include_disabled or index.is_enabled(number)
+            if request.include_disabled or number not in self._disabled
         ]
         numbers.sort(
             key=lambda number: (
@@ -182,10 +184,10 @@ class Engine:
             for clause, impact in zip(clauses, one.candidate.impacts, strict=True)
             if clause.origin == "query"
         ]
-        mask = 0
+        mask, number = 0, one.candidate.document
         for clause, impact in asked:
             if impact:
-                mask |= field_mask(self.index, clause.variants, one.candidate.document)
+                mask |= field_mask(self.index, (term for term, _ in clause.variants), number)
         return Evidence(
             tuple(clause.text for clause, impact in asked if impact),
             tuple(clause.text for clause, impact in asked if not impact),

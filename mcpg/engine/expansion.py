@@ -7,14 +7,19 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import TypeAlias
 
     from mcpg.index import Index
-    from mcpg.index.reader import IndexLink
+
+    _Edge: TypeAlias = tuple[float, bool, int, int, int, float]
 
 RELATED, NEXT_STEP = "related", "nextStep"
 _PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
 DECIMALS = 9
+# Places in an edge: minus its score, whether it is of the related kind, its target, its source,
+# its number in the index, its weight.
+_IS_RELATED, _TARGET = 1, 2
 
 
 @value
@@ -33,50 +38,50 @@ class Reached:
 
 
 def expand(
-    primaries: Sequence[tuple[int, float]], index: Index, *, include_disabled: bool, limit: int
+    primaries: Sequence[tuple[int, float]],
+    index: Index,
+    *,
+    disabled: Collection[int],
+    limit: int,
 ) -> tuple[list[Reached], list[Reached]]:
     """Give at most *limit* related and *limit* next-step documents of the scored *primaries*.
 
-    No primary is among them, and no document is in both: it goes where its edge is stronger, a
-    next step before a related tool when both are equal.
+    No primary and no *disabled* document is among them, and no document is in both: it goes where
+    its edge is stronger, a next step before a related tool when both are equal.
     """
     taken = {document for document, _ in primaries}
-    best: dict[int, Reached] = {}
-    for reached in _reached(primaries, index):
-        document = reached.document
-        if document in taken or not (include_disabled or index.is_enabled(document)):
+    best: dict[float, _Edge] = {}
+    for edge in _edges(primaries, index):
+        target = edge[_TARGET]
+        if target in taken or target in disabled:
             continue
-        if document not in best or _order(reached) < _order(best[document]):
-            best[document] = reached
-    ordered = sorted(best.values(), key=_order)
-    return _of_kind(RELATED, ordered)[:limit], _of_kind(NEXT_STEP, ordered)[:limit]
+        if target not in best or edge < best[target]:
+            best[target] = edge
+    ordered = sorted(best.values())
+    return (
+        [_reached(edge, index) for edge in ordered if edge[_IS_RELATED]][:limit],
+        [_reached(edge, index) for edge in ordered if not edge[_IS_RELATED]][:limit],
+    )
 
 
-def _of_kind(kind: str, ordered: Iterable[Reached]) -> list[Reached]:
-    return [reached for reached in ordered if reached.via.edge == kind]
-
-
-def _reached(primaries: Sequence[tuple[int, float]], index: Index) -> Iterator[Reached]:
+def _edges(primaries: Sequence[tuple[int, float]], index: Index) -> Iterator[_Edge]:
+    """Give every edge that leaves a primary, as a tuple that sorts the better edge first."""
     for document, score in primaries:
-        source = index.tool_id(document)
-        for link in index.links(document):
-            if link.target is not None:
-                yield Reached(link.target, round(link.weight * score, DECIMALS), _via(source, link))
+        for number, target, kind, weight in index.edges(document):
+            reached = round(weight * score, DECIMALS)
+            yield -reached, kind == RELATED, target, document, number, weight
 
 
-def _via(source: str, link: IndexLink) -> Via:
-    reason = link.reason or f"its document names it as {_PHRASES[link.kind]}"
-    return Via(link.kind, source, reason, link.weight)
-
-
-def _order(reached: Reached) -> tuple[float, bool, int, str]:
-    is_related = reached.via.edge == RELATED
-    return -reached.score, is_related, reached.document, reached.via.source
+def _reached(edge: _Edge, index: Index) -> Reached:
+    negative, is_related, target, source, number, weight = edge
+    kind = RELATED if is_related else NEXT_STEP
+    reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
+    return Reached(target, -negative, Via(kind, index.tool_id(source), reason, weight))
 
 
 def focused_graph(shown: Sequence[int], index: Index) -> FocusedGraph:
     """Count the shown tools, their groups, and the edges between all of these."""
     among = frozenset(shown)
     groups = [group for document in shown for group in index.groups(document)]
-    links = sum(link.target in among for document in shown for link in index.links(document))
+    links = sum(target in among for document in shown for _, target, _, _ in index.edges(document))
     return FocusedGraph(len(shown) + len(set(groups)), len(groups) + links)

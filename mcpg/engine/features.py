@@ -62,51 +62,56 @@ class Candidate:
 
 def look_closely(pool: Mapping[int, float], analysis: Analysis, index: Index) -> list[Candidate]:
     """Look at each document of the *pool*, which maps documents to lexical scores."""
-    columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
-    names = NameMatcher(analysis, index)
-    grams = GramMatcher(analysis, index)
-    exact = named_exactly(analysis, index)
-    best_of_source: dict[int, float] = {}
-    for document, lexical in pool.items():
-        source = index.source_of(document)
-        best_of_source[source] = max(lexical, best_of_source.get(source, 0.0))
-    shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
-    candidates = []
-    for document, lexical in pool.items():
-        impacts = tuple(column.get(document, 0.0) for column in columns)
-        candidates.append(
-            Candidate(
-                document,
-                lexical,
-                impacts,
-                names.coverage(document),
-                names.opening(document),
-                grams.similarity(document),
-                best_of_source[index.source_of(document)],
-                _coverage(analysis, shares, impacts),
-                _best_sentence(analysis, shares, impacts) or lexical,
-                float(document in exact),
-            )
+    looker = _Looker(pool, analysis, index)
+    return [looker.candidate(document, lexical) for document, lexical in pool.items()]
+
+
+class _Looker:
+    """Looks at the documents of one pool."""
+
+    def __init__(self, pool: Mapping[int, float], analysis: Analysis, index: Index) -> None:
+        self._columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
+        self._shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
+        self._credits = [
+            share * clause.repairs[0].similarity
+            if clause.repairs and clause.origin == "query"
+            else 0.0
+            for clause, share in zip(analysis.clauses, self._shares, strict=True)
+        ]
+        self._sentences = analysis.sentences
+        self._names = NameMatcher(analysis, index)
+        self._grams = GramMatcher(analysis, index)
+        self._exact = named_exactly(analysis, index)
+        self._sources = {document: index.source_of(document) for document in pool}
+        self._best_of_source: dict[int, float] = {}
+        for document, lexical in pool.items():
+            best = self._best_of_source.get(self._sources[document], 0.0)
+            self._best_of_source[self._sources[document]] = max(lexical, best)
+
+    def candidate(self, document: int, lexical: float) -> Candidate:
+        impacts = [column.get(document, 0.0) for column in self._columns]
+        return Candidate(
+            document,
+            lexical,
+            tuple(impacts),
+            self._names.coverage(document),
+            self._names.opening(document),
+            self._grams.similarity(document),
+            self._best_of_source[self._sources[document]],
+            sum([credit for credit, impact in zip(self._credits, impacts, strict=True) if impact]),
+            self._best_sentence(impacts) or lexical,
+            float(document in self._exact),
         )
-    return candidates
 
-
-def _coverage(analysis: Analysis, shares: Sequence[float], impacts: Sequence[float]) -> float:
-    return sum(
-        share * clause.repairs[0].similarity
-        for clause, share, impact in zip(analysis.clauses, shares, impacts, strict=True)
-        if impact and clause.origin == "query"
-    )
-
-
-def _best_sentence(analysis: Analysis, shares: Sequence[float], impacts: Sequence[float]) -> float:
-    return max(
-        (
-            sum(shares[place] * impacts[place] for place in sentence)
-            for sentence in analysis.sentences
-        ),
-        default=0.0,
-    )
+    def _best_sentence(self, impacts: Sequence[float]) -> float:
+        """Give the greatest lexical score that one sentence gives; 0 when there is but one."""
+        return max(
+            (
+                sum([self._shares[place] * impacts[place] for place in sentence])
+                for sentence in self._sentences
+            ),
+            default=0.0,
+        )
 
 
 def named_exactly(analysis: Analysis, index: Index) -> frozenset[int]:
@@ -122,10 +127,10 @@ class NameMatcher:
         self._credits: dict[int, float] = {}
         asked = [clause for clause in analysis.clauses if clause.origin == "query"]
         for clause in asked:
-            for term, credit in clause.variants.items():
+            for term, credit in clause.variants:
                 self._credits[term] = max(credit, self._credits.get(term, 0.0))
         self._words = [
-            (clause.weight / analysis.total_weight, frozenset(clause.variants))
+            (clause.weight / analysis.total_weight, [term for term, _ in clause.variants])
             for clause in asked
             if clause.role == "term"
         ]

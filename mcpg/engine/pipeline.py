@@ -57,14 +57,19 @@ class _Untraced:
 _UNTRACED = _Untraced()
 
 
-def run_graph(request: Request, index: Index, model: Model, trace: Trace | None = None) -> Outcome:
-    """Answer *request* from the graph; *trace* records the stages as they pass."""
+def run_graph(
+    request: Request,
+    index: Index,
+    model: Model,
+    disabled: frozenset[int],
+    trace: Trace | None = None,
+) -> Outcome:
+    """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
     with _stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context)
     with _stage(trace, "retrieve") as details:
-        disabled = request.include_disabled
-        pool = retrieve(analysis, index, include_disabled=disabled, size=POOL)
+        pool = retrieve(analysis, index, disabled=disabled, size=POOL)
         details["pool"] = len(pool)
     with _stage(trace, "fuse") as details:
         candidates = look_closely(pool, analysis, index)
@@ -79,9 +84,7 @@ def run_graph(request: Request, index: Index, model: Model, trace: Trace | None 
             (one.candidate.document, calibration.score)
             for one, calibration in zip(ranked, calibrations, strict=True)
         ]
-        related, next_steps = expand(
-            primaries, index, include_disabled=disabled, limit=request.limit
-        )
+        related, next_steps = expand(primaries, index, disabled=disabled, limit=request.limit)
         details |= {"related": len(related), "nextSteps": len(next_steps)}
     return Outcome(analysis, ranked, calibrations, related, next_steps)
 

@@ -10,7 +10,6 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
-from heapq import nlargest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,69 +27,86 @@ _WORTH_SEARCHING = 24
 
 
 def retrieve(
-    analysis: Analysis, index: Index, *, include_disabled: bool, size: int
+    analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int
 ) -> dict[int, float]:
-    """Give the *size* best documents with their lexical scores, best first.
+    """Give the *size* best documents that are not *disabled*, with their lexical scores.
 
     A document's lexical score is the sum, over clauses, of the clause's share of the query's
     weight times the saturated frequency of the best of its variants there, times the credit for
-    that variant. It lies in [0, 1], or a little above with context.
+    that variant. It lies in [0, 1], or a little above with context. The best come first; ties go
+    to the smaller document number.
     """
-    scores = _accumulate(analysis, index, size)
-    allowed = (
-        (round(score, DECIMALS), -document, score)
-        for document, score in scores.items()
-        if include_disabled or index.is_enabled(document)
+    hidden = frozenset(disabled)
+    scores = _accumulate(analysis, index, size + len(hidden))
+    for document in hidden.intersection(scores):
+        del scores[document]
+    least = _nth_best(scores, size) - 10**-DECIMALS
+    ranked = sorted(
+        (-round(score, DECIMALS), document) for document, score in scores.items() if score >= least
     )
-    return {-negative: score for _, negative, score in nlargest(size, allowed)}
+    return {document: scores[document] for _, document in ranked[:size]}
 
 
 def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]:
+    """Score every document that can be among the best *size*, and perhaps others."""
     scores: dict[int, float] = {}
-    lists = sorted(
-        (
-            (-share * bound, place, share, clause)
-            for place, clause in enumerate(analysis.clauses)
-            for share, bound in [(clause.weight / analysis.total_weight, _bound(clause, index))]
-            if bound
-        ),
-    )
-    remaining = -sum(entry[0] for entry in lists)
-    for bound, _, share, clause in lists:
-        if _is_closed(scores, remaining, size):
-            found = clause_impacts(clause, scores.keys(), index)
+    lists = _lists(analysis, index)
+    remaining = sum(bound for bound, _, _ in lists)
+    for bound, share, clause in lists:
+        if _is_closed(scores, remaining, size, clause.document_frequency):
+            for document, impact in clause_impacts(clause, scores, index).items():
+                scores[document] += share * impact
         else:
-            found = _all_impacts(clause, index)
-        for document, impact in found.items():
-            scores[document] = scores.get(document, 0.0) + share * impact
-        remaining += bound
+            _add(scores, clause, share, index)
+        remaining -= bound
     return scores
 
 
-def _is_closed(scores: Mapping[int, float], remaining: float, size: int) -> bool:
+def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, Clause]]:
+    """Give bound, share and clause of every clause that can find something, best bound first."""
+    lists = []
+    for clause in analysis.clauses:
+        share = clause.weight / analysis.total_weight
+        impacts = (index.max_impact(term) * credit for term, credit in clause.variants)
+        bound = share * _SCALE * max(impacts, default=0)
+        if bound:
+            lists.append((bound, share, clause))
+    return sorted(lists, key=lambda entry: -entry[0])
+
+
+def _is_closed(scores: Mapping[int, float], remaining: float, size: int, length: int) -> bool:
     """Tell whether no new document can reach the best *size* with what *remaining* can add.
 
-    Twice the size is kept, so that disabled documents among the best leave enough others.
+    A list that is shorter than what has been found is read rather than thought about.
     """
-    kept = 2 * size
-    return len(scores) > kept and nlargest(kept, scores.values())[-1] > remaining
+    return length > len(scores) > size and _nth_best(scores, size) > remaining
 
 
-def _bound(clause: Clause, index: Index) -> float:
-    """Give the most that any document can gain from one unit of the clause's share."""
-    impacts = (index.max_impact(term) * credit for term, credit in clause.variants.items())
-    return max(impacts, default=0) * _SCALE
+def _nth_best(scores: Mapping[int, float], place: int) -> float:
+    """Give the score at *place*, from 1, of the greatest; below 0 when there are fewer."""
+    return sorted(scores.values(), reverse=True)[place - 1] if len(scores) >= place else -1.0
 
 
-def _all_impacts(clause: Clause, index: Index) -> dict[int, float]:
+def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -> None:
+    """Add what a clause gives to every document that holds one of its variants."""
+    if len(clause.variants) > 1:
+        for document, impact in _best_impacts(clause, index).items():
+            scores[document] = scores.get(document, 0.0) + share * impact
+        return
+    term, credit = clause.variants[0]
+    documents, impacts, _ = index.postings(term)
+    unit = share * credit * _SCALE
+    get = scores.get
+    for document, impact in zip(documents, impacts, strict=True):
+        scores[document] = get(document, 0.0) + unit * impact
+
+
+def _best_impacts(clause: Clause, index: Index) -> dict[int, float]:
     """Give the best credited impact of the clause's variants in every document."""
     best: dict[int, float] = {}
-    for term, credit in clause.variants.items():
+    for term, credit in clause.variants:
         documents, impacts, _ = index.postings(term)
         unit = credit * _SCALE
-        if not best:
-            best = dict(zip(documents, (unit * impact for impact in impacts), strict=True))
-            continue
         for document, impact in zip(documents, impacts, strict=True):
             best[document] = max(best.get(document, 0.0), unit * impact)
     return best
@@ -100,7 +116,7 @@ def clause_impacts(clause: Clause, wanted: Iterable[int], index: Index) -> dict[
     """Give the best credited impact of the clause's variants in the *wanted* documents."""
     best: dict[int, float] = {}
     ordered = sorted(wanted)
-    for term, credit in clause.variants.items():
+    for term, credit in clause.variants:
         documents, impacts, _ = index.postings(term)
         unit = credit * _SCALE
         for document, place in _common(documents, ordered):

@@ -17,6 +17,8 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcpg.documents.model import ToolDocument
     from mcpg.index.layout import Buffer
 
@@ -181,6 +183,14 @@ class Index:
     def is_enabled(self, tool: int) -> bool:
         return bool(self._item("enabled", tool))
 
+    def disabled(self) -> Iterator[int]:
+        """Give the tools that are off by default."""
+        enabled = bytes(self.section("enabled"))
+        tool = enabled.find(0)
+        while tool >= 0:
+            yield tool
+            tool = enabled.find(0, tool + 1)
+
     def find_tool(self, tool_id: str) -> int:
         """Give the number of the tool with that id, `ABSENT` when there is none."""
         return self.keys("ids").find(tool_id)
@@ -228,6 +238,19 @@ class Index:
         weight = self._item("links.weight", number)
         reason = self.texts("reasons")[self._item("links.reason", number)]
         return IndexLink(None if target == NONE else target, kind, weight, reason)
+
+    def edges(self, tool: int) -> Iterator[tuple[int, int, str, float]]:
+        """Give number, target, kind and weight of the links of a tool that reach another."""
+        targets = self.rows("links")[tool]
+        first, _ = span(self.section("links.at"), tool)
+        for number, target in enumerate(targets, first):
+            if target != NONE:
+                kind = KINDS[self._item("links.kind", number) % len(KINDS)]
+                yield number, target, kind, self._item("links.weight", number)
+
+    def reason(self, link: int) -> str:
+        """Give why a link is there, "" when the document does not say."""
+        return self.texts("reasons")[self._item("links.reason", link)]
 
     def groups(self, tool: int) -> memoryview:
         """Give the groups of a tool, in its document's order."""
