@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from mcpg.index.layout import Section
+from mcpg.index.layout import Section, StaleIndexError
 from mcpg.index.rarity import inverse_document_frequency
 from mcpg.index.tables import rows_sections
 from mcpg.text import split_words
@@ -74,11 +74,18 @@ class Grams:
     """The 3-grams of an index."""
 
     def __init__(self, index: Index) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
         self._size = len(index)
         self._grams = index.section("grams")
         self._holders = index.section("grams.tools")
         self._rows = index.rows("grams_of")
         self._norms = index.section("grams.norm")
+        if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
+            raise StaleIndexError("its 3-grams are of unequal length")
 
     def of_word(self, word: str) -> Iterator[tuple[int, float]]:
         """Give number and rarity, above 0, of those 3-grams of a folded *word* that occur."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index import reader
+from mcpg.index.grams import Grams
 from mcpg.index.layout import Header, Section, StaleIndexError, crc, pack, unpack
 from mcpg.index.reader import Index
 from mcpg.index.sections import SECTIONS
@@ -23,7 +24,7 @@ def questions(index: Index) -> Iterator[Callable[[], Any]]:
     """Give everything that an index can be asked."""
     of_tools = index.tool_id, index.tool_name, index.display_name, index.summary, index.source_id
     of_tools += index.is_enabled, index.record, index.markdown
-    of_tools += index.links, index.groups, index.name_terms
+    of_tools += index.links, index.groups, index.name_terms, lambda tool: [*index.edges(tool)]
     yield from asked(of_tools, range(min(3, len(index))))
     of_terms = index.term, index.document_frequency, index.max_impact, index.word_of_term
     yield from asked((*of_terms, lambda term: [*map(bytes, index.postings(term))]), range(4))
@@ -33,6 +34,9 @@ def questions(index: Index) -> Iterator[Callable[[], Any]]:
     yield lambda: index.nearest("hsipmnets")
     yield lambda: index.completions("ship", 3)
     yield lambda: index.term_of_word(index.find_word("shipment") + 1)
+    yield lambda: [index.language, list(index.disabled())]
+    yield lambda: [*Grams(index).of_word("shipments"), *Grams(index).of_tool(0)]
+    yield lambda: [Grams(index).norm(0), index.reason(0)]
     yield lambda: [index.group(0), list(index.members(0))]
     # A record is checked when it is read.
     yield from asked([index.section], [name for name in SECTIONS if name[:7] != "records"])
@@ -188,6 +192,12 @@ def test_postings_of_unequal_length_are_refused(data: bytes) -> None:
 
     with pytest.raises(StaleIndexError, match="unequal"):
         index.postings(0)
+
+
+def test_a_language_that_is_no_name_is_refused(data: bytes) -> None:
+    """The language is told in ASCII."""
+    with pytest.raises(StaleIndexError, match="language"):
+        _ = repacked(data, language=b"\xff").language
 
 
 def test_headers_are_values() -> None:

@@ -91,6 +91,21 @@ def test_links_keep_their_order_and_their_reasons(index: Index) -> None:
     assert index.links(REFUND) == []
 
 
+def test_edges_are_the_links_between_tools(index: Index) -> None:
+    """Links that lead elsewhere are no edges; why an edge is there is told on demand."""
+    ((number, *edge),) = index.edges(TRACK)
+
+    assert edge == [REFUND, "related", 0.5]
+    assert index.reason(number) == "shares a word"
+
+
+def test_an_index_knows_what_its_tools_are_like(index: Index) -> None:
+    """The language of the descriptions and the tools that are off are at hand."""
+    assert index.language == "english"
+    assert list(index.disabled()) == [HIDDEN]
+    assert Index(compile_index([])).language is None
+
+
 def test_groups_know_their_members(index: Index) -> None:
     """Groups of a tool keep its order; members of a group are in order of tool."""
     groups = list(index.groups(TRACK))

@@ -77,6 +77,7 @@ def test_terms_are_stems_without_function_words() -> None:
         ("CVE-2024-1234", ["cve", "cve-2024-1234"]),
         ("gpt-4", ["gpt", "gpt-4"]),
         ("v1.2", ["v1.2"]),
+        ("⒈", ["1."]),
     ],
 )
 def test_literals_stay_whole(text: str, expected: list[str]) -> None:
