@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from mcpg.values import value
 
 
-class Severity(StrEnum):
+class Severity:
     """How much a diagnostic matters."""
 
     INFO = "info"
@@ -14,7 +13,7 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
-class Code(StrEnum):
+class Code:
     """The stable names of diagnostics; those of the .NET gateway where one fits."""
 
     SOURCE_LOAD_FAILED = "source_load_failed"
@@ -39,35 +38,40 @@ class Code(StrEnum):
     LOW_CONFIDENCE = "low_confidence_results"
     QUERY_TRUNCATED = "query_truncated"
     LIMIT_CAPPED = "limit_capped"
+    INDEX_IN_MEMORY = "index_in_memory"
 
 
-@dataclass(frozen=True, slots=True)
+SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.ERROR)
+CODES = tuple(code for name, code in vars(Code).items() if name.isupper())
+
+
+@value
 class Diagnostic:
     """One thing a run noticed.
 
     Attributes:
-        code: Stable name, for programs.
-        severity: How much it matters.
+        code: Stable name, for programs: one of `CODES`.
+        severity: How much it matters: one of `SEVERITIES`.
         message: One sentence for people: what, and what to do about it.
         place: Where (a file, a member, a tool), or `None`.
     """
 
-    code: Code
-    severity: Severity
+    code: str
+    severity: str
     message: str
     place: str | None = None
 
 
-def info(code: Code, message: str, place: str | None = None) -> Diagnostic:
+def info(code: str, message: str, place: str | None = None) -> Diagnostic:
     """Make a diagnostic that only informs."""
     return Diagnostic(code, Severity.INFO, message, place)
 
 
-def warning(code: Code, message: str, place: str | None = None) -> Diagnostic:
+def warning(code: str, message: str, place: str | None = None) -> Diagnostic:
     """Make a diagnostic that a careful reader acts on."""
     return Diagnostic(code, Severity.WARNING, message, place)
 
 
-def error(code: Code, message: str, place: str | None = None) -> Diagnostic:
+def error(code: str, message: str, place: str | None = None) -> Diagnostic:
     """Make a diagnostic for something that was asked for and did not happen."""
     return Diagnostic(code, Severity.ERROR, message, place)

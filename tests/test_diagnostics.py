@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from mcpg.diagnostics import Code, Severity, error, info, warning
+from mcpg.diagnostics import CODES, SEVERITIES, Code, Severity, error, info, warning
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -24,15 +24,15 @@ def emitted() -> set[str]:
 
 def test_every_code_is_emitted() -> None:
     """No code is declared that nothing uses."""
-    assert emitted() == {code.name for code in Code}
+    assert emitted() == {name for name in vars(Code) if name.isupper()}
 
 
 def test_the_reference_lists_every_code() -> None:
     """The reference has each code with a severity, a meaning and a remedy, and no other."""
     page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
     rows = ROW.findall(page)
-    assert {code for code, _, _, _ in rows} == set(Code)
-    assert {severity for _, severity, _, _ in rows} == set(Severity)
+    assert {code for code, _, _, _ in rows} == set(CODES)
+    assert {severity for _, severity, _, _ in rows} == set(SEVERITIES)
     assert all(meaning.strip() and remedy.strip() for _, _, meaning, remedy in rows)
 
 

@@ -118,7 +118,7 @@ class _Application:
                 self._unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
             yield from (tool.id for tool in found)
 
-    def _unmatched(self, code: Code, what: str, pattern: str, place: str) -> None:
+    def _unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
         # A file written for another catalogue misses all its tools; guessing at each is too slow.
         self._suggested += 1
         close = self._lookup.suggest(pattern) if self._suggested <= _MAX_SUGGESTED else ()

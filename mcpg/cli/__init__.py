@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,15 +21,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: Arguments without the program's name; those of the process when `None`.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _guarded(list(sys.argv[1:] if argv is None else argv))
+        code = _quick(arguments)
+        return _guarded(arguments) if code is None else code
     except KeyboardInterrupt:  # before anything was under way, or while the last words were said
         return _INTERRUPTED
 
 
+def _quick(arguments: list[str]) -> int | None:
+    if arguments[:1] != ["search"]:
+        return None
+    from mcpg.cli.quick import quick_search  # noqa: PLC0415 - other commands do without
+
+    return quick_search(arguments)
+
+
 def _guarded(arguments: list[str]) -> int:
     from mcpg.cli.exits import guarded  # noqa: PLC0415 - so that importing the package costs nothing
-    from mcpg.cli.output import Output, prepare_streams  # noqa: PLC0415
+    from mcpg.cli.output import Output  # noqa: PLC0415
+    from mcpg.cli.screen import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
     return guarded(lambda: _run(arguments), Output(debug="--debug" in arguments))

@@ -9,8 +9,9 @@ import traceback
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.output import ClosedPipeError, Output, silence
+from mcpg.cli.output import ClosedPipeError, Output
 from mcpg.cli.sanitise import either
+from mcpg.cli.screen import silence
 from mcpg.errors import McpgError, NotFoundError
 
 if TYPE_CHECKING:

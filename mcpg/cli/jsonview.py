@@ -114,8 +114,8 @@ def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
     """Give *items* as objects."""
     return [
         {
-            "code": item.code.value,
-            "severity": item.severity.value,
+            "code": item.code,
+            "severity": item.severity,
             "message": item.message,
             "place": item.place,
         }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
+from mcpg.cli import flags
 from mcpg.cli.completion import complete_strategy
 from mcpg.cli.helptext import command_help
 from mcpg.cli.output import Color, Output, OutputFormat
@@ -27,8 +28,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 BundlePaths = Annotated[
     list[str] | None,
     typer.Option(
-        "--bundle",
-        "-b",
+        *flags.BUNDLE,
         metavar="PATH",
         show_default=False,
         help="Bundle, folder or manifest to work on; give it again to join several, of which some "
@@ -43,8 +43,7 @@ Format = Annotated[
 Limit = Annotated[
     int | None,
     typer.Option(
-        "--limit",
-        "-n",
+        *flags.LIMIT,
         metavar="N",
         help="The most matches to give, from 1 to 50. Otherwise MCPG_LIMIT, the configuration "
         "file, or 5.",
@@ -53,7 +52,7 @@ Limit = Annotated[
 StrategyName = Annotated[
     str | None,
     typer.Option(
-        "--strategy",
+        *flags.STRATEGY,
         metavar="NAME",
         autocompletion=complete_strategy,
         help="How to rank: graph (or markdown-ld), embeddings, auto. Otherwise MCPG_STRATEGY, "
@@ -63,14 +62,14 @@ StrategyName = Annotated[
 Context = Annotated[
     str | None,
     typer.Option(
-        "--context",
+        *flags.CONTEXT,
         metavar="TEXT",
         help="What the conversation is about; it counts less than the query.",
     ),
 ]
 IncludeDisabled = Annotated[
     bool,
-    typer.Option("--include-disabled", help="Offer tools that are disabled by default, too."),
+    typer.Option(*flags.INCLUDE_DISABLED, help="Offer tools that are disabled by default, too."),
 ]
 Sources = Annotated[
     list[str],

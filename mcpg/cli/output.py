@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
 from collections import Counter
 from contextlib import contextmanager, nullcontext, suppress
@@ -12,7 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TextIO
 
+from mcpg.cli import screen
 from mcpg.cli.sanitise import json_safe, lines_kept, one_line
+from mcpg.cli.screen import Screen, is_terminal, paint, silence
 from mcpg.diagnostics import Severity
 from mcpg.errors import OutputError
 
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
     from mcpg.diagnostics import Diagnostic
 
-PIPE_WIDTH = 100
-"""Columns of text that goes to a pipe or a file."""
-
 _SAME_CODE_LIMIT = 10
-_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_SEVERITY_STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.ERROR: "red"}
 
 
 class ClosedPipeError(Exception):
@@ -37,9 +32,9 @@ class ClosedPipeError(Exception):
 class Color(StrEnum):
     """When to colour."""
 
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
+    AUTO = screen.AUTO
+    ALWAYS = screen.ALWAYS
+    NEVER = screen.NEVER
 
 
 class OutputFormat(StrEnum):
@@ -112,7 +107,7 @@ class Output:
                 continue
             told[item.code] += 1
             if self.verbose or told[item.code] <= _SAME_CODE_LIMIT:
-                self.raw_error(self._diagnostic_line(item))
+                self.raw_error(self._screen.diagnostic_line(item))
         for code, count in told.items():
             if not self.verbose and count > _SAME_CODE_LIMIT:
                 self.note(f"... and {count - _SAME_CODE_LIMIT} more {code} (--verbose shows all)")
@@ -135,22 +130,20 @@ class Output:
 
     def colored(self, stream: TextIO) -> bool:
         """Say whether text on *stream* is coloured."""
-        if self.color is not Color.AUTO:
-            return self.color is Color.ALWAYS
-        if os.environ.get("NO_COLOR"):
-            return False
-        if os.environ.get("FORCE_COLOR"):
-            return True
-        return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+        return self._screen.colored(stream)
 
     def paint(self, text: str, style: str) -> str:
         """Colour *text* for standard output where colour is wanted."""
-        return paint(text, style, on=self.colored(sys.stdout))
+        return self._screen.paint(text, style)
+
+    @property
+    def _screen(self) -> Screen:
+        return Screen(self.color.value)
 
     @property
     def columns(self) -> int:
         """Columns that a line of data may take."""
-        return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else PIPE_WIDTH
+        return self._screen.columns
 
     def progress(self, what: str) -> AbstractContextManager[object]:
         """Show *what* goes on for as long as the block runs; only on a terminal."""
@@ -160,41 +153,6 @@ class Output:
 
         plain = not self.colored(sys.stderr)
         return Console(stderr=True, no_color=plain).status(f"{what}...")
-
-    def _diagnostic_line(self, item: Diagnostic) -> str:
-        style = _SEVERITY_STYLE[item.severity]
-        label = paint(f"{item.severity}[{item.code}]:", style, on=self.colored(sys.stderr))
-        where = f" ({one_line(item.place)})" if item.place else ""
-        return f"{label} {one_line(item.message)}{where}\n"
-
-
-def paint(text: str, style: str, *, on: bool) -> str:
-    """Put *text* in a style of `_CODES` when *on*."""
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if on and text else text
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Say whether a person looks at *stream*."""
-    try:
-        return stream is not None and stream.isatty()
-    except ValueError:  # closed
-        return False
-
-
-def prepare_streams() -> None:
-    """Make both streams speak UTF-8 with LF on any platform, and never fail on a character."""
-    if sys.stdout is None:  # closed by whoever started the program
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
-
-
-def silence() -> None:
-    """Point standard output at nothing, so that the interpreter's last flush stays quiet."""
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_data(data: str | bytes) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
 # Control characters, bidirectional overrides, invisible characters that hide or reorder text, tag
 # characters, and halves of surrogate pairs. The joiners U+200C and U+200D stay: scripts need them.
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -22,20 +22,22 @@ _LAST_OF_LATIN, _LAST_OF_BASIC_PLANE = 0xFF, 0xFFFF
 
 def one_line(text: str) -> str:
     """Bring *text* to one line: runs of white space become a space, the unsafe becomes visible."""
-    return _UNSAFE.sub(_visible, " ".join(text.split()))
+    line = " ".join(text.split())
+    # What is unsafe is never printable, and most lines hold nothing else.
+    return line if line.isprintable() else _unsafe().sub(_visible, line)
 
 
 def lines_kept(text: str) -> str:
     """Make what is unsafe in *text* visible, keeping line ends and tabs."""
     return "\n".join(
-        "\t".join(_UNSAFE.sub(_visible, part) for part in line.split("\t"))
+        "\t".join(_unsafe().sub(_visible, part) for part in line.split("\t"))
         for line in text.replace("\r\n", "\n").split("\n")
     )
 
 
 def json_safe(text: str) -> str:
     """Escape in a JSON *text* what JSON allows in strings but a terminal would obey."""
-    return _UNSAFE.sub(_json_escape, text)
+    return _unsafe().sub(_json_escape, text)
 
 
 def width(text: str) -> int:
@@ -67,6 +69,12 @@ def either(names: Sequence[str]) -> str:
     """Join *names*, at least one, as alternatives: `a, b or c`."""
     *head, last = names
     return f"{', '.join(head)} or {last}" if head else last
+
+
+def _unsafe() -> re.Pattern[str]:
+    import re  # noqa: PLC0415 - a search seldom meets what is unsafe
+
+    return re.compile(_UNSAFE)
 
 
 def _columns(character: str) -> int:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mcpg.cli.sanitise import cut, one_line, pad, width
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Protocol
 
     from mcpg.catalog.model import Tool
-    from mcpg.cli.output import Output
     from mcpg.engine import Match, SearchResult
+
+    class View(Protocol):
+        """What text is laid out for."""
+
+        @property
+        def columns(self) -> int:
+            """Columns that a line may take."""
+
+        def paint(self, text: str, style: str) -> str:
+            """Put *text* in a style where colour is wanted."""
+
 
 _ID_LIMIT = 44
 _GAP = "  "
 
 
-def search_text(result: SearchResult, output: Output) -> str:
+def search_text(result: SearchResult, output: View) -> str:
     """Give the matches, then what is related to them, then what one would call next."""
     columns = _id_columns([*result.matches, *result.related_matches, *result.next_step_matches])
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
@@ -33,7 +43,7 @@ def search_text(result: SearchResult, output: Output) -> str:
 
 
 def reached_lines(
-    heading: str, matches: Sequence[Match], output: Output, columns: int | None = None
+    heading: str, matches: Sequence[Match], output: View, columns: int | None = None
 ) -> list[str]:
     """Give the lines about matches that an edge brought in, each with its reason."""
     if not matches:
@@ -49,7 +59,7 @@ def reached_lines(
     return lines
 
 
-def list_text(tools: Sequence[Tool], output: Output) -> str:
+def list_text(tools: Sequence[Tool], output: View) -> str:
     """Give one line a tool: id, source, what it is."""
     ids = _columns_of([tool.id for tool in tools])
     sources = _columns_of([one_line(tool.source_id) for tool in tools])
@@ -62,17 +72,17 @@ def score_text(score: float) -> str:
 
 
 def _match_line(
-    match: Match, output: Output, columns: int, rank: int | None, *, shows_score: bool
+    match: Match, output: View, columns: int, rank: int | None, *, shows_score: bool
 ) -> str:
     lead = f"{rank or '':>2}{_GAP}"
     if shows_score:
         lead += f"{score_text(match.score)}{_GAP}"
     name = output.paint(pad(one_line(match.tool_id), columns), "cyan")
     room = output.columns - len(lead) - max(columns, width(match.tool_id)) - len(_GAP)
-    return f"{lead}{name}{_GAP}{cut(summary(match.descriptor), room)}".rstrip()
+    return f"{lead}{name}{_GAP}{cut(_summary_of_match(match), room)}".rstrip()
 
 
-def _tool_line(tool: Tool, output: Output, ids: int, sources: int) -> str:
+def _tool_line(tool: Tool, output: View, ids: int, sources: int) -> str:
     name = pad(one_line(tool.id), ids)
     source = pad(cut(one_line(tool.source_id), sources), sources)
     room = output.columns - width(name) - width(source) - 2 * len(_GAP)
@@ -82,9 +92,19 @@ def _tool_line(tool: Tool, output: Output, ids: int, sources: int) -> str:
 
 def summary(tool: Tool) -> str:
     """Give one line on what *tool* is: its title where that adds something, its description."""
-    title, description = one_line(tool.display_name), one_line(tool.description)
-    state = "" if tool.enabled else "(disabled) "
-    if title in {tool.name, tool.id} or not title:
+    names = {tool.name, tool.id}
+    return _summary(tool.display_name, tool.description, names, is_enabled=tool.enabled)
+
+
+def _summary_of_match(match: Match) -> str:
+    names = {match.tool_name, match.tool_id}
+    return _summary(match.display_name, match.summary, names, is_enabled=match.is_enabled)
+
+
+def _summary(title: str, description: str, names: set[str], *, is_enabled: bool) -> str:
+    title, description = one_line(title), one_line(description)
+    state = "" if is_enabled else "(disabled) "
+    if title in names or not title:
         return f"{state}{description}"
     return f"{state}{title}: {description}" if description else f"{state}{title}"
 

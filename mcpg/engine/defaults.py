@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from importlib import resources
+import os
 
 from mcpg.engine.confidence import INPUTS
 from mcpg.engine.features import FEATURES
 from mcpg.engine.model import Model
 
+_FILE = os.path.join(os.path.dirname(__file__), "data", "ranking.json")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the file
 
-@cache
+
+def recipe() -> bytes:
+    """Give what an index depends on beside its documents: the shipped model, as written."""
+    with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
+        return file.read()
+
+
 def default_model() -> Model:
     """Read the model of `data/ranking.json`."""
-    members = json.loads(_text())
+    import json  # noqa: PLC0415 - a search finds the model in its index
+
+    members = json.loads(recipe())
     weights, calibration = members["weights"], members["calibration"]
     return Model(
         tuple(float(weights[name]) for name in FEATURES),
         float(calibration["intercept"]),
         tuple(float(calibration["coefficients"][name]) for name in INPUTS),
     )
-
-
-def recipe() -> bytes:
-    """Give what an index depends on beside its documents: the shipped model, as written."""
-    return _text().encode()
-
-
-def _text() -> str:
-    file = resources.files("mcpg.engine") / "data" / "ranking.json"
-    return file.read_text(encoding="utf-8")

@@ -171,6 +171,7 @@ class Engine:
             index.tool_name(number),
             index.display_name(number),
             index.summary(number),
+            number not in self._disabled,
             score,
             evidence,
             via,

@@ -1,4 +1,4 @@
-"""Loading: from paths to an engine."""
+"""Loading: from paths to an engine, by way of a compiled index where there is one."""
 
 from __future__ import annotations
 
@@ -7,35 +7,60 @@ from typing import TYPE_CHECKING
 
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import present_sources, read_sources
+from mcpg.diagnostics import Code, info
 from mcpg.engine.defaults import default_model, recipe
 from mcpg.engine.engine import Engine
 from mcpg.engine.model import flatten
 from mcpg.index.compile import NO_KEY, compile_index
+from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for
 from mcpg.index.reader import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcpg.bundle import Assembly
+    from mcpg.catalog.sources import SourceBatch
+    from mcpg.diagnostics import Diagnostic
 
 
 def load(
-    path: str | PathLike[str] | Iterable[str | PathLike[str]], *, source_id: str | None = None
+    path: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    source_id: str | None = None,
+    cache_dir: str | None = None,
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
+
+    A bundle is searched through its compiled index, which is made when it is missing, stale or
+    damaged, and is written beside the bundle where that is possible.
 
     Args:
         path: What to load, or several such paths to load together; of several, one that does
             not exist is left out with a diagnostic as long as another does.
         source_id: Source of the tools that do not say theirs, instead of the file's name.
+        cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
     """
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
-    assembly = assemble(read_sources(present, source_id=source_id), source_id=source_id)
-    return Engine(Index(compile_assembly(assembly)), (*missing, *assembly.diagnostics))
+    if len(present) == 1 and source_id is None:
+        engine = open_engine(present[0])
+        if engine is not None:
+            return engine
+    batch = read_sources(present, source_id=source_id)
+    assembly = assemble(batch, source_id=source_id)
+    noticed = (*missing, *assembly.diagnostics)
+    if len(present) == 1 and _is_bundle(batch):
+        return _indexed(present[0], assembly, noticed, cache_dir)
+    return Engine(Index(compile_assembly(assembly)), noticed)
+
+
+def open_engine(path: str) -> Engine | None:
+    """Open the compiled index beside the bundle at *path*, `None` unless it is fresh."""
+    index = fresh_index(path, recipe())
+    return Engine(index) if index is not None else None
 
 
 def compile_assembly(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
@@ -43,3 +68,22 @@ def compile_assembly(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
     return compile_index(
         assembly.documents, key=key, recipe=recipe(), model=flatten(default_model())
     )
+
+
+def _is_bundle(batch: SourceBatch) -> bool:
+    return bool(batch.bundles) and not (batch.tools or batch.documents or batch.rules)
+
+
+def _indexed(
+    path: str, assembly: Assembly, noticed: Iterable[Diagnostic], cache_dir: str | None
+) -> Engine:
+    opened = index_for(
+        path,
+        lambda: compile_assembly(assembly, content_key(path)),
+        recipe=recipe(),
+        cache_dir=cache_dir,
+    )
+    if opened.how != IN_MEMORY:
+        return Engine(opened.index, noticed)
+    message = "its index could not be written: it is made anew in memory every time"
+    return Engine(opened.index, (*noticed, info(Code.INDEX_IN_MEMORY, message, path)))

@@ -76,6 +76,7 @@ class Match:
         tool_name: The name its server knows it by.
         display_name: The name to show.
         summary: Its description on one line, cut where it is long.
+        is_enabled: Whether it is offered without being asked for.
         score: How sure the engine is that the tool is wanted, in [0, 1]; 0 when browsing.
         evidence: What of the query it answers.
         via: The edge that brought it in; `None` for a primary match.
@@ -86,6 +87,7 @@ class Match:
     tool_name: str
     display_name: str
     summary: str
+    is_enabled: bool
     score: float
     evidence: Evidence
     via: Via | None

@@ -109,6 +109,11 @@ def index_for(
     return _stored(data, places)
 
 
+def fresh_index(source: str, recipe: bytes) -> Index | None:
+    """Open the index beside the file *source*, `None` unless it says what *source* says now."""
+    return _fresh(source + SUFFIX, source, _stamp(source), recipe_of(recipe))
+
+
 def _fresh(path: str, source: str, stamp: tuple[int, int], recipe: int) -> Index | None:
     """Open the index at *path* if it says what *source* says now."""
     try:

@@ -67,7 +67,7 @@ def texts(assembly: Assembly) -> dict[str, str]:
     return {text.path: text.content for text in assembly.texts}
 
 
-def codes(assembly: Assembly) -> list[Code]:
+def codes(assembly: Assembly) -> list[str]:
     """Give the codes of the diagnostics."""
     return [diagnostic.code for diagnostic in assembly.diagnostics]
 

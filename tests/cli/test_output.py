@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from mcpg.cli.output import PIPE_WIDTH, Color, Output, is_terminal, prepare_streams
+from mcpg.cli.output import Color, Output
+from mcpg.cli.screen import PIPE_WIDTH, is_terminal, prepare_streams
 from mcpg.diagnostics import Code, Diagnostic, error, info, warning
 
 

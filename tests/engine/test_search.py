@@ -27,7 +27,7 @@ def engine() -> Engine:
     return make_engine(SHIPMENT, ORDER, INVOICE, RESET, DASHBOARD)
 
 
-def codes(result: mcpg.SearchResult) -> set[Code]:
+def codes(result: mcpg.SearchResult) -> set[str]:
     """Give the codes of the diagnostics of *result*."""
     return {diagnostic.code for diagnostic in result.diagnostics}
 

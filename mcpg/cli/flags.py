@@ -1,0 +1,9 @@
+"""The spellings of the options that a search takes: the one place that both parsers read."""
+
+from __future__ import annotations
+
+BUNDLE = ("--bundle", "-b")
+LIMIT = ("--limit", "-n")
+STRATEGY = ("--strategy",)
+CONTEXT = ("--context",)
+INCLUDE_DISABLED = ("--include-disabled",)

@@ -1,0 +1,149 @@
+"""The quick way through a plain `mcpg search`.
+
+A cold process spends most of its time importing. A plain search of a bundle whose index is fresh
+needs little of what the whole program needs, so it is answered here, by the same engine and the
+same view. Whatever is unusual (another command, an option this page does not know, a
+configuration file, a mistake, a missing or stale index, anything that fails) is left to the whole
+program: nothing has been printed by then.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from mcpg.cli import flags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from mcpg.engine.engine import Engine
+    from mcpg.engine.results import SearchResult
+
+_VALUES = {
+    name: option
+    for option, names in (
+        ("bundle", flags.BUNDLE),
+        ("limit", flags.LIMIT),
+        ("strategy", flags.STRATEGY),
+        ("context", flags.CONTEXT),
+    )
+    for name in names
+}
+_SWITCHES = dict.fromkeys(flags.INCLUDE_DISABLED, "include_disabled")
+_DEFAULT_BUNDLE = "graph.mdld"
+_FOREIGN_VARIABLES = ("MCPG_LIMIT", "MCPG_STRATEGY", "_MCPG_COMPLETE")
+
+
+class _UnusualError(Exception):
+    """Something that the whole program has to look at."""
+
+
+def quick_search(arguments: Sequence[str]) -> int | None:
+    """Answer a plain search and give the exit code; `None` when it is not plain."""
+    if arguments[:1] != ["search"] or any(map(os.environ.get, _FOREIGN_VARIABLES)):
+        return None
+    try:
+        asked, options = _parse(arguments[1:])
+        engine = _engine(options.pop("bundle", None))
+        result = engine.search(asked or None, **options)
+        return _print(result)
+    except KeyboardInterrupt:
+        raise
+    except BrokenPipeError:
+        from mcpg.cli.screen import silence  # noqa: PLC0415 - few readers go away
+
+        silence()
+        return 0
+    except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
+        return None
+
+
+def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Part query words from options.
+
+    Raises:
+        _UnusualError: An option is unknown, given twice, or lacks its value.
+    """
+    words: list[str] = []
+    options: dict[str, Any] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, _, value = argument.partition("=") if argument[:2] == "--" else (argument, "", "")
+        if name in _VALUES:
+            option = _VALUES[name]
+            given: Any = value if "=" in argument else next(rest, None)
+        elif argument in _SWITCHES:
+            option, given = _SWITCHES[argument], True
+        elif argument[:1] == "-":
+            raise _UnusualError
+        else:
+            words.append(argument)
+            continue
+        if option in options or given is None:
+            raise _UnusualError
+        options[option] = int(given) if option == "limit" else given
+    return " ".join(words).strip(), options
+
+
+def _engine(named: str | None) -> Engine:
+    from mcpg.engine.defaults import recipe  # noqa: PLC0415 - not before the words are understood
+    from mcpg.engine.engine import Engine  # noqa: PLC0415
+    from mcpg.index.file import fresh_index  # noqa: PLC0415
+
+    index = fresh_index(named or _bundle(), recipe())
+    if index is None:
+        raise _UnusualError
+    return Engine(index)
+
+
+def _bundle() -> str:
+    """Find the bundle as the settings do, where no configuration file has a say.
+
+    Raises:
+        _UnusualError: A configuration file may have one, or nothing is found.
+    """
+    variable = os.environ.get("MCPG_BUNDLE")
+    folder, found = os.getcwd(), ""  # noqa: PTH109 - pathlib costs more than the search
+    while True:
+        if _is_configured(folder):
+            raise _UnusualError
+        candidate = folder + os.sep + _DEFAULT_BUNDLE
+        if not found and os.path.isfile(candidate):  # noqa: PTH113 - as above
+            found = candidate
+        parent = os.path.dirname(folder)  # noqa: PTH120 - as above
+        if parent == folder:
+            break
+        folder = parent
+    if not (variable or found):
+        raise _UnusualError
+    return variable or found
+
+
+def _is_configured(folder: str) -> bool:
+    """Say whether a configuration file in *folder* may say something."""
+    if os.path.exists(folder + os.sep + "mcpg.toml"):  # noqa: PTH110 - as above
+        return True
+    try:
+        with open(folder + os.sep + "pyproject.toml", "rb") as file:  # noqa: PTH123 - as above
+            return b"mcpg" in file.read()
+    except FileNotFoundError:
+        return False
+
+
+def _print(result: SearchResult) -> int:
+    from mcpg.cli.screen import Screen, prepare_streams  # noqa: PLC0415 - as above
+    from mcpg.cli.textview import search_text  # noqa: PLC0415
+
+    screen = Screen()
+    text = search_text(result, screen)
+    if not text:
+        raise _UnusualError
+    noticed = "".join(map(screen.diagnostic_line, result.diagnostics))
+    prepare_streams()
+    sys.stderr.write(noticed)
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+    return 0

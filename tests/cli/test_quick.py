@@ -1,0 +1,150 @@
+"""The quick way answers exactly as the whole program does, or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from builders import make_tool
+
+import mcpg
+from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.catalog.sources import SourceBatch
+from mcpg.cli import _guarded, main
+from mcpg.cli.quick import quick_search
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOLS = (
+    make_tool("shipment_status", description="Tell where a shipment is.", keywords=("parcel",)),
+    make_tool("order_get", description="Get an order and its shipments."),
+    make_tool("weird", id="weird", title="Bell\x07 \u202eevil", description="\x1b[31mred\x1b[0m"),
+    make_tool("shipment_delete", description="Delete one.", enabled_by_default=False),
+)
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a bundle with a fresh index in the current folder."""
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS))))
+    mcpg.load(path)
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+ORDINARY = [
+    ["search", "shipmnt", "status"],
+    ["search", "where is my parcel", "-b", "graph.mdld"],
+    ["search", "shipment", "-n", "1"],
+    ["search", "shipment", "--limit=2", "--strategy", "graph"],
+    ["search", "shipment", "--strategy=auto"],
+    ["search", "shipment", "--context", "orders", "--include-disabled"],
+    ["search", "evil red bell"],
+    ["search", "order invoices xyzzy"],
+    ["search"],
+]
+
+
+@pytest.mark.parametrize("arguments", ORDINARY, ids=" ".join)
+@pytest.mark.usefixtures("bundle")
+def test_both_ways_print_the_same(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A plain search prints to the byte what the whole program prints."""
+    assert quick_search(arguments) == 0
+    quick = capsys.readouterr()
+
+    assert _guarded(arguments) == 0
+    assert capsys.readouterr() == quick
+
+
+UNUSUAL = [
+    ["list"],
+    ["search", "--help"],
+    ["search", "shipment", "--format", "json"],
+    ["search", "shipment", "--explain"],
+    ["search", "shipment", "-n", "many"],
+    ["search", "shipment", "-n", "0"],
+    ["search", "shipment", "-n"],
+    ["search", "shipment", "--strategy", "magic"],
+    ["search", "shipment", "-b", "graph.mdld", "-b", "graph.mdld"],
+    ["search", "shipment", "-b", "absent.mdld"],
+    ["search", "-"],
+    ["search", "xqzv blorptik"],
+]
+
+
+@pytest.mark.parametrize("arguments", UNUSUAL, ids=" ".join)
+@pytest.mark.usefixtures("bundle")
+def test_whatever_is_unusual_is_left_to_the_whole_program(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The quick way says nothing of what it does not know."""
+    assert quick_search(arguments) is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_stale_or_damaged_index_is_left_to_the_whole_program(bundle: Path) -> None:
+    """An index that does not fit its bundle is not searched, and is made anew."""
+    index = bundle.with_name("graph.mdld.idx")
+    index.write_bytes(index.read_bytes()[:-100])
+
+    assert quick_search(["search", "shipment"]) is None
+    assert main(["search", "shipment"]) == 0
+    assert quick_search(["search", "shipment"]) == 0
+
+
+@pytest.mark.parametrize("name", ["mcpg.toml", "pyproject.toml"])
+@pytest.mark.usefixtures("bundle")
+def test_a_configuration_is_left_to_the_whole_program(name: str, tmp_path: Path) -> None:
+    """Where a file may have a say, it is heard."""
+    text = {"mcpg.toml": "limit = 1\n", "pyproject.toml": "[tool.mcpg]\nlimit = 1\n"}[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+
+    assert quick_search(["search", "shipment"]) is None
+
+
+@pytest.mark.usefixtures("bundle")
+def test_a_variable_is_left_to_the_whole_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that changes the search is heard."""
+    monkeypatch.setenv("MCPG_LIMIT", "1")
+
+    assert quick_search(["search", "shipment"]) is None
+
+
+@pytest.mark.usefixtures("bundle")
+def test_the_bundle_of_the_environment_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MCPG_BUNDLE names the bundle, from wherever one looks."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setenv("MCPG_BUNDLE", "../graph.mdld")
+
+    assert quick_search(["search", "shipment"]) == 0
+
+
+SLOW = ("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich")
+
+
+def test_the_quick_way_imports_next_to_nothing(bundle: Path) -> None:
+    """A plain search loads none of the modules that take longer than the search."""
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "from mcpg.cli import main\n"
+        f"code = main(['search', 'shipmnt', 'status', '-b', {str(bundle)!r}])\n"
+        "print(code, *sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    exit_code, *loaded = run.stderr.splitlines()[-1].split()
+
+    assert "shipment_status" in run.stdout
+    assert exit_code == "0"
+    assert not set(SLOW) & set(loaded)
