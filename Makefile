@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := $(VENV)/.peers
 BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
 
 # Shows a command as a user would type it inside examples/, then runs it there.
@@ -13,7 +14,7 @@ define in-examples
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench
+.PHONY: help demo test lint bench peers
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +33,13 @@ lint: $(READY)  ## ruff check, ruff format --check, mypy
 
 bench: $(READY)  ## run every benchmark and print its table
 	@set -e; for script in $(BENCHMARKS); do printf '\n%s\n' "$$script"; $(BIN)/python "$$script"; done
+
+peers: $(PEERS)  ## install the engines that the benchmarks compare with
+
+$(PEERS): $(READY)
+	@echo 'Installing the peers of the benchmarks ...'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@touch $(PEERS)
 
 # The stamp is touched last, so an installation that broke off is made anew.
 $(READY): pyproject.toml

@@ -1,0 +1,105 @@
+"""Making a bundle with its index, and what the peers take for theirs.
+
+    python benchmarks/bench_build.py [--size 10000] [--runs 3]
+
+The catalogue is made. `mcpg bundle` runs as a whole process on a manifest and on a folder of the
+documents that `mcpg generate` writes from it: from scratch, again when nothing has changed, and
+again when one tool's description has. The search that follows is timed as well, since it
+makes the index where the bundle came without one. A peer's row is a whole process that reads
+the manifest and makes the index; for one that keeps none on disk, one search is part of it.
+
+Columns: s is the median of the runs; x mcpg is the ratio to `mcpg bundle` of the manifest from
+scratch in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+import catalogues
+import measuring
+import peers
+from measuring import cold_seconds, middle, program, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from catalogues import Catalogue
+
+NAMES = ("tantivy", "FTS5", "bm25s", "ratel-ai")
+SCRATCH = "manifest, from scratch"
+
+
+class Bench:
+    """One catalogue in a folder, and the seconds found for each row of the table."""
+
+    def __init__(self, catalogue: Catalogue, root: Path) -> None:
+        self.catalogue, self.root = catalogue, root
+        self.manifest, self.documents = root / "tools.json", root / "documents"
+        self.seconds: dict[str, list[float]] = {}
+        self.manifest.write_text(catalogue.manifest, encoding="utf-8")
+        generate = ("generate", str(self.manifest), "-o", str(self.documents), "--quiet")
+        measuring.run([*program(), *generate])
+
+    def note(self, name: str, seconds: float) -> None:
+        """Keep a time."""
+        self.seconds.setdefault(name, []).append(seconds)
+
+    def bundles(self, kind: str, source: Path, change: Callable[[], None]) -> None:
+        """Bundle *source* from scratch, unchanged and with one change."""
+        bundle = self.root / "graph.mdld"
+        for file in (bundle, bundle.with_name("graph.mdld.idx")):
+            file.unlink(missing_ok=True)
+        make = [*program(), "bundle", str(source), "-o", str(bundle), "--quiet"]
+        search = [*program(), "search", self.catalogue.queries[0], "-b", str(bundle)]
+        for state in ("from scratch", "nothing changed", "one changed"):
+            if state == "one changed":
+                change()
+            self.note(f"{kind}, {state}", cold_seconds(make))
+            self.note(f"{kind}, search after that", cold_seconds(search))
+
+    def change_manifest(self) -> None:
+        """Give one tool's description a word more."""
+        self.catalogue.tools[-1]["description"] += " Again."
+        self.manifest.write_text(self.catalogue.manifest, encoding="utf-8")
+
+    def change_document(self) -> None:
+        """Give one document a line more."""
+        file = max(self.documents.rglob("*.md"))
+        with file.open("a", encoding="utf-8", newline="\n") as text:
+            text.write("\nIt can be done again.\n")
+
+    def peer(self, name: str) -> None:
+        """Make a peer's index in a process of its own."""
+        code = "import peers; peers.build_main()"
+        self.note(name, cold_seconds([sys.executable, "-c", code, name, str(self.root)]))
+
+    def table(self) -> list[str]:
+        """Give the rows."""
+        scratch = middle(self.seconds[SCRATCH])
+        found = {name: middle(values) for name, values in self.seconds.items()}
+        return [row(name, seconds, seconds / scratch) for name, seconds in found.items()]
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    names = [engine.name for engine in peers.present(NAMES)]
+    with measuring.workshop(None) as root:
+        bench = Bench(catalogues.made(arguments.size), root)
+        for _ in range(arguments.runs):
+            bench.bundles("manifest", bench.manifest, bench.change_manifest)
+            bench.bundles("documents", bench.documents, bench.change_document)
+            for name in names:
+                bench.peer(name)
+        print(row(f"{arguments.size} tools", "s", "x mcpg"), *bench.table(), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""A cold search: a whole process from start to end, with the index on disk.
+
+    python benchmarks/bench_cold.py [FOLDER] [--sizes 1000 10000] [--large] [--runs 15]
+
+Catalogues are the judged set bfcl where FOLDER (or MCPG_EVAL) has it, and made ones of the given
+sizes; --large adds 100,000 tools. Each run starts every engine's process once, each in turn with
+`python -c pass`, and asks all of them the same; every run asks something else.
+
+Columns: ms is the median of the runs, floor that of the `python -c pass` run in turn with it,
+x floor the median of the ratios within the pairs. `--keep DIR` keeps catalogues and indexes there
+for the next benchmark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import catalogues
+import measuring
+import peers
+from measuring import FLOOR, cold_seconds, middle, row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catalogues import Catalogue
+
+NAMES = ("mcpg", "tantivy", "FTS5", "bm25s", "ratel-ai")
+MODULE = "python -m mcpg"
+
+
+def command(name: str, folder: Path, query: str) -> list[str]:
+    """Give the command of an engine, or of mcpg run as a module."""
+    if name == MODULE:
+        return [sys.executable, "-m", "mcpg", "search", query, "-b", str(folder / "graph.mdld")]
+    return measuring.cold_command(name, folder, query)
+
+
+def measure(catalogue: Catalogue, names: list[str], runs: int, root: Path) -> Iterator[str]:
+    """Measure one catalogue and give a row for each engine."""
+    folder = measuring.indexed(catalogue, [name for name in names if name != MODULE], root)
+    for name in names:
+        cold_seconds(command(name, folder, catalogue.queries[0]))
+    pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    for query in catalogue.queries[:runs]:
+        for name in names:
+            pairs[name].append((cold_seconds(FLOOR), cold_seconds(command(name, folder, query))))
+    for name, found in pairs.items():
+        floor, whole = (middle(column) * 1e3 for column in zip(*found, strict=True))
+        ratio = middle([search / least for least, search in found])
+        yield row(f"{catalogue.name:<6} {len(catalogue.tools):>7}  {name}", whole, floor, ratio)
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", default=measuring.EVAL, type=Path)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--keep", type=Path)
+    arguments = parser.parse_args()
+    names = [engine.name for engine in peers.present(NAMES)]
+    sizes = [*arguments.sizes, *([100_000] if arguments.large else [])]
+    print(row("catalogue tools  engine", "ms", "floor", "x floor"))
+    with measuring.workshop(arguments.keep) as root:
+        for catalogue in catalogues.chosen(arguments.folder, "bfcl", sizes):
+            every = [names[0], MODULE, *names[1:]]
+            for line in measure(catalogue, every, arguments.runs, root):
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Clocks, processes and tables that the benchmarks share. All times are medians."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import peers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from catalogues import Catalogue
+
+HERE = Path(__file__).resolve().parent
+FLOOR = [sys.executable, "-c", "pass"]
+EVAL = os.environ.get("MCPG_EVAL")
+
+# A process counts the peak of the one that started it as its own until it has become another
+# program; this one is small, whatever the benchmark itself holds in memory.
+PEAK = """
+import os, sys
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+_, status, usage = os.wait4(child, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Give the seconds that *action* takes."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def environment() -> Mapping[str, str]:
+    """Give the environment of measured processes: as it is, but compiled modules are kept."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MCPG_")}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return kept
+
+
+def run(command: Sequence[str]) -> None:
+    """Run a process and throw its output away."""
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(), cwd=HERE)
+
+
+def cold_seconds(command: Sequence[str]) -> float:
+    """Give the seconds that a whole process takes."""
+    return timed(lambda: run(command))
+
+
+def peak_bytes(command: Sequence[str]) -> int:
+    """Give the most memory that a process had resident; POSIX systems only."""
+    counting = [sys.executable, "-c", PEAK, *command]
+    answer = subprocess.run(counting, check=True, capture_output=True, env=environment(), cwd=HERE)
+    return int(answer.stdout) * PEAK_UNIT
+
+
+def program() -> list[str]:
+    """Give the installed command `mcpg`, or how to run the package where there is none."""
+    script = Path(sys.executable).with_name("mcpg")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "mcpg"]
+
+
+def cold_command(name: str, folder: Path, query: str) -> list[str]:
+    """Give the command that answers *query* with the engine called *name*."""
+    if name == "mcpg":
+        return [*program(), "search", query, "-b", str(folder / "graph.mdld")]
+    return [sys.executable, "-c", "import peers; peers.main()", name, str(folder), query]
+
+
+@contextmanager
+def workshop(keep: Path | None) -> Iterator[Path]:
+    """Give a folder for indexes: *keep*, or one that is removed afterwards."""
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def indexed(catalogue: Catalogue, names: Sequence[str], root: Path) -> Path:
+    """Build the index of each engine in a folder below *root*, unless it was kept there."""
+    folder = root / f"{catalogue.name}-{len(catalogue.tools)}"
+    for name in names:
+        done = folder / f"{name}.done"
+        if not done.exists():
+            folder.mkdir(exist_ok=True)
+            peers.ENGINES[name].build(catalogue, str(folder))
+            done.touch()
+    return folder
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Give the value that *share* of *values* does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def middle(values: Sequence[float]) -> float:
+    """Give the median."""
+    return statistics.median(values)
+
+
+def row(*cells: str | float, first: int = 32, width: int = 9) -> str:
+    """Give a line of a table: two texts to the left, then figures to the right."""
+    shown = [cell if isinstance(cell, str) else figure(cell) for cell in cells]
+    return f"{shown[0]:<{first}}" + "".join(f"{cell:>{width}}" for cell in shown[1:])
+
+
+def figure(value: float) -> str:
+    """Write a figure with three significant digits and no more decimals than these need."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if value >= 1 else f"{value:.2g}"
