@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
-GRID = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
 STARTS = 3
 DEPTH = 5
 DISCOUNTS = 1 / np.log2(np.arange(2, DEPTH + 2))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from mcpg.index.rarity import smoothed_rarity
 from mcpg.text import function_words_of, iter_words, joined, language_of, stem
 from mcpg.text.background import share_of_texts
-from mcpg.text.spelling import allowed_edits, edit_distance
+from mcpg.text.function_words import is_near_function_word
+from mcpg.text.spelling import allowed_edits
 from mcpg.values import replace, value
 
 TYPE_CHECKING = False
@@ -115,6 +116,7 @@ class _Reader:
 
     def __init__(self, index: Index, language: str | None) -> None:
         self._index = index
+        self._language = language
         self._function_words = function_words_of(language) if language else frozenset()
         self._background = language or index.language
 
@@ -154,7 +156,8 @@ class _Reader:
         if not repairs and is_literal:
             return self._weighed(word, (), "literal")
         distance = repairs[0].distance if repairs else allowed_edits(word)
-        if self._is_near_function_word(word, distance):
+        # A slip that is as near to a function word as to any word of the catalogue is dropped.
+        if self._language and distance and is_near_function_word(word, self._language, distance):
             return None
         return self._weighed(word, repairs, "term" if repairs else "unknown")
 
@@ -166,14 +169,14 @@ class _Reader:
         weight *= LITERAL_WEIGHT if role == "literal" else 1.0
         # Repairs of one word all have the same similarity.
         variants = tuple({repair.term: repair.similarity for repair in repairs}.items())
-        return Clause(word, repairs, variants, weight, frequency, role)
+        return Clause(word, repairs, variants, weight, frequency, role, "query")
 
     def _known(self, word: str) -> tuple[Repair, ...]:
         """Find *word* as it stands, or another inflection of it."""
         index = self._index
         number = index.find_word(word)
         if number >= 0:
-            return (Repair(word, index.term_of_word(number), "exact"),)
+            return (Repair(word, index.term_of_word(number), "exact", 0, 1.0),)
         term = index.find_stem(stem(word))
         if term >= 0:
             return (Repair(index.word(index.word_of_term(term)), term, "stem"),)
@@ -201,20 +204,6 @@ class _Reader:
             Repair(other, self._index.term_of_word(number), "typo", distance, similarity)
             for other in words
             if (number := self._index.find_word(other)) >= 0
-        )
-
-    def _is_near_function_word(self, word: str, distance: int) -> bool:
-        """Tell whether *word* is as near to a function word as to any word of the catalogue."""
-        characters = frozenset(word)
-        # An edit changes at most two of the characters that a word is made of.
-        likely = (
-            other
-            for other in self._function_words
-            if abs(len(other) - len(word)) <= distance
-            and len(characters.symmetric_difference(other)) <= 2 * distance
-        )
-        return distance > 0 and any(
-            edit_distance(word, other, distance) is not None for other in likely
         )
 
 

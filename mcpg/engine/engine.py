@@ -9,7 +9,7 @@ from mcpg.engine.pipeline import run_graph
 from mcpg.engine.request import DEFAULT_LIMIT, check_request
 from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
 from mcpg.index.fields import FIELDS
-from mcpg.index.places import field_mask
+from mcpg.index.places import add_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.expansion import Reached
-    from mcpg.engine.fusion import Fused
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import Via
@@ -138,8 +137,10 @@ class Engine:
         self, request: Request, outcome: Outcome, diagnostics: tuple[Diagnostic, ...]
     ) -> SearchResult:
         matches = tuple(
-            self._match(one.candidate.document, calibration.score, self._evidence(one, outcome))
-            for one, calibration in zip(outcome.ranked, outcome.calibrations, strict=True)
+            self._match(one.candidate.document, calibration.score, evidence)
+            for one, calibration, evidence in zip(
+                outcome.ranked, outcome.calibrations, self._evidences(outcome), strict=True
+            )
         )
         shown = [one.candidate.document for one in outcome.ranked]
         shown += [one.document for one in (*outcome.related, *outcome.next_steps)]
@@ -178,22 +179,27 @@ class Engine:
             lambda: index.record(number).tool,
         )
 
-    def _evidence(self, one: Fused, outcome: Outcome) -> Evidence:
+    def _evidences(self, outcome: Outcome) -> list[Evidence]:
+        """Say of every match which words of the query it answers, and in which fields."""
         clauses = outcome.analysis.clauses
-        asked = [
-            (clause, impact)
-            for clause, impact in zip(clauses, one.candidate.impacts, strict=True)
-            if clause.origin == "query"
+        asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
+        candidates = [one.candidate for one in outcome.ranked]
+        masks = dict.fromkeys((candidate.document for candidate in candidates), 0)
+        for place in asked:
+            for term, _ in clauses[place].variants:
+                add_fields(self.index, term, masks)
+        return [
+            Evidence(
+                tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
+                tuple([clauses[place].text for place in asked if not candidate.impacts[place]]),
+                _field_names(masks[candidate.document]),
+            )
+            for candidate in candidates
         ]
-        mask, number = 0, one.candidate.document
-        for clause, impact in asked:
-            if impact:
-                mask |= field_mask(self.index, (term for term, _ in clause.variants), number)
-        return Evidence(
-            tuple(clause.text for clause, impact in asked if impact),
-            tuple(clause.text for clause, impact in asked if not impact),
-            tuple(name for number, name in enumerate(FIELDS) if mask >> number & 1),
-        )
+
+
+def _field_names(mask: int) -> tuple[str, ...]:
+    return tuple([name for number, name in enumerate(FIELDS) if mask >> number & 1])
 
 
 def _noticed(request: Request, outcome: Outcome) -> list[Diagnostic]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import mul
+
 from mcpg.engine.retrieval import clause_impacts
 from mcpg.index.grams import Grams
 from mcpg.index.rarity import inverse_document_frequency
@@ -9,10 +12,15 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
 
     from mcpg.engine.analysis import Analysis
     from mcpg.index import Index
+
+    Sight: TypeAlias = tuple[
+        int, float, tuple[float, ...], float, float, float, float, float, float, float
+    ]
 
 FEATURES = (
     "bm25f",
@@ -40,8 +48,7 @@ class Candidate:
         name_coverage: Share of the tool's name, weighed by rarity, that the query holds, in [0, 1].
         opening: Share of the query that its opening words take when they are the tool's whole
             name, else 0; in [0, 1].
-        grams: Cosine, up to a factor common to the pool, of the query's and the document's
-            character 3-grams; at least 0.
+        grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
         source: Greatest lexical score of any tool of its source in the pool.
         coverage: Share of the query, weighed by rarity, that it holds at all, in [0, 1].
         sentence: Greatest lexical score that a single sentence of the query gives it.
@@ -60,18 +67,25 @@ class Candidate:
     exact: float
 
 
-def look_closely(pool: Mapping[int, float], analysis: Analysis, index: Index) -> list[Candidate]:
-    """Look at each document of the *pool*, which maps documents to lexical scores."""
-    looker = _Looker(pool, analysis, index)
-    return [looker.candidate(document, lexical) for document, lexical in pool.items()]
+def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Sight]:
+    """Look at each document of the *pool*; a sight holds the members of a `Candidate` in order."""
+    eye = _Eye(list(pool), analysis, index)
+    return [eye.sight(document, lexical) for document, lexical in eye.lexical.items()]
 
 
-class _Looker:
+class _Eye:
     """Looks at the documents of one pool."""
 
-    def __init__(self, pool: Mapping[int, float], analysis: Analysis, index: Index) -> None:
-        self._columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
+    def __init__(self, pool: list[int], analysis: Analysis, index: Index) -> None:
         self._shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
+        columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
+        self._impacts = {
+            document: tuple([column.get(document, 0.0) for column in columns]) for document in pool
+        }
+        self.lexical = {
+            document: sum(map(mul, self._shares, impacts))
+            for document, impacts in self._impacts.items()
+        }
         self._credits = [
             share * clause.repairs[0].similarity
             if clause.repairs and clause.origin == "query"
@@ -84,33 +98,31 @@ class _Looker:
         self._exact = named_exactly(analysis, index)
         self._sources = {document: index.source_of(document) for document in pool}
         self._best_of_source: dict[int, float] = {}
-        for document, lexical in pool.items():
+        for document, lexical in self.lexical.items():
             best = self._best_of_source.get(self._sources[document], 0.0)
             self._best_of_source[self._sources[document]] = max(lexical, best)
 
-    def candidate(self, document: int, lexical: float) -> Candidate:
-        impacts = [column.get(document, 0.0) for column in self._columns]
-        return Candidate(
+    def sight(self, document: int, lexical: float) -> Sight:
+        impacts = self._impacts[document]
+        coverage, opening = self._names.match(document)
+        return (
             document,
             lexical,
-            tuple(impacts),
-            self._names.coverage(document),
-            self._names.opening(document),
+            impacts,
+            coverage,
+            opening,
             self._grams.similarity(document),
             self._best_of_source[self._sources[document]],
-            sum([credit for credit, impact in zip(self._credits, impacts, strict=True) if impact]),
-            self._best_sentence(impacts) or lexical,
+            sum(compress(self._credits, impacts)),
+            self._best_sentence(impacts) if self._sentences else lexical,
             float(document in self._exact),
         )
 
     def _best_sentence(self, impacts: Sequence[float]) -> float:
-        """Give the greatest lexical score that one sentence gives; 0 when there is but one."""
+        """Give the greatest lexical score that one sentence gives."""
         return max(
-            (
-                sum([self._shares[place] * impacts[place] for place in sentence])
-                for sentence in self._sentences
-            ),
-            default=0.0,
+            sum([self._shares[place] * impacts[place] for place in sentence])
+            for sentence in self._sentences
         )
 
 
@@ -124,6 +136,7 @@ class NameMatcher:
 
     def __init__(self, analysis: Analysis, index: Index) -> None:
         self._index = index
+        self._rarities: dict[int, float] = {}
         self._credits: dict[int, float] = {}
         asked = [clause for clause in analysis.clauses if clause.origin == "query"]
         for clause in asked:
@@ -135,30 +148,32 @@ class NameMatcher:
             if clause.role == "term"
         ]
 
-    def coverage(self, document: int) -> float:
-        """Give the share of the name, weighed by rarity, that the query holds, in [0, 1]."""
-        names = self._index.name_terms(document)
-        if self._credits.keys().isdisjoint(names):
-            return 0.0
-        weights = {name: self._rarity(name) for name in names}
-        held = sum(weight * self._credits.get(name, 0.0) for name, weight in weights.items())
-        return held / sum(weights.values())
+    def match(self, document: int) -> tuple[float, float]:
+        """Give how much of the name the query holds, and of the query the name, each in [0, 1].
 
-    def _rarity(self, term: int) -> float:
-        return inverse_document_frequency(len(self._index), self._index.document_frequency(term))
-
-    def opening(self, document: int) -> float:
-        """Give the share of the query that its opening words take, in [0, 1].
-
-        It is 0 unless they are the whole name, in any order: "commit my changes" opens with the
-        name of `git_commit` of the source `git`.
+        The first is the share of the name, weighed by rarity, that the query holds. The second is
+        the share of the query that its opening words take, and 0 unless they are the whole name,
+        in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
         """
         names = self._index.name_terms(document)
+        if self._credits.keys().isdisjoint(names):
+            return 0.0, 0.0
+        held = total = 0.0
+        for name in names:
+            rarity = self._rarities.get(name) or self._rarity(name)
+            total += rarity
+            held += rarity * self._credits.get(name, 0.0)
+        return held / total, self._opening(frozenset(names))
+
+    def _opening(self, names: frozenset[int]) -> float:
         opening = self._words[: len(names)]
         spoken = {term for _, terms in opening for term in terms}
-        if not len(names) or not spoken.issuperset(names):
-            return 0.0
-        return sum(share for share, _ in opening)
+        return sum([share for share, _ in opening]) if names <= spoken else 0.0
+
+    def _rarity(self, term: int) -> float:
+        frequency = self._index.document_frequency(term)
+        rarity = inverse_document_frequency(len(self._index), frequency)
+        return self._rarities.setdefault(term, rarity)
 
 
 class GramMatcher:
@@ -167,17 +182,24 @@ class GramMatcher:
     def __init__(self, analysis: Analysis, index: Index) -> None:
         self._all = Grams(index)
         weights: dict[int, float] = {}
+        rarities: dict[int, float] = {}
         for clause in analysis.clauses:
             word = clause.repairs[0].word if clause.repairs else clause.text
             for gram, rarity in self._all.of_word(word):
-                weights[gram] = max(weights.get(gram, 0.0), clause.weight * rarity * rarity)
+                weights[gram] = max(weights.get(gram, 0.0), clause.weight * rarity)
+                rarities[gram] = rarity
+        self._norm = sum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
-        self._weights = {gram: int(weight * _GRAM_SCALE) for gram, weight in weights.items()}
-        self._grams = frozenset(self._weights)
+        self._products = {
+            gram: int(weight * rarities[gram] * _GRAM_SCALE) for gram, weight in weights.items()
+        }
+        self._grams = frozenset(weights)
 
     def similarity(self, document: int) -> float:
-        """Give the cosine, up to a factor common to all documents; at least 0."""
+        """Give the cosine of the query's and a document's 3-grams, in [0, 1]."""
         shared = self._grams.intersection(self._all.of_tool(document))
         if not shared:
             return 0.0
-        return sum(map(self._weights.__getitem__, shared)) / self._all.norm(document)
+        product = sum(map(self._products.__getitem__, shared))
+        cosine: float = product / (self._norm * self._all.norm(document))
+        return cosine

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from operator import mul
 
-from mcpg.engine.features import FEATURES
+from mcpg.engine.features import Candidate
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.features import Candidate
+    from mcpg.engine.features import Sight
 
 # Scores are compared after rounding, so that a platform's floating point cannot reorder.
 DECIMALS = 9
@@ -23,7 +23,8 @@ class Fused:
 
     Attributes:
         candidate: The document and what was seen in it.
-        values: Its features, in the order of `FEATURES`, scaled by the pool's greatest.
+        values: Its features, in the order of `FEATURES`; shares of the query are divided by the
+            greatest lexical score of the pool.
         score: The sum of features times weights.
     """
 
@@ -32,42 +33,35 @@ class Fused:
     score: float
 
 
-def fuse(candidates: Sequence[Candidate], weights: Sequence[float], limit: int) -> list[Fused]:
-    """Give the best *limit* candidates; ties go to the smaller document number.
+def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[Fused]:
+    """Give the best *limit* of what was seen; ties go to the smaller document number.
 
-    Features of open range are divided by the greatest in the pool, so that weights mean the same
-    in every catalogue.
+    Shares of the query are divided by the greatest lexical score, so that weights mean the same
+    in every catalogue and for every query.
     """
-    if not candidates:
+    if not sights:
         return []
-    lexical = max(candidate.lexical for candidate in candidates) or 1.0
-    grams = max(candidate.grams for candidate in candidates) or 1.0
-    sentence = max(candidate.sentence for candidate in candidates) or 1.0
-    fused = (
-        _fused(candidate, _features(candidate, lexical, grams, sentence), weights)
-        for candidate in candidates
-    )
-    return nsmallest(limit, fused, key=lambda one: (-one.score, one.candidate.document))
+    lexical = max([sight[1] for sight in sights]) or 1.0
+    ranked = []
+    for sight in sights:
+        values = _features(sight, lexical)
+        score = round(sum(map(mul, values, weights)), DECIMALS)
+        ranked.append((-score, sight[0], values, sight))
+    ranked.sort()
+    return [
+        Fused(Candidate(*sight), values, -negative) for negative, _, values, sight in ranked[:limit]
+    ]
 
 
-def _features(one: Candidate, lexical: float, grams: float, sentence: float) -> tuple[float, ...]:
+def _features(sight: Sight, lexical: float) -> tuple[float, ...]:
+    _, own, _, name_coverage, opening, gram, source, coverage, best_sentence, exact = sight
     return (
-        one.lexical / lexical,
-        one.lexical / lexical * one.name_coverage,
-        one.opening / lexical,
-        one.grams / grams,
-        one.source / lexical,
-        one.coverage,
-        one.sentence / sentence,
-        one.exact,
+        own / lexical,
+        own / lexical * name_coverage,
+        opening / lexical,
+        gram,
+        source / lexical,
+        coverage,
+        best_sentence / lexical,
+        exact,
     )
-
-
-def _fused(candidate: Candidate, values: tuple[float, ...], weights: Sequence[float]) -> Fused:
-    parts = (one * weight for one, weight in zip(values, weights, strict=True))
-    return Fused(candidate, values, round(sum(parts), DECIMALS))
-
-
-def weights_by_name(weights: Sequence[float]) -> dict[str, float]:
-    """Name the *weights* of a model."""
-    return dict(zip(FEATURES, weights, strict=True))

@@ -16,11 +16,12 @@ from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for
 from mcpg.index.reader import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mcpg.bundle import Assembly
     from mcpg.catalog.sources import SourceBatch
     from mcpg.diagnostics import Diagnostic
+    from mcpg.index.layout import Section
 
 
 def load(
@@ -63,11 +64,18 @@ def open_engine(path: str) -> Engine | None:
     return Engine(index) if index is not None else None
 
 
-def compile_assembly(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
-    """Compile the index of assembled documents with the shipped model."""
-    return compile_index(
-        assembly.documents, key=key, recipe=recipe(), model=flatten(default_model())
-    )
+def compile_assembly(
+    assembly: Assembly, key: bytes = NO_KEY, extra: Sequence[Section] = ()
+) -> bytes:
+    """Compile the index of assembled documents with the shipped model.
+
+    Args:
+        assembly: The documents.
+        key: SHA-256 of the bundle that holds them.
+        extra: Further sections to keep.
+    """
+    model = flatten(default_model())
+    return compile_index(assembly.documents, key=key, recipe=recipe(), model=model, extra=extra)
 
 
 def _is_bundle(batch: SourceBatch) -> bool:

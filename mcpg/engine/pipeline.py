@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpg.engine.analysis import analyse
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.expansion import expand
-from mcpg.engine.features import look_closely
+from mcpg.engine.features import look_closely, named_exactly
 from mcpg.engine.fusion import fuse
 from mcpg.engine.retrieval import POOL, retrieve
 from mcpg.values import value
@@ -69,13 +69,14 @@ def run_graph(
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context)
     with _stage(trace, "retrieve") as details:
-        pool = retrieve(analysis, index, disabled=disabled, size=POOL)
-        details["pool"] = len(pool)
-    with _stage(trace, "fuse") as details:
-        candidates = look_closely(pool, analysis, index)
         # One more than asked for, so that the last one's lead is known whatever the limit.
-        ranked = fuse(candidates, model.weights, request.limit + 1)
-        details["exactNames"] = sum(candidate.exact > 0 for candidate in candidates)
+        size = max(POOL, request.limit + 1)
+        pool = retrieve(analysis, index, disabled=disabled, size=size)
+        exact = sorted(named_exactly(analysis, index) - disabled)[:size]
+        details |= {"pool": len(pool), "exactNames": len(exact)}
+    with _stage(trace, "fuse"):
+        sights = look_closely(dict.fromkeys((*pool, *exact)), analysis, index)
+        ranked = fuse(sights, model.weights, request.limit + 1)
     with _stage(trace, "calibrate"):
         calibrations = calibrate(ranked, analysis, model)[: request.limit]
         ranked = ranked[: request.limit]

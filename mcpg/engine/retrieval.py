@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis, Clause
     from mcpg.index import Index
 
-# Documents that are looked at closely, whatever number is asked for.
-POOL = 64
+# Documents that are looked at closely; more only where more are asked for.
+POOL = 32
 DECIMALS = 9
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.
-_WORTH_SEARCHING = 24
+_WORTH_SEARCHING = 40
 
 
-def retrieve(
-    analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int
-) -> dict[int, float]:
-    """Give the *size* best documents that are not *disabled*, with their lexical scores.
+def retrieve(analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int) -> list[int]:
+    """Give the *size* documents that are not *disabled* with the best lexical scores.
 
     A document's lexical score is the sum, over clauses, of the clause's share of the query's
     weight times the saturated frequency of the best of its variants there, times the credit for
@@ -44,7 +42,7 @@ def retrieve(
     ranked = sorted(
         (-round(score, DECIMALS), document) for document, score in scores.items() if score >= least
     )
-    return {document: scores[document] for _, document in ranked[:size]}
+    return [document for _, document in ranked[:size]]
 
 
 def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]:
@@ -127,8 +125,7 @@ def clause_impacts(clause: Clause, wanted: Iterable[int], index: Index) -> dict[
 def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:
     """Give the *ordered* documents that are in a sorted list, with their places in it."""
     if len(documents) <= _WORTH_SEARCHING * len(ordered):
-        wanted = frozenset(ordered)
-        return [(document, place) for place, document in enumerate(documents) if document in wanted]
+        ordered = sorted(frozenset(ordered).intersection(documents))
     return _searched(documents, ordered)
 
 

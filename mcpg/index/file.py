@@ -7,7 +7,7 @@ import os
 import stat
 import zlib
 
-from mcpg.index.layout import KEY_SIZE, NO_STAMP, StaleIndexError, restamped
+from mcpg.index.layout import KEY_SIZE, NO_STAMP, StaleIndexError, restamped, unpack
 from mcpg.index.reader import Index, recipe_of
 from mcpg.values import value
 
@@ -59,6 +59,20 @@ def write_index(path: str, data: bytes) -> None:
     from mcpg.files import atomic_write  # noqa: PLC0415 - an index is written once and read often
 
     atomic_write(path, data)
+
+
+def write_index_of(source: str, data: bytes) -> str:
+    """Put the index *data* of the file *source* beside it, and give the path of the index.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    path, stamp = source + SUFFIX, _stamp(source)
+    header, _ = unpack(data)
+    if header.key == content_key(source) and stamp == _stamp(source):
+        data = restamped(data, stamp)
+    write_index(path, data)
+    return path
 
 
 def content_key(path: str) -> bytes:

@@ -6,8 +6,6 @@ from bisect import bisect_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcpg.index.reader import Index
 
 
@@ -25,9 +23,11 @@ def impact_of(index: Index, term: int, document: int) -> int:
     return posting(index, term, document)[0]
 
 
-def field_mask(index: Index, terms: Iterable[int], document: int) -> int:
-    """Give a bit for each field of *document* in which one of *terms* occurs."""
-    mask = 0
-    for term in terms:
-        mask |= posting(index, term, document)[1]
-    return mask
+def add_fields(index: Index, term: int, masks: dict[int, int]) -> None:
+    """Add, for each document in *masks*, a bit for every field in which *term* occurs there."""
+    documents, _, fields = index.postings(term)
+    end = len(documents)
+    for document in masks:
+        place = bisect_left(documents, document)
+        if place < end and documents[place] == document:
+            masks[document] |= fields[place]

@@ -13,6 +13,9 @@ TEXT_LENGTH = 100
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "data", "background")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
 _texts: dict[str, str] = {}
+# What has been asked before; words of queries are endless, so there is a bound.
+_shares: dict[tuple[str, str], float] = {}
+_MOST_SHARES = 65_536
 
 
 def share_of_texts(word: str, language: str) -> float:
@@ -20,8 +23,13 @@ def share_of_texts(word: str, language: str) -> float:
 
     It is 0 for words that make up less than one in twenty thousand.
     """
-    zipf = _zipf(word, language)
-    return 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
+    known = _shares.get((word, language))
+    if known is None:
+        zipf = _zipf(word, language)
+        known = 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
+        if len(_shares) < _MOST_SHARES:
+            _shares[word, language] = known
+    return known
 
 
 def _zipf(word: str, language: str) -> float:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 
+from mcpg.text.spelling import edit_distance
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,6 +41,7 @@ _FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  #
 
 _lists: dict[str, frozenset[str]] = {}
 _languages: dict[str, tuple[int, ...]] = {}
+_by_length: dict[str, dict[int, list[tuple[str, frozenset[str]]]]] = {}
 
 
 def function_words_of(language: str) -> frozenset[str]:
@@ -64,6 +67,26 @@ def function_words_in(words: Iterable[str]) -> frozenset[str]:
     words = list(words)
     language = language_of(words)
     return function_words_of(language).intersection(words) if language else frozenset()
+
+
+def is_near_function_word(word: str, language: str, distance: int) -> bool:
+    """Tell whether at most *distance* edits, at least 1, make *word* a function word."""
+    characters = frozenset(word)
+    by_length = _by_length.get(language) or _sort_by_length(language)
+    return any(
+        # An edit changes at most two of the characters that a word is made of.
+        len(characters ^ others) <= 2 * distance
+        and edit_distance(word, other, distance) is not None
+        for length in range(len(word) - distance, len(word) + distance + 1)
+        for other, others in by_length.get(length, ())
+    )
+
+
+def _sort_by_length(language: str) -> dict[int, list[tuple[str, frozenset[str]]]]:
+    rows: dict[int, list[tuple[str, frozenset[str]]]] = {}
+    for word in sorted(function_words_of(language)):
+        rows.setdefault(len(word), []).append((word, frozenset(word)))
+    return _by_length.setdefault(language, rows)
 
 
 def _read() -> dict[str, frozenset[str]]:
