@@ -15,20 +15,25 @@ import json
 import os
 import tempfile
 from collections import Counter
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcpg
+from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
+from mcpg.catalog.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mcpg.catalog.model import SourceDocument
+
 Case = dict[str, Any]
 Check = Any
 
+SHAPES = ("graph_source", "document_patch")
 OUTCOMES = ("holds", "fails", "waits")
-NEEDS = ("embedder", "normalizer", "profile", "route", "federation", "jsonld", "graph_source")
+NEEDS = ("embedder", "normalizer", "profile", "route", "federation", "jsonld")
 
 
 def names(matches: tuple[mcpg.Match, ...]) -> list[str]:
@@ -81,7 +86,7 @@ def entry(tool: dict[str, Any]) -> dict[str, Any]:
     return {**tool.get("hints", {}), **tool, "sourceId": tool["source"]}
 
 
-def write_sources(tools: list[dict[str, Any]], root: Path, folder: Path) -> list[Path]:
+def write_sources(case: Case, tools: list[dict[str, Any]], root: Path, folder: Path) -> list[Path]:
     """Write a recorded catalogue as files: documents where it has them, else a manifest."""
     files = []
     plain = [entry(tool) for tool in tools if "document" not in tool]
@@ -91,25 +96,56 @@ def write_sources(tools: list[dict[str, Any]], root: Path, folder: Path) -> list
     for tool in tools:
         if document := tool.get("document"):
             files.append(folder / f"{tool['name']}.md")
-            files[-1].write_text(document_text(document, root), encoding="utf-8")
+            text = document_text(document, case.get("base_uri"), root)
+            files[-1].write_text(text, encoding="utf-8")
     return files
 
 
-def document_text(document: dict[str, Any], root: Path) -> str:
-    """Give a recorded document's Markdown."""
-    if "content" in document:
-        return str(document["content"])
-    body = (root / document["body_file"]).read_text(encoding="utf-8")
-    return f"---\n{document['front_matter'].strip()}\n---\n{body}"
+def document_text(document: dict[str, Any], base_uri: str | None, root: Path) -> str:
+    """Give a recorded document's Markdown, with the address that its base gives it."""
+    text = str(document.get("content", ""))
+    if "body_file" in document:
+        body = (root / document["body_file"]).read_text(encoding="utf-8")
+        text = f"---\n{document['front_matter'].strip()}\n---\n{body}"
+    if base_uri and text.startswith("---\n"):
+        address = base_uri + document["path"].removesuffix(".md").removeprefix("content/") + "/"
+        text = f"---\ncanonical_url: {address}\n{text[4:]}"
+    return text
 
 
-def make_engines(scenarios: dict[str, Any], root: Path) -> Callable[[str], mcpg.Engine]:
-    """Give a function that makes the engine of a recorded catalogue, once."""
+def load(case: Case, files: list[Path], folder: Path) -> mcpg.Engine:
+    """Load the files, by way of a bundle or folder of documents where the case asks for one."""
+    source, patch = case.get("graph_source"), case.get("document_patch")
+    if source is None and patch is None:
+        return mcpg.load(files)
+    assembly = assemble(read_sources([str(file) for file in files]))
+    documents = [patched(document, patch) for document in assembly.texts]
+    if source == "bundle_file":
+        write_bundle(folder / "graph.json", Bundle(tuple(documents), {}))
+        return mcpg.load(folder / "graph.json")
+    apply_plan(plan_folder(folder / "documents", documents))
+    return mcpg.load(folder / "documents")
 
-    @cache
-    def engine_of(name: str) -> mcpg.Engine:
-        with tempfile.TemporaryDirectory() as folder:
-            return mcpg.load(write_sources(scenarios["catalogs"][name], root, Path(folder)))
+
+def patched(document: SourceDocument, patch: dict[str, str] | None) -> SourceDocument:
+    """Append to *document* what the case appends to it."""
+    if patch is None or patch["path_contains"] not in document.path:
+        return document
+    return replace(document, content=document.content + patch["append_content"])
+
+
+def make_engines(scenarios: dict[str, Any], root: Path) -> Callable[[Case], mcpg.Engine]:
+    """Give a function that makes the engine of a case; equal catalogues are made once."""
+    known: dict[str, mcpg.Engine] = {}
+
+    def engine_of(case: Case) -> mcpg.Engine:
+        key = json.dumps([case.get(name) for name in ("catalog", "base_uri", *SHAPES)])
+        if key not in known:
+            with tempfile.TemporaryDirectory() as folder:
+                tools = scenarios["catalogs"][case["catalog"]]
+                files = write_sources(case, tools, root, Path(folder))
+                known[key] = load(case, files, Path(folder))
+        return known[key]
 
     return engine_of
 
@@ -133,12 +169,14 @@ def holds(result: mcpg.SearchResult, name: str, value: Check) -> bool:
     return CHECKS.get(name, lambda _, __: True)(result, value)
 
 
-def verdict(case: Case, engine_of: Callable[[str], mcpg.Engine]) -> tuple[str, str]:
+def verdict(case: Case, engine_of: Callable[[Case], mcpg.Engine]) -> tuple[str, str]:
     """Give `holds`, `fails` or `waits`, and why."""
     missing = [need for need in NEEDS if need in case]
+    if case.get("graph_source") == "file_system_without_path":
+        missing.append("a gateway with a catalogue and no graph")
     if missing:
         return "waits", ", ".join(missing)
-    failed = replay(engine_of(case["catalog"]), case)
+    failed = replay(engine_of(case), case)
     return ("fails", "; ".join(failed)) if failed else ("holds", "")
 
 

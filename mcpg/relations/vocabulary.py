@@ -117,13 +117,14 @@ def _most_used(forms: Counter[str]) -> str:
 def _telling(terms: Mapping[str, float], holders: Mapping[str, int], size: int) -> dict[str, float]:
     """Keep the terms of one tool that tell most: first the shared ones, of these the rarest.
 
-    A term that nobody else holds relates a tool to nothing, so it only fills what room is left;
-    a term that most tools hold is dropped.
+    A term that nobody else holds relates a tool to nothing, so it only fills what room is left. A
+    term that most tools hold is dropped, unless the tool has no other: then the rarest stays, so
+    that the tool belongs somewhere.
     """
     limit = max(_TOO_FEW_TO_COUNT, int(size * _GENERIC_SHARE))
     ranked = sorted(
-        (holders[term] == 1, -weight * rarity(holders[term], size), term)
+        (holders[term] > limit, holders[term] == 1, -weight * rarity(holders[term], size), term)
         for term, weight in terms.items()
-        if holders[term] <= limit
     )
-    return {term: terms[term] for _, _, term in ranked[:_TERMS_PER_TOOL]}
+    told = [term for is_generic, _, _, term in ranked if not is_generic]
+    return {term: terms[term] for term in told[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]}
