@@ -4,9 +4,9 @@
 
 The catalogue is made. `mcpg bundle` runs as a whole process on a manifest and on a folder of the
 documents that `mcpg generate` writes from it: from scratch, again when nothing has changed, and
-again when one tool's description has. The search that follows is timed as well, since it
-makes the index where the bundle came without one. A peer's row is a whole process that reads
-the manifest and makes the index; for one that keeps none on disk, one search is part of it.
+again when one tool's description has. The bundle's index is part of it. A peer's row is a whole
+process that reads the manifest and makes the index; for one that keeps none on disk, one search
+is part of it.
 
 Columns: s is the median of the runs; x mcpg is the ratio to `mcpg bundle` of the manifest from
 scratch in the same run.
@@ -51,15 +51,13 @@ class Bench:
     def bundles(self, kind: str, source: Path, change: Callable[[], None]) -> None:
         """Bundle *source* from scratch, unchanged and with one change."""
         bundle = self.root / "graph.mdld"
-        for file in (bundle, bundle.with_name("graph.mdld.idx")):
-            file.unlink(missing_ok=True)
+        for file in self.root.glob("graph.mdld*"):
+            file.unlink()
         make = [*program(), "bundle", str(source), "-o", str(bundle), "--quiet"]
-        search = [*program(), "search", self.catalogue.queries[0], "-b", str(bundle)]
         for state in ("from scratch", "nothing changed", "one changed"):
             if state == "one changed":
                 change()
             self.note(f"{kind}, {state}", cold_seconds(make))
-            self.note(f"{kind}, search after that", cold_seconds(search))
 
     def change_manifest(self) -> None:
         """Give one tool's description a word more."""

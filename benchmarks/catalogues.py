@@ -92,8 +92,8 @@ def make_tools(count: int, seed: int = 0) -> list[Tool]:
 
     The vocabulary grows with the catalogue as Heaps' law has it and its words are drawn by the law
     of Zipf and Mandelbrot, with constants under which words are as many and as frequent as in
-    public tool catalogues: the most frequent subject stands in a third of the tools, the
-    hundredth in one of forty.
+    public tool catalogues: the most frequent subject stands in two tools of five, the
+    hundredth in one of fifty.
     """
     rng = random.Random(seed)
     nouns = make_nouns(rng, int(50 * count**0.6))

@@ -12,7 +12,7 @@ the manifest, and build in memory what they search.
 
 from __future__ import annotations
 
-from texts import document, key, told
+from texts import document, key, qualified, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Ratel:
 
         registry = ToolRegistry()
         tools = [
-            Tool(key(one), one["name"], told(one), one.get("inputSchema") or {}, {})
+            Tool(key(one), qualified(one), told(one), one.get("inputSchema") or {}, {})
             for one in read(folder)
         ]
 
@@ -254,17 +254,6 @@ class Rapidfuzz:
         return search
 
 
-def distinct(tools: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Give tools by name; of those of one name, the second and later bear their server's too."""
-    found: dict[str, dict[str, Any]] = {}
-    for tool in tools:
-        name = tool["name"]
-        while name in found:
-            name = f"{tool['server']}_{name}"
-        found[name] = tool
-    return found
-
-
 class FastMcp:
     """FastMCP: its BM25 tool search, asked as a client would call it."""
 
@@ -281,7 +270,7 @@ class FastMcp:
         from fastmcp.server.transforms.search import BM25SearchTransform
         from fastmcp.tools.function_tool import FunctionTool
 
-        tools = distinct(read(folder))
+        tools = {qualified(one): one for one in read(folder)}
         server = FastMCP("tools", transforms=[BM25SearchTransform(max_results=10)])
         for name, one in tools.items():
             schema = one.get("inputSchema") or {"type": "object"}
@@ -310,7 +299,10 @@ class GraphToolCall:
         """Ingest every tool."""
         from graph_tool_call import ToolGraph
 
-        tools, graph = distinct(read(folder)), ToolGraph()
+        tools: dict[str, dict[str, Any]] = {}
+        for one in read(folder):
+            tools[qualified(one) if one["name"] in tools else one["name"]] = one
+        graph = ToolGraph()
         graph.ingest_mcp_tools(
             [
                 {"name": name, "description": told(one), "inputSchema": one.get("inputSchema")}

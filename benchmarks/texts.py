@@ -12,12 +12,29 @@ def key(tool: dict[str, Any]) -> str:
     return f"{tool['server']}::{tool['name']}"
 
 
+def qualified(tool: dict[str, Any]) -> str:
+    """Give the name as gateways qualify it, for engines that know a name but no server."""
+    return f"{tool['server']}__{tool['name']}"
+
+
 def document(tool: dict[str, Any]) -> str:
-    """Join name, title, description, and the names and texts of the parameters."""
-    parts = [tool["name"], tool.get("title"), tool.get("description")]
+    """Join server, name, title, description, and the names and texts of the parameters.
+
+    Names are cut into words, which engines of plain text would not do by themselves.
+    """
+    parts = [cut(tool["server"]), cut(tool["name"]), tool.get("title"), tool.get("description")]
     for name, schema in ((tool.get("inputSchema") or {}).get("properties") or {}).items():
-        parts += [name, schema.get("description") if isinstance(schema, dict) else None]
+        parts += [cut(name), schema.get("description") if isinstance(schema, dict) else None]
     return " ".join(part for part in parts if part)
+
+
+def cut(name: str) -> str:
+    """Cut an identifier into words at its signs and before its capitals."""
+    words = "".join(
+        " " + sign if sign.isupper() and not before.isupper() else sign
+        for before, sign in zip(" " + name, name, strict=False)
+    )
+    return " ".join("".join(sign if sign.isalnum() else " " for sign in words).split())
 
 
 def told(tool: dict[str, Any]) -> str:
