@@ -96,7 +96,7 @@ def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
     words = list(iter_words(query))
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
-    language = language_of(word.text for word in words)
+    language = language_of((word.text for word in words), index.language)
     reader = _Reader(index, language)
     asked = reader.clauses(_content_words(plain, language))
     identifiers = reader.identifiers(wholes)
@@ -118,7 +118,8 @@ class _Reader:
         self._index = index
         self._language = language
         self._function_words = function_words_of(language) if language else frozenset()
-        self._background = language or index.language
+        self._expected = index.language
+        self._background = language or self._expected
 
     def clauses(self, words: Iterable[str]) -> list[Clause]:
         """Make clauses of distinct words; a misspelt or inflected function word makes none."""
@@ -137,7 +138,11 @@ class _Reader:
     def context(self, context: str, asked: Sequence[str]) -> list[Clause]:
         """Make clauses of the words that the context adds, as far as the catalogue holds them."""
         words = _distinct(word.text for word in iter_words(context) if not word.whole)
-        added = (word for word in _content_words(words, language_of(words)) if word not in asked)
+        added = (
+            word
+            for word in _content_words(words, language_of(words, self._expected))
+            if word not in asked
+        )
         known = ((word, self._known(word)) for word in added)
         return [
             replace(self._weighed(word, repairs, "term"), origin="context")

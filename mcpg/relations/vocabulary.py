@@ -8,7 +8,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from mcpg.relations.operations import names_operation
-from mcpg.text import function_words_in, split_words, stem
+from mcpg.text import function_words_in, language_of, split_words, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,15 +59,19 @@ def rarity(holders: int, size: int) -> float:
     return log((size + 1) / holders) / log(size + 1)
 
 
-def subject_terms(text: str) -> list[str]:
-    """Give the stems of the words of *text* that may name a subject: no function words or verbs."""
-    return [stem(word) for word in _subject_words(text)]
+def subject_terms(text: str, language: str | None = None) -> list[str]:
+    """Give the stems of the words of *text* that may name a subject: no function words or verbs.
+
+    *language* is the one that the text is likely in.
+    """
+    return [stem(word) for word in _subject_words(text, language)]
 
 
 def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
     """Find the terms of *tools*; the order of the tools does not matter."""
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    found = [_terms_of(tool, forms) for tool in tools]
+    language = language_of(word for tool in tools for word in split_words(tool.description))
+    found = [_terms_of(tool, forms, language) for tool in tools]
     holders = Counter(term for terms in found for term in terms)
     words = {term: _most_used(counted) for term, counted in forms.items()}
     kept = tuple(_telling(terms, holders, len(tools)) for terms in found)
@@ -89,20 +93,22 @@ def _places(tool: Tool) -> Iterator[tuple[float, Iterable[str]]]:
     yield PROSE, (tool.description,)
 
 
-def _terms_of(tool: Tool, forms: defaultdict[str, Counter[str]]) -> dict[str, float]:
+def _terms_of(
+    tool: Tool, forms: defaultdict[str, Counter[str]], language: str | None
+) -> dict[str, float]:
     """Collect the terms of *tool* with their place weights, and count their word *forms*."""
     terms: dict[str, float] = {}
     for weight, texts in _places(tool):
-        for word in (word for text in texts for word in _subject_words(text)):
+        for word in (word for text in texts for word in _subject_words(text, language)):
             term = stem(word)
             forms[term][word] += weight > PROSE
             terms.setdefault(term, weight)
     return terms
 
 
-def _subject_words(text: str) -> list[str]:
+def _subject_words(text: str, language: str | None) -> list[str]:
     words = split_words(text)
-    dropped = function_words_in(words)
+    dropped = function_words_in(words, language)
     return [word for word in words if word not in dropped and _names_a_subject(word)]
 
 

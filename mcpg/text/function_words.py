@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Where lists tie, the first wins: a lone "in" is read as English.
+# Where lists tie, the first wins.
 LANGUAGES = (
     "english",
     "danish",
@@ -51,21 +51,30 @@ def function_words_of(language: str) -> frozenset[str]:
     return _lists[language]
 
 
-def language_of(words: Iterable[str]) -> str | None:
-    """Name the language whose function words *words* uses most, `None` when it uses none."""
+def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
+    """Name the language whose function words *words* uses most, `None` when that cannot be told.
+
+    One function word is no evidence, for every language has some that are names of things in
+    another ("dog" is "though" in Danish); it counts only for the language that is *expected*.
+    """
     votes = [0] * len(LANGUAGES)
     table = _languages or _read_languages()
     for word in words:
         for number in table.get(word, ()):
             votes[number] += 1
     best = max(votes)
-    return LANGUAGES[votes.index(best)] if best else None
+    if expected and votes[LANGUAGES.index(expected)] == best > 0:
+        return expected
+    return LANGUAGES[votes.index(best)] if best > 1 else None
 
 
-def function_words_in(words: Iterable[str]) -> frozenset[str]:
-    """Give those of *words* that are function words in the language they are written in."""
+def function_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
+    """Give those of *words* that are function words in the language they are written in.
+
+    *expected* is the language that one function word is enough to tell.
+    """
     words = list(words)
-    language = language_of(words)
+    language = language_of(words, expected)
     return function_words_of(language).intersection(words) if language else frozenset()
 
 

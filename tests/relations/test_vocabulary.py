@@ -20,7 +20,7 @@ def test_rarity_stays_in_its_range(holders: int, others: int) -> None:
 
 def test_subject_terms_leave_out_what_names_no_subject() -> None:
     """Verbs of the table, function words, single letters and numbers are no terms."""
-    assert subject_terms("get the x 2024 orders") == ["order"]
+    assert subject_terms("get the x 2024 orders", "english") == ["order"]
 
 
 def test_plainest_place_gives_the_weight() -> None:

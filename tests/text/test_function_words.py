@@ -15,6 +15,7 @@ from mcpg.text.function_words import LANGUAGES
         ("dónde está el paquete que te envié", "spanish"),
         ("где моя посылка и когда она будет", "russian"),
         ("parcel", None),
+        ("dog pictures", None),
     ],
 )
 def test_language_is_told_by_its_function_words(sentence: str, language: str | None) -> None:
@@ -44,3 +45,12 @@ def test_every_language_has_its_list(language: str) -> None:
 def test_tool_vocabulary_is_never_a_function_word(word: str) -> None:
     """Words that name a tool's work or its objects are in no list."""
     assert word not in function_words_of("english")
+
+
+def test_one_function_word_counts_for_the_expected_language() -> None:
+    """A single word tells a language only where that language is expected anyway."""
+    assert language_of(["my", "parcel"]) is None
+    assert language_of(["my", "parcel"], "english") == "english"
+    assert language_of(["dog", "pictures"], "english") is None
+    assert language_of(["dog", "pictures"], "danish") == "danish"
+    assert language_of(["wo", "ist", "das", "paket"], "english") == "german"
