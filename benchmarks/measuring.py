@@ -51,8 +51,9 @@ def environment() -> Mapping[str, str]:
 
 
 def run(command: Sequence[str]) -> None:
-    """Run a process and throw its output away."""
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(), cwd=HERE)
+    """Run a process and throw away what it says."""
+    void = subprocess.DEVNULL
+    subprocess.run(command, check=True, stdout=void, stderr=void, env=environment(), cwd=HERE)
 
 
 def cold_seconds(command: Sequence[str]) -> float:
