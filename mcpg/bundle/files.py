@@ -40,7 +40,15 @@ def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bo
         BundleError: The bundle cannot be written as it is.
         OutputError: The file cannot be written, or is no bundle and *force* is not set.
     """
-    data = encode_bundle(bundle)
+    return write_encoded(path, encode_bundle(bundle), force=force)
+
+
+def write_encoded(path: Path | str, data: bytes, *, force: bool = False) -> bool:
+    """Write the bytes of a bundle as `write_bundle` does.
+
+    Raises:
+        OutputError: See `write_bundle`.
+    """
     present = _present(Path(path))
     if present == data:
         return False

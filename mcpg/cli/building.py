@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.stdin import standard_input
@@ -12,7 +12,7 @@ from mcpg.errors import SourceError
 from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from mcpg.bundle import Assembly
@@ -85,9 +85,13 @@ def counted(number: int, noun: str) -> str:
 
 def summary(assembly: Assembly) -> str:
     """Give the counts as words."""
-    return ", ".join(
-        counted(number, noun.removesuffix("s")) for noun, number in counts(assembly).items()
-    )
+    return told(counts(assembly))
+
+
+def told(facts: Mapping[str, Any]) -> str:
+    """Give those of the *facts* that are counts as words."""
+    counts = {noun: number for noun, number in facts.items() if isinstance(number, int)}
+    return ", ".join(counted(number, noun.removesuffix("s")) for noun, number in counts.items())
 
 
 def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> int:

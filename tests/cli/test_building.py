@@ -34,7 +34,7 @@ class TestBundle:
         assert (first.code, first.out) == (0, "")
         assert first.err.startswith("wrote out/a.mdld: 4 tools, 4 documents, ")
         second = run("bundle", str(sources), "-o", "out/a.mdld")
-        assert second.err.startswith("unchanged: out/a.mdld: 4 tools")
+        assert second.err.startswith("up to date: out/a.mdld: 4 tools")
 
     def test_quiet_says_nothing(self, sources: Path, run: Callable[..., Run]) -> None:
         """With --quiet a success is silent, before the command and after it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,11 +13,14 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.sanitise import lines_kept
-from mcpg.errors import InputError, NotFoundError, UsageError
+from mcpg.errors import InputError, NotFoundError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from mcpg.bundle import Assembly, Bundle, BundleDiff
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.jsontypes import JsonObject
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
@@ -55,17 +58,29 @@ def bundle(
     """Put tools from any sources into one bundle, the file that hosts load and search.
 
     The same sources give the same bytes on every machine. A file that is up to date is not touched.
+    The index through which it is searched is written beside it.
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
+    from mcpg.cli import lastrun  # noqa: PLC0415
 
-    _check_options(target, form, compares=check or diff)
+    compares = check or diff
+    _check_options(target, form, compares=compares)
+    signature = "" if compares or target == STDOUT else lastrun.sign(sources, source_id, target)
+    if signature and not (strict or force):
+        last = lastrun.last_run(target)
+        if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
+            return _tell(target, last.report, (), form=form, output=output)
     assembly = building.assembled(sources, source_id, output, exclude=[target])
     if strict and building.refused(assembly, output):
         return ExitCode.FINDINGS
     made = bundle_of(assembly)
-    if check or diff:
+    if compares:
         return _compare(made, assembly, Path(target), shows_diff=diff, form=form, output=output)
-    return _write(made, assembly, target, force=force, form=form, output=output)
+    if target == STDOUT:
+        return _send(made, assembly, output)
+    if signature != lastrun.sign(sources, source_id, target):
+        signature = ""  # they changed while they were read
+    return _write(made, assembly, target, signature, force=force, form=form, output=output)
 
 
 def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
@@ -83,28 +98,62 @@ def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
         )
 
 
+def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
+    from mcpg.bundle import encode_bundle  # noqa: PLC0415
+
+    data = encode_bundle(made)
+    output.bytes(data)
+    facts = building.counts(assembly) | {"bytes": len(data)}
+    output.note(f"wrote standard output: {building.told(facts)}")
+    return ExitCode.DONE
+
+
 def _write(
     made: Bundle,
     assembly: Assembly,
     target: str,
+    signature: str,
     *,
     force: bool,
     form: OutputFormat,
     output: Output,
 ) -> int:
-    from mcpg.bundle import encode_bundle, write_bundle  # noqa: PLC0415
+    from mcpg.bundle import encode_bundle, write_encoded  # noqa: PLC0415
+    from mcpg.cli import lastrun  # noqa: PLC0415
 
     data = encode_bundle(made)
-    if target == STDOUT:
-        output.bytes(data)
-        changed = True
-    else:
-        changed = write_bundle(target, made, force=force)
+    written = write_encoded(target, data, force=force)
+    facts = _facts(made, assembly) | {"bytes": len(data)}
+    run = lastrun.this_run(signature, assembly, facts)
+    noticed = assembly.diagnostics
+    indexed = False
+    try:
+        with output.progress("compiling the index"):
+            indexed = lastrun.leave(run, target, data, assembly)
+    except OutputError as fault:
+        failed = lastrun.no_index(fault)
+        output.diagnostics([failed])
+        noticed = (*noticed, failed)
+    return _tell(target, facts, noticed, written=written, indexed=indexed, form=form, output=output)
+
+
+def _tell(
+    target: str,
+    facts: Mapping[str, Any],
+    noticed: Iterable[Diagnostic],
+    *,
+    written: bool = False,
+    indexed: bool = False,
+    form: OutputFormat,
+    output: Output,
+) -> int:
+    """Say what was written, and how much the bundle holds by the *facts*."""
     if form is OutputFormat.JSON:
-        output.json(_report(made, assembly, target, written=changed, bytes=len(data)))
-    verb = "wrote" if changed else "unchanged:"
-    place = "standard output" if target == STDOUT else target
-    output.note(f"{verb} {place}: {building.summary(assembly)}, {len(data):,} bytes")
+        changes = {"written": written, "indexWritten": indexed}
+        output.json(_report(target, facts, changes, noticed))
+    verb = "wrote" if written else "up to date:"
+    index = "; wrote its index" if indexed else ""
+    output.note(f"{verb} {target}: {building.told(facts)}{index}")
     return ExitCode.DONE
 
 
@@ -119,8 +168,8 @@ def _compare(
 ) -> int:
     reasons, text = _differences(made, path)
     if form is OutputFormat.JSON:
-        facts: JsonObject = {"stale": bool(reasons), "differences": list(reasons)}
-        output.json(_report(made, assembly, str(path), **facts))
+        changes = {"stale": bool(reasons), "differences": reasons}
+        output.json(_report(str(path), _facts(made, assembly), changes, assembly.diagnostics))
     elif shows_diff:
         output.text(lines_kept(text).rstrip("\n"))
     return building.judged(str(path), reasons, building.summary(assembly), output)
@@ -164,12 +213,20 @@ def _same_content(present: Bundle) -> str:
     return "the same documents in other bytes: the file was edited"
 
 
-def _report(made: Bundle, assembly: Assembly, path: str, **facts: JsonValue) -> JsonObject:
+def _facts(made: Bundle, assembly: Assembly) -> dict[str, Any]:
+    return building.counts(assembly) | {"contentHash": made.content_hash}
+
+
+def _report(
+    path: str,
+    facts: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    noticed: Iterable[Diagnostic],
+) -> JsonObject:
     return {
         "schema": "mcpg/bundle/1",
         "path": path,
-        **building.counts(assembly),
-        "contentHash": made.content_hash,
         **facts,
-        "diagnostics": diagnostics_json(assembly.diagnostics),
+        **changes,
+        "diagnostics": diagnostics_json(noticed),
     }
