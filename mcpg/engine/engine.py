@@ -2,57 +2,75 @@
 
 from __future__ import annotations
 
-from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.expansion import focused_graph
-from mcpg.engine.model import model_of
-from mcpg.engine.pipeline import run_graph
+from _thread import allocate_lock
+
 from mcpg.engine.request import DEFAULT_LIMIT, check_request
-from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
-from mcpg.index.fields import FIELDS
-from mcpg.index.places import add_fields
+from mcpg.engine.results import Strategy
+from mcpg.engine.searcher import Searcher
+from mcpg.index.layout import StaleIndexError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
 
     from mcpg.catalog import Catalog
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
-    from mcpg.engine.expansion import Reached
-    from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.request import Request
-    from mcpg.engine.results import Via
-    from mcpg.engine.trace import Explanation, Trace
+    from mcpg.engine.results import SearchResult
+    from mcpg.engine.trace import Explanation
     from mcpg.index import Index
+
+    Answer = TypeVar("Answer")
 
 
 class Engine:
     """Finds tools in an index.
 
-    An engine never changes once it is made; searches may run side by side.
+    Searches may run side by side. Should a part of the index's file turn out to be damaged, the
+    index is made anew and the search begins again, so that nobody but the clock can tell.
 
     Attributes:
-        index: What is searched.
         diagnostics: What loading noticed.
     """
 
-    def __init__(self, index: Index, diagnostics: Iterable[Diagnostic] = ()) -> None:
-        self.index = index
+    def __init__(
+        self,
+        index: Index,
+        diagnostics: Iterable[Diagnostic] = (),
+        rebuild: Callable[[], Index] | None = None,
+    ) -> None:
+        """Make an engine.
+
+        Args:
+            index: What is searched.
+            diagnostics: What loading noticed.
+            rebuild: Makes the index anew; one thread at a time calls it.
+
+        Raises:
+            StaleIndexError: The index is damaged, as far as can be told at once.
+        """
         self.diagnostics = tuple(diagnostics)
-        self._model = model_of(index)
-        self._disabled = frozenset(index.disabled())
+        self._searcher = Searcher(index, self._tool)
+        self._rebuild = rebuild
+        self._lock = allocate_lock()
+
+    @property
+    def index(self) -> Index:
+        """What is searched."""
+        return self._searcher.index
 
     @property
     def documents(self) -> dict[str, ToolDocument]:
         """The tools' documents by tool id, in order of id."""
-        documents = map(self.index.record, range(len(self.index)))
+        documents = self._ask(Searcher.documents)
         return {document.tool.id: document for document in documents}
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool, in order of id."""
-        return tuple(self.index.record(number).tool for number in range(len(self.index)))
+        return tuple(document.tool for document in self._ask(Searcher.documents))
 
     @property
     def catalog(self) -> Catalog:
@@ -83,7 +101,7 @@ class Engine:
             UsageError: *limit* is below 1, or *strategy* is unknown.
         """
         request, noticed = check_request(query, limit, strategy, context, include_disabled)
-        return self._answer(request, noticed, None)[0]
+        return self._ask(lambda searcher: searcher.answer(request, noticed))[0]
 
     def explain(
         self,
@@ -95,118 +113,36 @@ class Engine:
         include_disabled: bool = False,
     ) -> Explanation:
         """Find as `search` does, and say how every part of the answer came about."""
-        from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
-        from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
-
         request, noticed = check_request(query, limit, strategy, context, include_disabled)
-        trace = Trace()
-        result, outcome = self._answer(request, noticed, trace)
-        return explain(result, outcome, trace, self.index, self._model)
+        return self._ask(lambda searcher: searcher.explanation(request, noticed))
 
-    def _answer(
-        self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None
-    ) -> tuple[SearchResult, Outcome | None]:
-        if not len(self.index):
-            return SearchResult(request.query, request.strategy, RankingMode.EMPTY), None
-        if request.is_browsing:
-            return self._browse(request, noticed), None
-        disabled = frozenset() if request.include_disabled else self._disabled
-        outcome = run_graph(request, self.index, self._model, disabled, trace)
-        diagnostics = (*noticed, *_noticed(request, outcome))
-        return self._result(request, outcome, diagnostics), outcome
+    def _tool(self, tool_id: str) -> Tool:
+        return self._ask(lambda searcher: searcher.tool(tool_id))
 
-    def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
-        index = self.index
-        numbers = [
-            number
-            for number in range(len(index))
-            if request.include_disabled or number not in self._disabled
-        ]
-        numbers.sort(
-            key=lambda number: (
-                index.tool_name(number).casefold(),
-                index.tool_name(number),
-                index.source_id(number),
-                number,
-            )
-        )
-        matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
-        return SearchResult("", request.strategy, RankingMode.BROWSE, matches, diagnostics=noticed)
+    def _ask(self, ask: Callable[[Searcher], Answer]) -> Answer:
+        """Ask the searcher, and once more if its index turns out to be damaged."""
+        searcher = self._searcher
+        try:
+            return ask(searcher)
+        except Exception as fault:
+            if self._rebuild is None or not _is_damage(fault, searcher.index):
+                raise
+        return ask(self._renewed(searcher))
 
-    def _result(
-        self, request: Request, outcome: Outcome, diagnostics: tuple[Diagnostic, ...]
-    ) -> SearchResult:
-        matches = tuple(
-            self._match(one.candidate.document, calibration.score, evidence)
-            for one, calibration, evidence in zip(
-                outcome.ranked, outcome.calibrations, self._evidences(outcome), strict=True
-            )
-        )
-        shown = [one.candidate.document for one in outcome.ranked]
-        shown += [one.document for one in (*outcome.related, *outcome.next_steps)]
-        return SearchResult(
-            request.query,
-            request.strategy,
-            RankingMode.GRAPH,
-            matches,
-            tuple(map(self._expanded, outcome.related)),
-            tuple(map(self._expanded, outcome.next_steps)),
-            diagnostics,
-            focused_graph(shown, self.index),
-        )
-
-    def _expanded(self, reached: Reached) -> Match:
-        return self._match(reached.document, reached.score, via=reached.via)
-
-    def _match(
-        self,
-        number: int,
-        score: float,
-        evidence: Evidence = Evidence(),  # noqa: B008 - a value never changes
-        via: Via | None = None,
-    ) -> Match:
-        index = self.index
-        return Match(
-            index.tool_id(number),
-            index.source_id(number),
-            index.tool_name(number),
-            index.display_name(number),
-            index.summary(number),
-            number not in self._disabled,
-            score,
-            evidence,
-            via,
-            lambda: index.record(number).tool,
-        )
-
-    def _evidences(self, outcome: Outcome) -> list[Evidence]:
-        """Say of every match which words of the query it answers, and in which fields."""
-        clauses = outcome.analysis.clauses
-        asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
-        candidates = [one.candidate for one in outcome.ranked]
-        masks = dict.fromkeys((candidate.document for candidate in candidates), 0)
-        for place in asked:
-            for term, _ in clauses[place].variants:
-                add_fields(self.index, term, masks)
-        return [
-            Evidence(
-                tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
-                tuple([clauses[place].text for place in asked if not candidate.impacts[place]]),
-                _field_names(masks[candidate.document]),
-            )
-            for candidate in candidates
-        ]
+    def _renewed(self, damaged: Searcher) -> Searcher:
+        """Replace the *damaged* searcher, unless another thread has done so meanwhile."""
+        with self._lock:
+            if self._searcher is damaged and self._rebuild is not None:
+                self._searcher = Searcher(self._rebuild(), self._tool)
+            return self._searcher
 
 
-def _field_names(mask: int) -> tuple[str, ...]:
-    return tuple([name for number, name in enumerate(FIELDS) if mask >> number & 1])
-
-
-def _noticed(request: Request, outcome: Outcome) -> list[Diagnostic]:
-    """Say what a caller should know: that vectors are absent, that the best match is doubtful."""
-    best = outcome.calibrations[0].score if outcome.calibrations else None
-    if request.strategy == Strategy.GRAPH and best is not None and best >= LOW_CONFIDENCE:
-        return []
-    from mcpg.engine.noticing import doubts, fallbacks  # noqa: PLC0415 - most searches notice nothing
-
-    return [*fallbacks(request.strategy), *doubts(best)]
+def _is_damage(fault: Exception, index: Index) -> bool:
+    """Say whether *fault* comes from damage: numbers that lie can lead to errors of any kind."""
+    if isinstance(fault, StaleIndexError):
+        return True
+    try:
+        index.verify()
+    except StaleIndexError:
+        return True
+    return False

@@ -6,7 +6,6 @@ from itertools import compress
 from operator import mul
 
 from mcpg.engine.retrieval import clause_impacts
-from mcpg.index.grams import Grams
 from mcpg.index.rarity import inverse_document_frequency
 from mcpg.values import value
 
@@ -180,7 +179,7 @@ class GramMatcher:
     """Compares the character 3-grams of documents with those of one query."""
 
     def __init__(self, analysis: Analysis, index: Index) -> None:
-        self._all = Grams(index)
+        self._all = index.grams
         weights: dict[int, float] = {}
         rarities: dict[int, float] = {}
         for clause in analysis.clauses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from mcpg.engine.defaults import default_model, recipe
 from mcpg.engine.engine import Engine
 from mcpg.engine.model import flatten
 from mcpg.index.compile import NO_KEY, compile_index
-from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for
+from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, renewed_index
+from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import Index
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def load(
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
     if len(present) == 1 and source_id is None:
-        engine = open_engine(present[0])
+        engine = open_engine(present[0], cache_dir)
         if engine is not None:
             return engine
     batch = read_sources(present, source_id=source_id)
@@ -58,10 +60,29 @@ def load(
     return Engine(Index(compile_assembly(assembly)), noticed)
 
 
-def open_engine(path: str) -> Engine | None:
-    """Open the compiled index beside the bundle at *path*, `None` unless it is fresh."""
-    index = fresh_index(path, recipe())
-    return Engine(index) if index is not None else None
+def open_engine(path: str, cache_dir: str | None = None) -> Engine | None:
+    """Open the compiled index of the bundle at *path*, `None` unless there is a fresh one."""
+    index = fresh_index(path, recipe(), cache_dir)
+    if index is None:
+        return None
+    try:
+        if not index.is_checked:
+            # Once for many searches: an engine lives long, and must not be misled.
+            index.verify(records=False)
+        return Engine(index, rebuild=partial(_rebuilt, path, cache_dir))
+    except StaleIndexError:
+        return Engine(_rebuilt(path, cache_dir), rebuild=partial(_rebuilt, path, cache_dir))
+
+
+def _rebuilt(path: str, cache_dir: str | None) -> Index:
+    """Make the index of the bundle at *path* anew.
+
+    Raises:
+        McpgError: The bundle is damaged as well, or gone.
+    """
+    key = content_key(path)
+    assembly = assemble(read_sources([path]))
+    return renewed_index(path, lambda: compile_assembly(assembly, key), cache_dir=cache_dir)
 
 
 def compile_assembly(
@@ -83,7 +104,7 @@ def _is_bundle(batch: SourceBatch) -> bool:
 
 
 def _indexed(
-    path: str, assembly: Assembly, noticed: Iterable[Diagnostic], cache_dir: str | None
+    path: str, assembly: Assembly, noticed: tuple[Diagnostic, ...], cache_dir: str | None
 ) -> Engine:
     opened = index_for(
         path,
@@ -91,7 +112,7 @@ def _indexed(
         recipe=recipe(),
         cache_dir=cache_dir,
     )
-    if opened.how != IN_MEMORY:
-        return Engine(opened.index, noticed)
-    message = "its index could not be written: it is made anew in memory every time"
-    return Engine(opened.index, (*noticed, info(Code.INDEX_IN_MEMORY, message, path)))
+    if opened.how == IN_MEMORY:
+        message = "its index could not be written: it is made anew in memory every time"
+        noticed = (*noticed, info(Code.INDEX_IN_MEMORY, message, path))
+    return Engine(opened.index, noticed, partial(_rebuilt, path, cache_dir))

@@ -108,24 +108,41 @@ def index_for(
         recipe: What the index was compiled with.
         cache_dir: Folder for indexes whose source lies where nothing can be written.
     """
-    places = [(source + SUFFIX, WRITTEN)]
-    if cache_dir is not None:
-        places.append((_cached_name(source, cache_dir), CACHED))
-    stamp = _stamp(source)
+    places, stamp = _places(source, cache_dir), _stamp(source)
     for path, _ in places:
         index = _fresh(path, source, stamp, recipe_of(recipe))
         if index is not None:
             return Opened(index, OPENED, path)
+    return _stored(_built(source, stamp, build), places)
+
+
+def renewed_index(
+    source: str, build: Callable[[], bytes], *, cache_dir: str | None = None
+) -> Index:
+    """Build the index of the file *source* as `index_for` does, whether there is one or not."""
+    data = _built(source, _stamp(source), build)
+    return _stored(data, _places(source, cache_dir)).index
+
+
+def fresh_index(source: str, recipe: bytes, cache_dir: str | None = None) -> Index | None:
+    """Open the index of the file *source*, `None` unless one says what *source* says now.
+
+    It is looked for as by `index_for`.
+    """
+    stamp, number = _stamp(source), recipe_of(recipe)
+    found = (_fresh(path, source, stamp, number) for path, _ in _places(source, cache_dir))
+    return next((index for index in found if index is not None), None)
+
+
+def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
+    beside = (source + SUFFIX, WRITTEN)
+    return [beside] if cache_dir is None else [beside, (_cached_name(source, cache_dir), CACHED)]
+
+
+def _built(source: str, stamp: tuple[int, int], build: Callable[[], bytes]) -> bytes:
     data = build()
-    if stamp == _stamp(source):
-        # Otherwise nobody knows which of the two contents was built from: the key will tell.
-        data = restamped(data, stamp)
-    return _stored(data, places)
-
-
-def fresh_index(source: str, recipe: bytes) -> Index | None:
-    """Open the index beside the file *source*, `None` unless it says what *source* says now."""
-    return _fresh(source + SUFFIX, source, _stamp(source), recipe_of(recipe))
+    # Otherwise nobody knows which of the two contents was built from: the key will tell.
+    return restamped(data, stamp) if stamp == _stamp(source) else data
 
 
 def _fresh(path: str, source: str, stamp: tuple[int, int], recipe: int) -> Index | None:

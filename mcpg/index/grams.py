@@ -25,6 +25,8 @@ _BITS = 21
 _PAD = "_"
 # What a tool is stands at the beginning of its description.
 _DESCRIPTION_LENGTH = 300
+# Words whose 3-grams are remembered; words of queries are endless, so there is a bound.
+_MOST_WORDS = 16_384
 
 
 def grams_of_word(word: str) -> Iterator[int]:
@@ -84,11 +86,20 @@ class Grams:
         self._holders = index.section("grams.tools")
         self._rows = index.rows("grams_of")
         self._norms = index.section("grams.norm")
+        self._words: dict[str, tuple[tuple[int, float], ...]] = {}
         if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
             raise StaleIndexError("its 3-grams are of unequal length")
 
-    def of_word(self, word: str) -> Iterator[tuple[int, float]]:
+    def of_word(self, word: str) -> Sequence[tuple[int, float]]:
         """Give number and rarity, above 0, of those 3-grams of a folded *word* that occur."""
+        known = self._words.get(word)
+        if known is None:
+            known = tuple(self._found(word))
+            if len(self._words) < _MOST_WORDS:
+                self._words[word] = known
+        return known
+
+    def _found(self, word: str) -> Iterator[tuple[int, float]]:
         grams, end = self._grams, len(self._grams)
         for gram in grams_of_word(word):
             number = bisect_left(grams, gram)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 
 from mcpg import __version__
+from mcpg.index.grams import Grams
 from mcpg.index.layout import StaleIndexError, check, crc, section_sizes, unpack
 from mcpg.index.sections import IDENTIFIER, KINDS, NONE, SECTIONS, STEM
 from mcpg.index.speller import Speller
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.index.layout import Buffer
 
-CHECKED_SIZE = 8 << 20
+CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
 
 _SHORTEST_PREFIX = 4
@@ -78,20 +79,27 @@ class Index:
         self._keys: dict[str, Keys] = {}
         self._rows: dict[str, Rows] = {}
         self._spellers: list[Speller] = []
+        self._grams: list[Grams] = []
 
     @property
     def data(self) -> memoryview:
         """The whole file."""
         return self._data
 
-    def verify(self) -> None:
-        """Compare every section with its checksum.
+    @property
+    def is_checked(self) -> bool:
+        """Whether every section is compared with its checksum before its first use."""
+        return self._is_checked
+
+    def verify(self, *, records: bool = True) -> None:
+        """Compare every section with its checksum, or all but those of *records*.
 
         Raises:
             StaleIndexError: One is damaged.
         """
         for name, entry in self._entries.items():
-            check(self._data, name, entry)
+            if records or name not in _CHECKED_IN_PARTS:
+                check(self._data, name, entry)
 
     def section(self, name: str) -> memoryview:
         """Give the items of the section called *name*.
@@ -297,6 +305,13 @@ class Index:
             pairs = self.section("pairs.key"), self.rows("pairs")
             self._spellers.append(Speller(self.texts("words"), deletions, pairs))
         return self._spellers[0].nearest(word)
+
+    @property
+    def grams(self) -> Grams:
+        """The character 3-grams of tools."""
+        if not self._grams:
+            self._grams.append(Grams(self))
+        return self._grams[0]
 
     @property
     def term_count(self) -> int:

@@ -1,0 +1,174 @@
+"""The searcher: from a request to the values of an answer, over one index."""
+
+from __future__ import annotations
+
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.expansion import focused_graph
+from mcpg.engine.model import model_of
+from mcpg.engine.pipeline import run_graph
+from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
+from mcpg.index.fields import FIELDS
+from mcpg.index.layout import StaleIndexError
+from mcpg.index.places import add_fields
+from mcpg.index.tables import ABSENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpg.catalog.model import Tool
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.documents.model import ToolDocument
+    from mcpg.engine.expansion import Reached
+    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.request import Request
+    from mcpg.engine.results import Via
+    from mcpg.engine.trace import Explanation, Trace
+    from mcpg.index import Index
+
+
+class Searcher:
+    """Searches one index; it never changes.
+
+    Every method raises `StaleIndexError` when it comes upon a damaged part of the index.
+
+    Attributes:
+        index: What is searched.
+        model: The fitted numbers that it was compiled with.
+    """
+
+    def __init__(self, index: Index, describe: Callable[[str], Tool]) -> None:
+        """Prepare to search *index*; *describe* gives the whole tool of an id, for matches."""
+        self.index = index
+        self.model = model_of(index)
+        self._describe = describe
+        self._disabled = frozenset(index.disabled())
+
+    def documents(self) -> list[ToolDocument]:
+        """Give the document of every tool, in order of id."""
+        return [self.index.record(number) for number in range(len(self.index))]
+
+    def tool(self, tool_id: str) -> Tool:
+        """Give the whole tool of an id that the index has given."""
+        number = self.index.find_tool(tool_id)
+        if number == ABSENT:
+            raise StaleIndexError("it does not find a tool that it has")
+        return self.index.record(number).tool
+
+    def explanation(self, request: Request, noticed: tuple[Diagnostic, ...]) -> Explanation:
+        """Answer as `answer` does, and say how every part of the answer came about."""
+        from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
+        from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
+
+        trace = Trace()
+        result, outcome = self.answer(request, noticed, trace)
+        return explain(result, outcome, trace, self.index, self.model)
+
+    def answer(
+        self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None
+    ) -> tuple[SearchResult, Outcome | None]:
+        """Answer *request*; *noticed* is told with the answer, *trace* records the stages."""
+        if not len(self.index):
+            return SearchResult(request.query, request.strategy, RankingMode.EMPTY), None
+        if request.is_browsing:
+            return self._browse(request, noticed), None
+        disabled = frozenset() if request.include_disabled else self._disabled
+        outcome = run_graph(request, self.index, self.model, disabled, trace)
+        diagnostics = (*noticed, *_noticed(request, outcome))
+        return self._result(request, outcome, diagnostics), outcome
+
+    def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
+        index = self.index
+        numbers = [
+            number
+            for number in range(len(index))
+            if request.include_disabled or number not in self._disabled
+        ]
+        numbers.sort(
+            key=lambda number: (
+                index.tool_name(number).casefold(),
+                index.tool_name(number),
+                index.source_id(number),
+                number,
+            )
+        )
+        matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
+        return SearchResult("", request.strategy, RankingMode.BROWSE, matches, diagnostics=noticed)
+
+    def _result(
+        self, request: Request, outcome: Outcome, diagnostics: tuple[Diagnostic, ...]
+    ) -> SearchResult:
+        matches = tuple(
+            self._match(one.candidate.document, calibration.score, evidence)
+            for one, calibration, evidence in zip(
+                outcome.ranked, outcome.calibrations, self._evidences(outcome), strict=True
+            )
+        )
+        shown = [one.candidate.document for one in outcome.ranked]
+        shown += [one.document for one in (*outcome.related, *outcome.next_steps)]
+        return SearchResult(
+            request.query,
+            request.strategy,
+            RankingMode.GRAPH,
+            matches,
+            tuple(map(self._expanded, outcome.related)),
+            tuple(map(self._expanded, outcome.next_steps)),
+            diagnostics,
+            focused_graph(shown, self.index),
+        )
+
+    def _expanded(self, reached: Reached) -> Match:
+        return self._match(reached.document, reached.score, via=reached.via)
+
+    def _match(
+        self,
+        number: int,
+        score: float,
+        evidence: Evidence = Evidence(),  # noqa: B008 - a value never changes
+        via: Via | None = None,
+    ) -> Match:
+        index, describe, tool_id = self.index, self._describe, self.index.tool_id(number)
+        return Match(
+            tool_id,
+            index.source_id(number),
+            index.tool_name(number),
+            index.display_name(number),
+            index.summary(number),
+            number not in self._disabled,
+            score,
+            evidence,
+            via,
+            lambda: describe(tool_id),
+        )
+
+    def _evidences(self, outcome: Outcome) -> list[Evidence]:
+        """Say of every match which words of the query it answers, and in which fields."""
+        clauses = outcome.analysis.clauses
+        asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
+        candidates = [one.candidate for one in outcome.ranked]
+        masks = dict.fromkeys((candidate.document for candidate in candidates), 0)
+        for place in asked:
+            for term, _ in clauses[place].variants:
+                add_fields(self.index, term, masks)
+        return [
+            Evidence(
+                tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
+                tuple([clauses[place].text for place in asked if not candidate.impacts[place]]),
+                _field_names(masks[candidate.document]),
+            )
+            for candidate in candidates
+        ]
+
+
+def _field_names(mask: int) -> tuple[str, ...]:
+    return tuple([name for number, name in enumerate(FIELDS) if mask >> number & 1])
+
+
+def _noticed(request: Request, outcome: Outcome) -> list[Diagnostic]:
+    """Say what a caller should know: that vectors are absent, that the best match is doubtful."""
+    best = outcome.calibrations[0].score if outcome.calibrations else None
+    if request.strategy == Strategy.GRAPH and best is not None and best >= LOW_CONFIDENCE:
+        return []
+    from mcpg.engine.noticing import doubts, fallbacks  # noqa: PLC0415 - most searches notice nothing
+
+    return [*fallbacks(request.strategy), *doubts(best)]
