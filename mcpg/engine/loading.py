@@ -12,6 +12,7 @@ from mcpg.diagnostics import Code, info
 from mcpg.engine.defaults import default_model, recipe
 from mcpg.engine.engine import Engine
 from mcpg.engine.model import flatten
+from mcpg.files import is_file
 from mcpg.index.compile import NO_KEY, compile_index
 from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, renewed_index
 from mcpg.index.layout import StaleIndexError
@@ -48,15 +49,16 @@ def load(
     """
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
-    if len(present) == 1 and source_id is None:
-        engine = open_engine(present[0], cache_dir)
-        if engine is not None:
-            return engine
+    only = _kept_indexed(present, source_id)
+    engine = open_engine(only, cache_dir) if only else None
+    if engine is not None:
+        return engine
+    key = _key(only) if only else NO_KEY
     batch = read_sources(present, source_id=source_id)
     assembly = assemble(batch, source_id=source_id)
     noticed = (*missing, *assembly.diagnostics)
-    if len(present) == 1 and _is_bundle(batch):
-        return _indexed(present[0], assembly, noticed, cache_dir)
+    if only and _is_bundle(batch):
+        return _indexed(only, assembly, key, noticed, cache_dir)
     return Engine(Index(compile_assembly(assembly)), noticed)
 
 
@@ -80,9 +82,20 @@ def _rebuilt(path: str, cache_dir: str | None) -> Index:
     Raises:
         McpgError: The bundle is damaged as well, or gone.
     """
-    key = content_key(path)
-    assembly = assemble(read_sources([path]))
-    return renewed_index(path, lambda: compile_assembly(assembly, key), cache_dir=cache_dir)
+    return renewed_index(path, lambda: _compiled(path), cache_dir=cache_dir)
+
+
+def _compiled(path: str) -> bytes:
+    # The key goes first: should the bundle be replaced now, its index will not pass for new.
+    key = _key(path)
+    return compile_assembly(assemble(read_sources([path])), key)
+
+
+def _key(path: str) -> bytes:
+    try:
+        return content_key(path)
+    except OSError:
+        return NO_KEY
 
 
 def compile_assembly(
@@ -99,19 +112,31 @@ def compile_assembly(
     return compile_index(assembly.documents, key=key, recipe=recipe(), model=model, extra=extra)
 
 
+def _kept_indexed(paths: Sequence[str], source_id: str | None) -> str | None:
+    """Give the one file whose index may be kept.
+
+    What is read from a pipe cannot be looked at again, and with a source id that was asked for a
+    bundle says something else than it does to others.
+    """
+    is_kept = len(paths) == 1 and source_id is None and is_file(paths[0])
+    return paths[0] if is_kept else None
+
+
 def _is_bundle(batch: SourceBatch) -> bool:
     return bool(batch.bundles) and not (batch.tools or batch.documents or batch.rules)
 
 
 def _indexed(
-    path: str, assembly: Assembly, noticed: tuple[Diagnostic, ...], cache_dir: str | None
+    path: str,
+    assembly: Assembly,
+    key: bytes,
+    noticed: tuple[Diagnostic, ...],
+    cache_dir: str | None,
 ) -> Engine:
-    opened = index_for(
-        path,
-        lambda: compile_assembly(assembly, content_key(path)),
-        recipe=recipe(),
-        cache_dir=cache_dir,
-    )
+    def build() -> bytes:
+        return compile_assembly(assembly, key) if _key(path) == key else _compiled(path)
+
+    opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
     if opened.how == IN_MEMORY:
         message = "its index could not be written: it is made anew in memory every time"
         noticed = (*noticed, info(Code.INDEX_IN_MEMORY, message, path))
