@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mcpg.cli.cachefolder import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.sanitise import either
 from mcpg.diagnostics import Code, Diagnostic, error
@@ -136,7 +137,7 @@ def open_engine(settings: Settings, output: Output) -> Engine:
     """
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
-    return load(_paths(settings, output))
+    return load(_paths(settings, output), cache_dir=cache_folder())
 
 
 def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:

@@ -82,18 +82,20 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
         else:
             words.append(argument)
             continue
-        if option in options or given is None:
+        is_json = option == "context" and str(given).lstrip()[:1] in ("{", "[")
+        if option in options or given is None or is_json:
             raise _UnusualError
         options[option] = int(given) if option == "limit" else given
     return " ".join(words).strip(), options
 
 
 def _engine(named: str | None) -> Engine:
-    from mcpg.engine.defaults import recipe  # noqa: PLC0415 - not before the words are understood
+    from mcpg.cli.cachefolder import cache_folder  # noqa: PLC0415 - only once words are understood
+    from mcpg.engine.defaults import recipe  # noqa: PLC0415 - as above
     from mcpg.engine.engine import Engine  # noqa: PLC0415
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
-    index = fresh_index(named or _bundle(), recipe())
+    index = fresh_index(named or _bundle(), recipe(), cache_folder())
     if index is None:
         raise _UnusualError
     return Engine(index)

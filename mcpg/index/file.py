@@ -130,8 +130,11 @@ def fresh_index(source: str, recipe: bytes, cache_dir: str | None = None) -> Ind
     It is looked for as by `index_for`.
     """
     stamp, number = _stamp(source), recipe_of(recipe)
-    found = (_fresh(path, source, stamp, number) for path, _ in _places(source, cache_dir))
-    return next((index for index in found if index is not None), None)
+    for path, _ in _places(source, cache_dir):
+        index = _fresh(path, source, stamp, number)
+        if index is not None:
+            return index
+    return None
 
 
 def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:

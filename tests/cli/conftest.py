@@ -22,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder in which no setting of the machine is felt."""
     for name in ("MCPG_BUNDLE", "MCPG_LIMIT", "MCPG_STRATEGY", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MCPG_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
