@@ -64,7 +64,15 @@ Context = Annotated[
     typer.Option(
         *flags.CONTEXT,
         metavar="TEXT",
-        help="What the conversation is about; it counts less than the query.",
+        help="What else is known, as text or as a JSON object; it counts less than the query.",
+    ),
+]
+ContextSummary = Annotated[
+    str | None,
+    typer.Option(
+        *flags.CONTEXT_SUMMARY,
+        metavar="TEXT",
+        help="What the conversation is about, beside --context; it counts less than the query.",
     ),
 ]
 IncludeDisabled = Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +39,7 @@ class Question:
     """
 
     words: tuple[str, ...]
-    context: str | None = None
+    context: Any = None
     include_disabled: bool = False
     min_score: float | None = None
 
@@ -46,6 +48,15 @@ class Question:
         if self.words == ("-",):
             return standard_input(_QUERY_LIMIT).decode("utf-8", "replace").strip()
         return " ".join(self.words).strip() or None
+
+
+def context_of(context: str | None, summary: str | None) -> Any:
+    """Join *summary* and *context*, which is read as JSON where it is an object or a list."""
+    known: Any = context
+    if context and context.lstrip()[:1] in {"{", "["}:
+        with suppress(ValueError, RecursionError):
+            known = json.loads(context)
+    return [summary, known] if summary else known
 
 
 def answer_search(

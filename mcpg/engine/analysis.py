@@ -25,6 +25,7 @@ LITERAL_WEIGHT = 0.2
 BACKGROUND_TEXTS = 3.0
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
+_MOST_COMPLETIONS = 8
 _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 
 
@@ -35,7 +36,7 @@ class Repair:
     Attributes:
         word: The word in the catalogue.
         term: Number of its term in the index.
-        kind: `exact`, `stem`, `typo` or `compound`.
+        kind: `exact`, `stem`, `compound`, `prefix` or `typo`.
         distance: Edits between the two (insertion, deletion, substitution, transposition).
         similarity: Credit for a match of it, in (0, 1].
     """
@@ -157,14 +158,23 @@ class _Reader:
         if stem(word) in self._function_words:
             return None
         is_literal = any(map(str.isdigit, word))
-        repairs = known or self._compound(word) or (() if is_literal else self._respelt(word))
+        repairs = known or self._compound(word)
+        if not repairs and not is_literal:
+            repairs = self._completed(word) or self._respelt(word)
         if not repairs and is_literal:
             return self._weighed(word, (), "literal")
-        distance = repairs[0].distance if repairs else allowed_edits(word)
-        # A slip that is as near to a function word as to any word of the catalogue is dropped.
-        if self._language and distance and is_near_function_word(word, self._language, distance):
+        if self._is_function_word_misspelt(word, repairs):
             return None
         return self._weighed(word, repairs, "term" if repairs else "unknown")
+
+    def _is_function_word_misspelt(self, word: str, repairs: Sequence[Repair]) -> bool:
+        """Tell whether *word* is as near to a function word as to any word of the catalogue."""
+        distance = allowed_edits(word)
+        if repairs:
+            distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
+        return bool(
+            self._language and distance and is_near_function_word(word, self._language, distance)
+        )
 
     def _weighed(self, word: str, repairs: tuple[Repair, ...], role: str) -> Clause:
         index = self._index
@@ -172,8 +182,8 @@ class _Reader:
         common = share_of_texts(word, self._background) if self._background else 0.0
         weight = smoothed_rarity(len(index), frequency, common, BACKGROUND_TEXTS)
         weight *= LITERAL_WEIGHT if role == "literal" else 1.0
-        # Repairs of one word all have the same similarity.
-        variants = tuple({repair.term: repair.similarity for repair in repairs}.items())
+        # The most similar come first: of two words of one term the first counts.
+        variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
         return Clause(word, repairs, variants, weight, frequency, role, "query")
 
     def _known(self, word: str) -> tuple[Repair, ...]:
@@ -201,14 +211,23 @@ class _Reader:
                 )
         return ()
 
+    def _completed(self, word: str) -> tuple[Repair, ...]:
+        """Find the words that *word* may be short for; credit falls with what is left out."""
+        words = self._index.completions(word, _MOST_COMPLETIONS)
+        return tuple(
+            Repair(other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other))
+            for other in sorted(words, key=lambda other: (len(other), other))
+        )
+
+    def _term(self, word: str) -> int:
+        return self._index.term_of_word(self._index.find_word(word))
+
     def _respelt(self, word: str) -> tuple[Repair, ...]:
         """Find the words that *word* may be a misspelling of; credit falls with distance."""
         distance, words = self._index.nearest(word)
         similarity = _TYPO_CREDIT * (1 - distance / max(1, len(word)))
         return tuple(
-            Repair(other, self._index.term_of_word(number), "typo", distance, similarity)
-            for other in words
-            if (number := self._index.find_word(other)) >= 0
+            Repair(other, self._term(other), "typo", distance, similarity) for other in words
         )
 
 

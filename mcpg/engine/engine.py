@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.request import Context
     from mcpg.engine.results import SearchResult
     from mcpg.engine.trace import Explanation
     from mcpg.index import Index
@@ -85,7 +86,7 @@ class Engine:
         *,
         limit: int = DEFAULT_LIMIT,
         strategy: str = Strategy.GRAPH,
-        context: str | None = None,
+        context: Context = None,
         include_disabled: bool = False,
     ) -> SearchResult:
         """Find the tools that *query* asks for.
@@ -94,7 +95,7 @@ class Engine:
             query: The wish in any words; `None` or blank, without *context*, lists tools by name.
             limit: Most matches to give, at least 1; more than 50 is cut to 50.
             strategy: `graph`, `embeddings` or `auto`.
-            context: What else is known, as text; it weighs less than the query.
+            context: What else is known, as text or a JSON value; it weighs less than the query.
             include_disabled: Whether tools that are off by default may be offered.
 
         Raises:
@@ -109,7 +110,7 @@ class Engine:
         *,
         limit: int = DEFAULT_LIMIT,
         strategy: str = Strategy.GRAPH,
-        context: str | None = None,
+        context: Context = None,
         include_disabled: bool = False,
     ) -> Explanation:
         """Find as `search` does, and say how every part of the answer came about."""

@@ -7,11 +7,17 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
     from mcpg.diagnostics import Diagnostic
+
+    # A text or a JSON value; whatever else a host puts in is left out, not refused.
+    Context: TypeAlias = Any
 
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
 MAX_QUERY_CHARACTERS = 8_192
+_DEEPEST_CONTEXT = 8
 
 
 @value
@@ -39,7 +45,7 @@ class Request:
 
 
 def check_request(
-    query: str | None, limit: int, strategy: str, context: str | None, include_disabled: bool
+    query: str | None, limit: int, strategy: str, context: Context, include_disabled: bool
 ) -> tuple[Request, tuple[Diagnostic, ...]]:
     """Check what a caller asks; too much is cut, with a diagnostic.
 
@@ -48,7 +54,7 @@ def check_request(
     """
     if limit < 1:
         raise _usage_error(f"the limit is {limit}", "ask for at least 1 match")
-    query, context = (query or "").strip(), (context or "").strip()
+    query, context = (query or "").strip(), flatten_context(context).strip()
     request = Request(
         query[:MAX_QUERY_CHARACTERS],
         context[:MAX_QUERY_CHARACTERS],
@@ -58,6 +64,23 @@ def check_request(
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()
+
+
+def flatten_context(context: Context, depth: int = 0) -> str:
+    """Give *context* as text: of an object its keys and values, of a list its items.
+
+    What is nested deeper than any sensible context, or is no JSON value, is left out.
+    """
+    if isinstance(context, str):
+        return context
+    if context is None or depth > _DEEPEST_CONTEXT:
+        return ""
+    if isinstance(context, dict):
+        parts = (f"{key} {flatten_context(part, depth + 1)}" for key, part in context.items())
+        return "; ".join(parts)
+    if isinstance(context, list | tuple):
+        return " ".join([flatten_context(part, depth + 1) for part in context])
+    return str(context) if isinstance(context, bool | int | float) else ""
 
 
 def check_strategy(name: str) -> str:

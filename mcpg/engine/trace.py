@@ -56,7 +56,7 @@ class TermMatch:
     Attributes:
         query: The word of the query.
         matched: The word in the catalogue.
-        kind: `exact`, `stem`, `typo`, `compound` or `alias`.
+        kind: `exact`, `stem`, `compound`, `prefix`, `typo` or `alias`.
         similarity: Credit for the match, in (0, 1].
         field: The field of the tool.
         contribution: Its part of the fused score.

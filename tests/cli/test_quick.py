@@ -148,3 +148,19 @@ def test_the_quick_way_imports_next_to_nothing(bundle: Path) -> None:
     assert "shipment_status" in run.stdout
     assert exit_code == "0"
     assert not set(SLOW) & set(loaded)
+
+
+@pytest.mark.usefixtures("bundle")
+def test_context_may_be_json_and_have_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    """An object is read as its keys and values, and a summary as context of its own."""
+
+    def printed(*arguments: str) -> str:
+        assert main(["search", "shipment", *arguments]) == 0
+        return capsys.readouterr().out
+
+    told = printed("--context", "topic order")
+
+    assert told != printed()
+    assert printed("--context", '{"topic": "order"}') == told
+    assert printed("--context", '{"topic"', "--context-summary", "order") == told
+    assert printed("--context-summary", "topic order") == told

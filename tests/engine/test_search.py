@@ -46,6 +46,8 @@ def codes(result: mcpg.SearchResult) -> set[str]:
         ("use orderCreate", "order_create"),
         ("ORDER-CREATE", "order_create"),
         ("neworder", "order_create"),
+        ("dashb creat", "dashboard_create"),
+        ("ship stat", "shipment_status"),
     ],
 )
 def test_the_wanted_tool_comes_first(engine: Engine, query: str, expected: str) -> None:
@@ -275,3 +277,16 @@ def test_many_words_of_context_weigh_no_more_than_few() -> None:
     context = "weather forecast rain wind sun " * 3
 
     assert ids(engine.search("issue", context=context).matches)[0] == "issue_search"
+
+
+def test_context_may_be_structured() -> None:
+    """An object counts by its keys and values, however nested; what is no JSON is left out."""
+    engine = make_engine(
+        make_tool("github_search", description="Search issues."),
+        make_tool("weather_search", description="Search forecasts."),
+    )
+    context: dict[str, object] = {"page": {"topics": ["weather", 3, None, True, object()]}}
+    context["itself"] = context
+
+    assert ids(engine.search("search", context=context).matches)[0] == "weather_search"
+    assert engine.search("search", context={"odd": object()}).matches[0].score > 0

@@ -29,6 +29,7 @@ def explain(
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
     context: options.Context = None,
+    context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
     form: options.Format = OutputFormat.TEXT,
@@ -40,6 +41,11 @@ def explain(
     """
     from mcpg.cli import querying  # noqa: PLC0415 - help needs no engine
 
-    question = querying.Question(tuple(query or ()), context, include_disabled, min_score)
+    question = querying.Question(
+        tuple(query or ()),
+        querying.context_of(context, context_summary),
+        include_disabled,
+        min_score,
+    )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
     return querying.answer_explain(question, settings, form, output)

@@ -50,6 +50,7 @@ def search(
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
     context: options.Context = None,
+    context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
     explain: Annotated[
@@ -64,7 +65,12 @@ def search(
     """
     from mcpg.cli import querying  # noqa: PLC0415 - help needs no engine
 
-    question = querying.Question(tuple(query or ()), context, include_disabled, min_score)
+    question = querying.Question(
+        tuple(query or ()),
+        querying.context_of(context, context_summary),
+        include_disabled,
+        min_score,
+    )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
     answer = querying.answer_explain if explain else querying.answer_search
     return answer(question, settings, form, output)
