@@ -116,8 +116,9 @@ def _terms(fused: Fused, analysis: Analysis, index: Index, model: Model) -> tupl
 
 def _terms_of(clause: Clause, contribution: float, document: int, index: Index) -> list[TermMatch]:
     """Part the *contribution* of a clause among the fields where its best variant stands."""
-    _, repair = max(
-        (impact_of(index, one.term, document) * one.similarity, one) for one in clause.repairs
+    repair = max(
+        clause.repairs,
+        key=lambda one: impact_of(index, one.term, document) * one.similarity,
     )
     shares = field_shares(index, document, repair.term)
     return [

@@ -117,3 +117,13 @@ def test_browsing_explains_itself() -> None:
     assert explained.matches == ()
     assert explained.words == ()
     assert len(explained.result.matches) == 3
+
+
+def test_words_that_match_alike_are_explained() -> None:
+    """A word that stands for two words of one weight is explained by one of them."""
+    engine = make_engine(make_tool("web_page", description="Web page."), make_tool("other_thing"))
+
+    terms = engine.explain("webpage").matches[0].terms
+
+    assert {(term.query, term.kind) for term in terms} == {("webpage", "exact")}
+    assert {term.kind for term in engine.explain("pageweb").matches[0].terms} == {"compound"}
