@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from mcpg.errors import SourceError
 from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcpg.bundle import Assembly
@@ -21,6 +23,22 @@ if TYPE_CHECKING:
 _TOLD = 10
 
 
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Look for unreachable circles less often for as long as the block runs.
+
+    Putting a graph together makes millions of values and hardly any circle; looking for them takes
+    a sixth of the time.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@rarely_collected()
 def assembled(
     sources: Sequence[str],
     source_id: str | None,

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mcpg.bundle import Assembly
+from mcpg.cli.building import rarely_collected
 from mcpg.diagnostics import Code, Diagnostic, Severity, info
 from mcpg.errors import OutputError
 
@@ -62,6 +63,7 @@ def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> L
     return LastRun(signature if is_silent else "", len(noticed), report)
 
 
+@rarely_collected()
 def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NOUNS = ("shipment", "order", "invoice", "parcel", "customer", "label", "refund")
 VERBS = ("create", "find", "cancel", "update", "export")
 PLACES = ("warehouse", "depot", "carrier", "portal", "ledger")
+NEAR = 0.05
 nouns, verbs = st.sampled_from(NOUNS), st.sampled_from(VERBS)
 
 sampled = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -127,13 +128,21 @@ def test_disabled_tools_take_no_place(catalogue: list[Tool], query: str) -> None
 
 @sampled
 @given(catalogues, st.lists(nouns, min_size=1, max_size=3).map(" ".join))
-def test_an_unrelated_tool_changes_no_order(catalogue: list[Tool], query: str) -> None:
-    """A tool that shares no word with anything keeps out of the answer and reorders nobody."""
-    engine = make_engine(*catalogue)
-    stranger = make_tool("quibble_zymurgy", source_id="zoo", description="Quibbles zymurgy zoo.")
-    wider = make_engine(*catalogue, stranger)
+def test_an_unrelated_tool_changes_no_clear_order(catalogue: list[Tool], query: str) -> None:
+    """A tool that shares no word with anything keeps out of the answer.
 
-    assert ids(wider.search(query, limit=20).matches) == ids(engine.search(query, limit=20).matches)
+    Every other word becomes a little rarer by it, so near ties may turn; nothing else does.
+    """
+    stranger = make_tool("quibble_zymurgy", source_id="zoo", description="Quibbles zymurgy zoo.")
+    before, after = (
+        {match.tool_id: match.score for match in make_engine(*some).search(query, limit=50).matches}
+        for some in (catalogue, [*catalogue, stranger])
+    )
+
+    assert before.keys() == after.keys()
+    for one, other in combinations(before, 2):
+        is_near_tie = before[one] - before[other] < NEAR
+        assert after[one] >= after[other] or (is_near_tie and after[other] - after[one] < NEAR)
 
 
 HOSTILE = st.one_of(
