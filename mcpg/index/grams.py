@@ -41,6 +41,7 @@ def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
     """Give the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's."""
     from array import array  # noqa: PLC0415 - needed to build, not to search
     from collections import Counter  # noqa: PLC0415 - as above
+    from math import fsum  # noqa: PLC0415 - as above
 
     known: dict[str, tuple[int, ...]] = {}
     held = [frozenset(_grams_of_document(document, known)) for document in documents]
@@ -50,7 +51,8 @@ def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
     counts = [holders[gram] for gram in ordered]
     squares = [inverse_document_frequency(len(documents), count) ** 2 for count in counts]
     rows = [sorted(map(numbers.__getitem__, grams)) for grams in held]
-    norms = [sum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
+    # `sum` adds in other ways from one Python to the next.
+    norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
     return [
         Section("grams", "Q", array("Q", ordered).tobytes()),
         Section("grams.tools", "I", array("I", counts).tobytes()),
