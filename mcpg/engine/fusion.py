@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import mul
 
 from mcpg.engine.features import Candidate
+from mcpg.engine.retrieval import POOL
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -36,6 +37,9 @@ class Fused:
 def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[Fused]:
     """Give the best *limit* of what was seen; ties go to the smaller document number.
 
+    What was seen comes in order of its lexical score. Where more is asked for than the `POOL` that
+    every search looks at, the rest follows below, so that a limit only cuts.
+
     Shares of the query are divided by the greatest lexical score, so that weights mean the same
     in every catalogue and for every query.
     """
@@ -43,13 +47,15 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
         return []
     lexical = max([sight[1] for sight in sights]) or 1.0
     ranked = []
-    for sight in sights:
+    for place, sight in enumerate(sights):
         values = _features(sight, lexical)
         score = round(sum(map(mul, values, weights)), DECIMALS)
-        ranked.append((-score, sight[0], values, sight))
+        is_beyond = place >= POOL and not sight[-1]
+        ranked.append((is_beyond, -score, sight[0], values, sight))
     ranked.sort()
     return [
-        Fused(Candidate(*sight), values, -negative) for negative, _, values, sight in ranked[:limit]
+        Fused(Candidate(*sight), values, -negative)
+        for _, negative, _, values, sight in ranked[:limit]
     ]
 
 

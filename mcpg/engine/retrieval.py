@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcpg.index import Index
 
 # Documents that are looked at closely; more only where more are asked for.
-POOL = 32
+POOL = 20
 DECIMALS = 9
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.

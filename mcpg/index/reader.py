@@ -249,12 +249,14 @@ class Index:
 
     def edges(self, tool: int) -> Iterator[tuple[int, int, str, float]]:
         """Give number, target, kind and weight of the links of a tool that reach another."""
+        first, end = span(self.section("links.at"), tool)
         targets = self.rows("links")[tool]
-        first, _ = span(self.section("links.at"), tool)
+        kinds, weights = self.section("links.kind"), self.section("links.weight")
+        if end > min(len(kinds), len(weights)):
+            raise StaleIndexError("its links are of unequal length")
         for number, target in enumerate(targets, first):
             if target != NONE:
-                kind = KINDS[self._item("links.kind", number) % len(KINDS)]
-                yield number, target, kind, self._item("links.weight", number)
+                yield number, target, KINDS[kinds[number] % len(KINDS)], weights[number]
 
     def reason(self, link: int) -> str:
         """Give why a link is there, "" when the document does not say."""
