@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 from mcpg.index.rarity import smoothed_rarity
 from mcpg.text import function_words_of, iter_words, joined, language_of, stem
 from mcpg.text.background import share_of_texts
@@ -108,7 +110,7 @@ def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
         (*plain, *(clause.text for clause in identifiers)),
         language,
         _distinct(key for key in (joined(query), *wholes) if key),
-        sum(clause.weight for clause in (*asked, *identifiers)) or 1.0,
+        fsum(clause.weight for clause in (*asked, *identifiers)) or 1.0,
     )
 
 
@@ -246,8 +248,8 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
 
 def _lightened(added: Sequence[Clause], asked: Sequence[Clause]) -> list[Clause]:
     """Scale the context's clauses so that together they weigh their part of the query at most."""
-    query = sum(clause.weight for clause in asked)
-    context = sum(clause.weight for clause in added)
+    query = fsum(clause.weight for clause in asked)
+    context = fsum(clause.weight for clause in added)
     factor = CONTEXT_WEIGHT * min(1.0, query / context) if context else 0.0
     return [replace(clause, weight=clause.weight * factor) for clause in added]
 

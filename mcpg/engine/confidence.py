@@ -6,7 +6,7 @@ a coefficient of its own.
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, fsum
 
 from mcpg.values import value
 
@@ -47,7 +47,7 @@ class Calibration:
 
 def calibrate(ranked: Sequence[Fused], analysis: Analysis, model: Model) -> list[Calibration]:
     """Give each of the *ranked* candidates its probability; it never rises down the ranks."""
-    unknown = sum(clause.weight for clause in analysis.clauses if clause.role == "unknown")
+    unknown = fsum(clause.weight for clause in analysis.clauses if clause.role == "unknown")
     calibrations: list[Calibration] = []
     lowest = 1.0
     for rank, one in enumerate(ranked):
@@ -67,7 +67,7 @@ def calibrate(ranked: Sequence[Fused], analysis: Analysis, model: Model) -> list
 def probability(inputs: Sequence[float], model: Model) -> float:
     """Give the model's probability, in [0, 1], for the *inputs* of one match."""
     products = (one * weight for one, weight in zip(inputs, model.coefficients, strict=True))
-    return round(1 / (1 + exp(-model.intercept - sum(products))), DECIMALS)
+    return round(1 / (1 + exp(-model.intercept - fsum(products))), DECIMALS)
 
 
 def _lead(ranked: Sequence[Fused], rank: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import compress
+from math import fsum
 from operator import mul
 
 from mcpg.engine.retrieval import clause_impacts
@@ -82,7 +83,7 @@ class _Eye:
             document: tuple([column.get(document, 0.0) for column in columns]) for document in pool
         }
         self.lexical = {
-            document: sum(map(mul, self._shares, impacts))
+            document: fsum(map(mul, self._shares, impacts))
             for document, impacts in self._impacts.items()
         }
         self._credits = [
@@ -112,7 +113,7 @@ class _Eye:
             opening,
             self._grams.similarity(document),
             self._best_of_source[self._sources[document]],
-            sum(compress(self._credits, impacts)),
+            fsum(compress(self._credits, impacts)),
             self._best_sentence(impacts) if self._sentences else lexical,
             float(document in self._exact),
         )
@@ -120,7 +121,7 @@ class _Eye:
     def _best_sentence(self, impacts: Sequence[float]) -> float:
         """Give the greatest lexical score that one sentence gives."""
         return max(
-            sum([self._shares[place] * impacts[place] for place in sentence])
+            fsum([self._shares[place] * impacts[place] for place in sentence])
             for sentence in self._sentences
         )
 
@@ -167,7 +168,7 @@ class NameMatcher:
     def _opening(self, names: frozenset[int]) -> float:
         opening = self._words[: len(names)]
         spoken = {term for _, terms in opening for term in terms}
-        return sum([share for share, _ in opening]) if names <= spoken else 0.0
+        return fsum([share for share, _ in opening]) if names <= spoken else 0.0
 
     def _rarity(self, term: int) -> float:
         frequency = self._index.document_frequency(term)
@@ -187,7 +188,7 @@ class GramMatcher:
             for gram, rarity in self._all.of_word(word):
                 weights[gram] = max(weights.get(gram, 0.0), clause.weight * rarity)
                 rarities[gram] = rarity
-        self._norm = sum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
+        self._norm = fsum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
         self._products = {
             gram: int(weight * rarities[gram] * _GRAM_SCALE) for gram, weight in weights.items()

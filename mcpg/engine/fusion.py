@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from operator import mul
 
 from mcpg.engine.features import Candidate
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
     from mcpg.engine.features import Sight
 
-# Scores are compared after rounding, so that a platform's floating point cannot reorder.
+# Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
+# here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
 DECIMALS = 9
 
 
@@ -49,7 +51,7 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
     ranked = []
     for place, sight in enumerate(sights):
         values = _features(sight, lexical)
-        score = round(sum(map(mul, values, weights)), DECIMALS)
+        score = round(fsum(map(mul, values, weights)), DECIMALS)
         is_beyond = place >= POOL and not sight[-1]
         ranked.append((is_beyond, -score, sight[0], values, sight))
     ranked.sort()

@@ -10,6 +10,7 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import fsum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
     """Score every document that can be among the best *size*, and perhaps others."""
     scores: dict[int, float] = {}
     lists = _lists(analysis, index)
-    remaining = sum(bound for bound, _, _ in lists)
+    remaining = fsum(bound for bound, _, _ in lists)
     for bound, share, clause in lists:
         if _is_closed(scores, remaining, size, clause.document_frequency):
             for document, impact in clause_impacts(clause, scores, index).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.index.bm25f import BY_NUMBER, occurrence_weight
@@ -28,5 +29,5 @@ def field_shares(index: Index, document: int, term: int) -> dict[str, float]:
         for field, count in sorted(counts.items())
         if count
     }
-    total = sum(parts.values())
+    total = fsum(parts.values())
     return {name: part / total for name, part in parts.items()}
