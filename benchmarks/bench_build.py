@@ -1,6 +1,6 @@
 """Making a bundle with its index, and what the peers take for theirs.
 
-    python benchmarks/bench_build.py [--size 10000] [--runs 3]
+    python benchmarks/bench_build.py [--size 10000] [--runs 1]
 
 The catalogue is made. `mcpg bundle` runs as a whole process on a manifest and on a folder of the
 documents that `mcpg generate` writes from it: from scratch, again when nothing has changed, and
@@ -86,7 +86,7 @@ def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", type=int, default=10_000)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=1)
     arguments = parser.parse_args()
     names = [engine.name for engine in peers.present(NAMES)]
     with measuring.workshop(None) as root:
