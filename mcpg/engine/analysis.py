@@ -28,6 +28,8 @@ BACKGROUND_TEXTS = 3.0
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
 _MOST_COMPLETIONS = 8
+# Words of queries are endless, so there is a bound.
+_MOST_REMEMBERED = 16_384
 _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 
 
@@ -73,6 +75,13 @@ class Clause:
     origin: str = "query"
 
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    # What each word of each language became.
+    Memo: TypeAlias = dict[tuple[str, str | None], Clause | None]
+
+
 @value
 class Analysis:
     """What a query became.
@@ -94,13 +103,16 @@ class Analysis:
     total_weight: float = 1.0
 
 
-def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
-    """Turn *query*, and the *context* it is asked in, into clauses over *index*."""
+def analyse(query: str, index: Index, *, context: str = "", memo: Memo | None = None) -> Analysis:
+    """Turn *query*, and the *context* it is asked in, into clauses over *index*.
+
+    What a word becomes depends on nothing but the index and the language, and is kept in *memo*.
+    """
     words = list(iter_words(query))
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
     language = language_of((word.text for word in words), index.language)
-    reader = _Reader(index, language)
+    reader = _Reader(index, language, {} if memo is None else memo)
     asked = reader.clauses(_content_words(plain, language))
     identifiers = reader.identifiers(wholes)
     added = _lightened(reader.context(context, plain), asked)
@@ -117,8 +129,9 @@ def analyse(query: str, index: Index, *, context: str = "") -> Analysis:
 class _Reader:
     """Reads words in one language against one index."""
 
-    def __init__(self, index: Index, language: str | None) -> None:
+    def __init__(self, index: Index, language: str | None, memo: Memo) -> None:
         self._index = index
+        self._memo = memo
         self._language = language
         self._function_words = function_words_of(language) if language else frozenset()
         self._expected = index.language
@@ -126,8 +139,17 @@ class _Reader:
 
     def clauses(self, words: Iterable[str]) -> list[Clause]:
         """Make clauses of distinct words; a misspelt or inflected function word makes none."""
-        made = map(self._clause, words)
+        made = map(self._remembered, words)
         return [clause for clause in made if clause is not None]
+
+    def _remembered(self, word: str) -> Clause | None:
+        key = word, self._language
+        if key in self._memo:
+            return self._memo[key]
+        clause = self._clause(word)
+        if len(self._memo) < _MOST_REMEMBERED:
+            self._memo[key] = clause
+        return clause
 
     def identifiers(self, wholes: Iterable[str]) -> list[Clause]:
         """Make clauses of the compound identifiers that the catalogue holds as they stand."""

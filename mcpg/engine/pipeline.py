@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.expansion import Reached
     from mcpg.engine.fusion import Fused
@@ -63,11 +63,12 @@ def run_graph(
     model: Model,
     disabled: frozenset[int],
     trace: Trace | None = None,
+    memo: Memo | None = None,
 ) -> Outcome:
     """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
     with _stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
-        analysis = analyse(query, index, context=context)
+        analysis = analyse(query, index, context=context, memo=memo)
     with _stage(trace, "retrieve") as details:
         # One more than asked for, so that the last one's lead is known whatever the limit.
         size = max(POOL, request.limit + 1)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.analysis import Memo
     from mcpg.engine.expansion import Reached
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Searcher:
-    """Searches one index; it never changes.
+    """Searches one index; what it answers never changes.
 
     Every method raises `StaleIndexError` when it comes upon a damaged part of the index.
 
@@ -43,6 +44,8 @@ class Searcher:
         self.model = model_of(index)
         self._describe = describe
         self._disabled = frozenset(index.disabled())
+        # Shared between threads: whoever comes second finds or makes the same.
+        self._memo: Memo = {}
 
     def documents(self) -> list[ToolDocument]:
         """Give the document of every tool, in order of id."""
@@ -73,7 +76,7 @@ class Searcher:
         if request.is_browsing:
             return self._browse(request, noticed), None
         disabled = frozenset() if request.include_disabled else self._disabled
-        outcome = run_graph(request, self.index, self.model, disabled, trace)
+        outcome = run_graph(request, self.index, self.model, disabled, trace, self._memo)
         diagnostics = (*noticed, *_noticed(request, outcome))
         return self._result(request, outcome, diagnostics), outcome
 
