@@ -7,6 +7,7 @@ whole record is asked for.
 from __future__ import annotations
 
 import zlib
+from itertools import islice
 
 from mcpg import __version__
 from mcpg.index.grams import Grams
@@ -293,9 +294,8 @@ class Index:
         """
         if len(prefix) < _SHORTEST_PREFIX:
             return []
-        words = self.texts("words")
-        found = words.beginning_with(prefix)[: limit + 1]
-        return [word for word in map(words.__getitem__, found) if word != prefix][:limit]
+        found = (word for word in self.texts("words").beginning_with(prefix) if word != prefix)
+        return list(islice(found, limit))
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Give the least number of edits, 1 or 2, to other words that occur, and these words.

@@ -52,10 +52,17 @@ class Speller:
         """
         if len(word) > LONGEST_WORD + 2:
             return 0, ()
+        characters = frozenset(word)
         candidates = self._sharing_deletion, self._sharing_pairs
         for edits in range(1, allowed_edits(word) + 1):
             others = map(self._words.__getitem__, candidates[edits - 1](word))
-            found = [other for other in others if edit_distance(word, other, edits) == edits]
+            found = [
+                other
+                for other in others
+                # An edit changes at most two of the characters that a word is made of.
+                if len(characters.symmetric_difference(other)) <= 2 * edits
+                and edit_distance(word, other, edits) == edits
+            ]
             if found:
                 return edits, tuple(sorted(found))
         return 0, ()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 ABSENT = -1
 """What a look-up gives for something that is not there."""
 
-_HIGHEST = "\U0010ffff"
-
 
 def span(starts: memoryview, number: int) -> tuple[int, int]:
     """Give begin and end of row *number*.
@@ -76,9 +74,13 @@ class Texts:
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
-    def beginning_with(self, prefix: str) -> range:
-        """Give the numbers of the texts of a sorted table that begin with *prefix*."""
-        return range(bisect_left(self, prefix), bisect_left(self, prefix + _HIGHEST))
+    def beginning_with(self, prefix: str) -> Iterator[str]:
+        """Give the texts of a sorted table that begin with *prefix*, in order."""
+        for number in range(bisect_left(self, prefix), len(self)):
+            text = self[number]
+            if not text.startswith(prefix):
+                return
+            yield text
 
 
 class Keys(Texts):

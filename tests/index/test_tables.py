@@ -74,8 +74,7 @@ def test_texts_with_a_prefix_stand_together(texts: list[str], prefix: str) -> No
     texts.sort()
     table = texts_of(texts)
 
-    found = [table[number] for number in table.beginning_with(prefix)]
-    assert found == [text for text in texts if text.startswith(prefix)]
+    assert list(table.beginning_with(prefix)) == [text for text in texts if text.startswith(prefix)]
 
 
 @pytest.mark.parametrize(
