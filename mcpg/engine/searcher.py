@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.index import Index
 
+# Tools of which what is shown is kept once it has been read.
+_MOST_CARDS = 4_096
+
 
 class Searcher:
     """Searches one index; what it answers never changes.
@@ -46,6 +49,7 @@ class Searcher:
         self._disabled = frozenset(index.disabled())
         # Shared between threads: whoever comes second finds or makes the same.
         self._memo: Memo = {}
+        self._cards: dict[int, tuple[str, str, str, str, str]] = {}
 
     def documents(self) -> list[ToolDocument]:
         """Give the document of every tool, in order of id."""
@@ -130,19 +134,30 @@ class Searcher:
         evidence: Evidence = Evidence(),  # noqa: B008 - a value never changes
         via: Via | None = None,
     ) -> Match:
-        index, describe, tool_id = self.index, self._describe, self.index.tool_id(number)
+        card = self._cards.get(number) or self._card(number)
+        tool_id, describe = card[0], self._describe
         return Match(
-            tool_id,
-            index.source_id(number),
-            index.tool_name(number),
-            index.display_name(number),
-            index.summary(number),
+            *card,
             number not in self._disabled,
             score,
             evidence,
             via,
             lambda: describe(tool_id),
         )
+
+    def _card(self, number: int) -> tuple[str, str, str, str, str]:
+        """Give id, source, name, title and summary of a tool."""
+        index = self.index
+        card = (
+            index.tool_id(number),
+            index.source_id(number),
+            index.tool_name(number),
+            index.display_name(number),
+            index.summary(number),
+        )
+        if len(self._cards) < _MOST_CARDS:
+            self._cards[number] = card
+        return card
 
     def _evidences(self, outcome: Outcome) -> list[Evidence]:
         """Say of every match which words of the query it answers, and in which fields."""

@@ -28,6 +28,8 @@ CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
 
 _SHORTEST_PREFIX = 4
+# Tools whose edges are kept once they have been read.
+_MOST_REMEMBERED = 16_384
 # Records bear a checksum each, because a search reads few of many.
 _CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
 
@@ -81,6 +83,7 @@ class Index:
         self._rows: dict[str, Rows] = {}
         self._spellers: list[Speller] = []
         self._grams: list[Grams] = []
+        self._edges: dict[int, tuple[tuple[int, int, str, float], ...]] = {}
 
     @property
     def data(self) -> memoryview:
@@ -248,8 +251,16 @@ class Index:
         reason = self.texts("reasons")[self._item("links.reason", number)]
         return IndexLink(None if target == NONE else target, kind, weight, reason)
 
-    def edges(self, tool: int) -> Iterator[tuple[int, int, str, float]]:
+    def edges(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
         """Give number, target, kind and weight of the links of a tool that reach another."""
+        known = self._edges.get(tool)
+        if known is None:
+            known = tuple(self._read_edges(tool))
+            if len(self._edges) < _MOST_REMEMBERED:
+                self._edges[tool] = known
+        return known
+
+    def _read_edges(self, tool: int) -> Iterator[tuple[int, int, str, float]]:
         first, end = span(self.section("links.at"), tool)
         targets = self.rows("links")[tool]
         kinds, weights = self.section("links.kind"), self.section("links.weight")
