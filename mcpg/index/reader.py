@@ -15,7 +15,6 @@ from mcpg.index.layout import StaleIndexError, check, crc, section_sizes, unpack
 from mcpg.index.sections import IDENTIFIER, KINDS, NONE, SECTIONS, STEM
 from mcpg.index.speller import Speller
 from mcpg.index.tables import ABSENT, Keys, Rows, Texts, span
-from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,23 +36,6 @@ _CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
 def recipe_of(recipe: bytes) -> int:
     """Give the number by which a file tells how it was made: by which mcpg, from which recipe."""
     return zlib.crc32(recipe, zlib.crc32(__version__.encode()))
-
-
-@value
-class IndexLink:
-    """A link of a tool.
-
-    Attributes:
-        target: Number of the tool that it reaches, `None` when no tool of the index has its URI.
-        kind: `related` or `nextStep`.
-        weight: Its strength in (0, 1].
-        reason: Why, for people; "" when the document does not say.
-    """
-
-    target: int | None
-    kind: str
-    weight: float
-    reason: str
 
 
 class Index:
@@ -239,18 +221,6 @@ class Index:
 
     # Relations
 
-    def links(self, tool: int) -> list[IndexLink]:
-        """Give the links of a tool, in its document's order."""
-        targets = self.rows("links")[tool]
-        first, _ = span(self.section("links.at"), tool)
-        return [self._link(first + place, target) for place, target in enumerate(targets)]
-
-    def _link(self, number: int, target: int) -> IndexLink:
-        kind = KINDS[self._item("links.kind", number) % len(KINDS)]
-        weight = self._item("links.weight", number)
-        reason = self.texts("reasons")[self._item("links.reason", number)]
-        return IndexLink(None if target == NONE else target, kind, weight, reason)
-
     def edges(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
         """Give number, target, kind and weight of the links of a tool that reach another."""
         known = self._edges.get(tool)
@@ -325,11 +295,6 @@ class Index:
         if not self._grams:
             self._grams.append(Grams(self))
         return self._grams[0]
-
-    @property
-    def term_count(self) -> int:
-        """How many terms there are."""
-        return self._size("terms.kind")
 
     def term(self, number: int) -> str:
         return self.texts("terms")[number]

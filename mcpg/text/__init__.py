@@ -18,12 +18,4 @@ __all__ = [
     "split_words",
     "stem",
     "strip_accents",
-    "terms",
 ]
-
-
-def terms(text: str) -> list[str]:
-    """Give the stems of the words of *text* that are not function words, in order of place."""
-    words = split_words(text)
-    dropped = function_words_in(words)
-    return [stem(word) for word in words if word not in dropped]

@@ -24,7 +24,7 @@ def questions(index: Index) -> Iterator[Callable[[], Any]]:
     """Give everything that an index can be asked."""
     of_tools = index.tool_id, index.tool_name, index.display_name, index.summary, index.source_id
     of_tools += index.is_enabled, index.record, index.markdown
-    of_tools += index.links, index.groups, index.name_terms, lambda tool: [*index.edges(tool)]
+    of_tools += index.groups, index.name_terms, index.edges
     yield from asked(of_tools, range(min(3, len(index))))
     of_terms = index.term, index.document_frequency, index.max_impact, index.word_of_term
     yield from asked((*of_terms, lambda term: [*map(bytes, index.postings(term))]), range(4))

@@ -19,7 +19,7 @@ before = set(sys.modules)
 sys.path[:0] = {path!r}
 from mcpg.index.file import index_for
 index = index_for({source!r}, None).index
-index.nearest("shipmnt"), index.completions("ship", 3), index.exact("refund"), index.links(2)
+index.nearest("shipmnt"), index.completions("ship", 3), index.exact("refund"), index.edges(2)
 index.postings(index.find_stem("shipment")), index.name_terms(2), index.summary(2)
 print(*sorted(set(sys.modules) - before))
 """

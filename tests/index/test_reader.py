@@ -11,7 +11,7 @@ from mcpg.index import reader
 from mcpg.index.compile import compile_index
 from mcpg.index.fields import FIELDS
 from mcpg.index.layout import Section, StaleIndexError
-from mcpg.index.reader import Index, IndexLink
+from mcpg.index.reader import Index
 from mcpg.index.sections import IMPACT_SCALE
 from mcpg.index.tables import ABSENT
 
@@ -82,13 +82,12 @@ def test_exact_keys_find_their_tools(index: Index, key: str, tools: tuple[int, .
     assert index.exact(key) == tools
 
 
-def test_links_keep_their_order_and_their_reasons(index: Index) -> None:
-    """A link to a tool knows its number; one that leads elsewhere has none."""
-    assert index.links(TRACK) == [
-        IndexLink(REFUND, "related", 0.5, "shares a word"),
-        IndexLink(None, "nextStep", 1.0, ""),
-    ]
-    assert index.links(REFUND) == []
+def test_edges_know_their_reasons(index: Index) -> None:
+    """A link to a tool is an edge with a reason; one that leads elsewhere is none."""
+    ((number, *edge),) = index.edges(TRACK)
+    assert edge == [REFUND, "related", 0.5]
+    assert index.reason(number) == "shares a word"
+    assert index.edges(REFUND) == ()
 
 
 def test_edges_are_the_links_between_tools(index: Index) -> None:
@@ -132,7 +131,7 @@ def test_words_lead_to_their_stems(index: Index) -> None:
 
 def test_impacts_are_in_range_and_bounded_by_the_highest(index: Index) -> None:
     """No impact is 0, none is above the one that is noted as the highest."""
-    for term in range(index.term_count):
+    for term in range(len(index.texts("terms"))):
         tools, impacts, _ = index.postings(term)
         assert list(tools) == sorted(set(tools))
         assert 0 < max(impacts) == index.max_impact(term) < IMPACT_SCALE
@@ -207,7 +206,7 @@ def test_an_empty_catalogue_has_an_index() -> None:
     """Without documents every question has an answer: nothing."""
     index = Index(compile_index([]))
 
-    assert (len(index), index.term_count) == (0, 0)
+    assert (len(index), len(index.texts("terms"))) == (0, 0)
     assert index.exact("a") == ()
     assert index.nearest("shipmnet") == (0, ())
     assert index.completions("ship", 5) == []
@@ -246,7 +245,7 @@ def test_threads_may_share_an_index(data: bytes) -> None:
     index = Index(data)
 
     def ask(_: int) -> object:
-        return index.nearest("shipmnt"), index.links(TRACK), index.record(TRACK).uri
+        return index.nearest("shipmnt"), index.edges(TRACK), index.record(TRACK).uri
 
     with ThreadPoolExecutor(8) as pool:
         assert len({str(answer) for answer in pool.map(ask, range(64))}) == 1

@@ -20,7 +20,7 @@ print(*sorted({{name for name in set(sys.modules) - before}} & set({heavy!r})))
     [
         ("mcpg", ""),
         ("mcpg.values", ""),
-        ("mcpg.text", "mcpg.text.terms('Where are my shipments, gitCommit?')"),
+        ("mcpg.text", "mcpg.text.split_words('Where are my shipments, gitCommit?')"),
         ("mcpg.text.spelling", "mcpg.text.spelling.edit_distance('one', 'two', 1)"),
     ],
 )

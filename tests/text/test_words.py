@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text import iter_words, joined, split_words, terms, words
+from mcpg.text import iter_words, joined, split_words, words
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,6 @@ def test_cutting_ignores_case_of_plain_words(text: str) -> None:
     plain = " ".join(word for word in text.lower().split() if word.isascii() and word.isalpha())
 
     assert split_words(plain) == split_words(plain.title())
-
-
-def test_terms_are_stems_without_function_words() -> None:
-    """Terms are what is left of a sentence when grammar is taken away."""
-    assert terms("Where are my shipments?") == ["shipment"]
 
 
 @pytest.mark.parametrize(
