@@ -32,7 +32,8 @@ CASES = {
     "explain-browse.txt": ["explain"],
     "list.txt": ["list"],
     "list.json": ["list", "--category", "BILLING", "--format", "json"],
-    "show.txt": ["show", "shop::shipment_status"],
+    # A relative path, for a long one would be wrapped.
+    "show.txt": ["show", "shop::shipment_status", "-b", "graph.mdld"],
     "show.json": ["show", "invoice_search", "--format", "json"],
     "show-document.txt": ["show", "shipment_status", "--document"],
     "bundle.json": ["bundle", "tools", "-o", "new.mdld", "--format", "json"],

@@ -131,12 +131,14 @@ def test_disabled_tools_take_no_place(catalogue: list[Tool], query: str) -> None
 def test_an_unrelated_tool_changes_no_clear_order(catalogue: list[Tool], query: str) -> None:
     """A tool that shares no word with anything keeps out of the answer.
 
-    Every other word becomes a little rarer by it, so near ties may turn; nothing else does.
+    Every other word becomes a little rarer by it, so near ties may turn; nothing else does. Among
+    many tools that is a little indeed.
     """
     stranger = make_tool("quibble_zymurgy", source_id="zoo", description="Quibbles zymurgy zoo.")
+    others = [make_tool(f"filler{number}_x{number}", source_id="zoo") for number in range(60)]
     before, after = (
         {match.tool_id: match.score for match in make_engine(*some).search(query, limit=50).matches}
-        for some in (catalogue, [*catalogue, stranger])
+        for some in ([*catalogue, *others], [*catalogue, *others, stranger])
     )
 
     assert before.keys() == after.keys()
