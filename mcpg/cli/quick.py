@@ -83,7 +83,7 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
             words.append(argument)
             continue
         is_json = option == "context" and str(given).lstrip()[:1] in ("{", "[")
-        if option in options or given is None or is_json:
+        if option in options or not given or is_json:
             raise _UnusualError
         options[option] = int(given) if option == "limit" else given
     return " ".join(words).strip(), options

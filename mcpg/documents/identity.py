@@ -82,6 +82,9 @@ def _escape(text: str) -> str:
 def _segment(text: str, *, as_folder: bool = False) -> str:
     """Give the name of a file or folder for *text*."""
     escaped = _escape(text)
+    if escaped.startswith("."):
+        # A hidden file would be passed over when its folder is read.
+        escaped = f"%2E{escaped[1:]}"
     if escaped and len(escaped) <= MAX_SEGMENT and not _is_unsafe(escaped, as_folder):
         return escaped
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from shop import HINTS, MANIFEST
 
+from mcpg.cli import main
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -325,3 +327,19 @@ class TestGenerate:
         (sources / "shop.hints.yaml").write_text("tools: {nothing: {tags: [x]}}", "utf-8")
         assert run("generate", str(sources), "-o", "docs", "--strict").code == 1
         assert not (sources.parent / "docs").exists()
+
+
+def test_names_with_a_leading_dot_survive_generate_and_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document of a tool called `.com` is no hidden file that the next command passes over."""
+    monkeypatch.chdir(tmp_path)
+    manifest = {"tools": [{"name": name, "server": ".dots"} for name in (".com", ".git", "plain")]}
+    Path("tools.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    assert main(["bundle", "tools.json", "-o", "one.mdld", "-q"]) == 0
+    assert main(["generate", "tools.json", "-o", "docs", "-q"]) == 0
+    assert main(["bundle", "docs", "-o", "two.mdld", "-q"]) == 0
+
+    assert Path("one.mdld").read_bytes() == Path("two.mdld").read_bytes()
+    assert ".com" in Path("one.mdld").read_text(encoding="utf-8")

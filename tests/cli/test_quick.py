@@ -68,6 +68,7 @@ UNUSUAL = [
     ["search", "shipment", "-n", "many"],
     ["search", "shipment", "-n", "0"],
     ["search", "shipment", "-n"],
+    ["search", "shipment", "--bundle="],
     ["search", "shipment", "--strategy", "magic"],
     ["search", "shipment", "-b", "graph.mdld", "-b", "graph.mdld"],
     ["search", "shipment", "-b", "absent.mdld"],

@@ -28,13 +28,18 @@ def test_ordinary_names_stand_as_the_gateway_has_them() -> None:
         ("!*'()", "%21%2A%27%28%29"),
         ("名", "%E5%90%8D"),
         ("..", "%2E%2E"),
-        (".hidden", ".hidden"),
     ],
 )
 def test_names_are_escaped_as_data(name: str, escaped: str) -> None:
     """Everything but unreserved characters is percent-encoded; a dot alone never stands."""
     assert tool_uri("s", name) == f"{BASE}/s/{escaped}/"
     assert tool_path("s", name) == f"tools/s/{escaped}.md"
+
+
+def test_no_path_is_hidden() -> None:
+    """A leading dot is escaped in paths, where folders would pass it over, and stays in URIs."""
+    assert tool_path(".s", ".hidden") == "tools/%2Es/%2Ehidden.md"
+    assert tool_uri(".s", ".hidden") == f"{BASE}/.s/.hidden/"
 
 
 @pytest.mark.parametrize(
