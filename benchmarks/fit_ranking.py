@@ -256,6 +256,7 @@ def document(weights: Array, calibration: Array, provenance: str) -> str:
     """Write a model as the data file has it."""
     members = {
         "schema": "mcpg/ranking/1",
+        "name": "shipped with mcpg",
         "provenance": provenance,
         "weights": {
             name: round(float(one), 4) for name, one in zip(FEATURES, weights, strict=True)

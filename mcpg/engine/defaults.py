@@ -8,6 +8,10 @@ from mcpg.engine.confidence import INPUTS
 from mcpg.engine.features import FEATURES
 from mcpg.engine.model import Model
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mcpg.engine.origin import ModelOrigin
+
 _FILE = os.path.join(os.path.dirname(__file__), "data", "ranking.json")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the file
 
 
@@ -15,6 +19,16 @@ def recipe() -> bytes:
     """Give what an index depends on beside its documents: the shipped model, as written."""
     with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
         return file.read()
+
+
+def default_origin() -> ModelOrigin:
+    """Say where the model of `data/ranking.json` comes from."""
+    import json  # noqa: PLC0415 - as below
+
+    from mcpg.engine.origin import ModelOrigin  # noqa: PLC0415 - as below
+
+    members = json.loads(recipe())
+    return ModelOrigin(members["name"], members["provenance"])
 
 
 def default_model() -> Model:

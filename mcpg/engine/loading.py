@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import present_sources, read_sources
 from mcpg.diagnostics import Code, info
-from mcpg.engine.defaults import default_model, recipe
+from mcpg.engine.defaults import default_model, default_origin, recipe
 from mcpg.engine.engine import Engine
 from mcpg.engine.model import flatten
+from mcpg.engine.origin import origin_section
 from mcpg.files import is_file
 from mcpg.index.compile import NO_KEY, compile_index
 from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, renewed_index
@@ -108,8 +109,10 @@ def compile_assembly(
         key: SHA-256 of the bundle that holds them.
         extra: Further sections to keep.
     """
-    model = flatten(default_model())
-    return compile_index(assembly.documents, key=key, recipe=recipe(), model=model, extra=extra)
+    model, origin = flatten(default_model()), origin_section(default_origin())
+    return compile_index(
+        assembly.documents, key=key, recipe=recipe(), model=model, extra=(origin, *extra)
+    )
 
 
 def _kept_indexed(paths: Sequence[str], source_id: str | None) -> str | None:
