@@ -39,6 +39,10 @@ class Code:
     QUERY_TRUNCATED = "query_truncated"
     LIMIT_CAPPED = "limit_capped"
     INDEX_IN_MEMORY = "index_in_memory"
+    JUDGED_INVALID = "judged_invalid"
+    JUDGED_REPEATED = "judged_repeated"
+    JUDGED_TOOL_UNKNOWN = "judged_tool_unknown"
+    JUDGED_TOOL_AMBIGUOUS = "judged_tool_ambiguous"
 
 
 SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.ERROR)

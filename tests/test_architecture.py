@@ -25,6 +25,7 @@ FLOORS = [
     {"documents"},
     {"bundle", "index"},
     {"engine"},
+    {"evaluation"},
     {"cli"},
 ]
 LONGEST_MODULE = 450

@@ -1,0 +1,289 @@
+"""Judged queries: what people asked for and the tools that answer it, read from a file.
+
+Two layouts are read, JSON lines and YAML; docs/reference/judged-queries.md has their grammar.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.jsontext import parse_json_documents
+from mcpg.catalog.sources.textfile import decode
+from mcpg.diagnostics import Code, error, warning
+from mcpg.errors import InputError
+from mcpg.files import MAX_BYTES, read_bytes, text_of_path
+from mcpg.text.safeyaml import load_yaml_with_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
+"""A judged query as it stands on a line, for messages."""
+
+_YAML_SUFFIXES = (".yaml", ".yml")
+_LINES_SUFFIXES = (".jsonl", ".ndjson")
+_CONTAINERS = {list: "list", dict: "mapping"}
+_DIGITS = 10
+_SHOWN = 60
+_HALF = re.compile("[\ud800-\udfff]")
+# An escaped backslash, so that what follows it is no escape; two halves of a character; one half.
+_ESCAPED = re.compile(
+    r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F]"
+    r"[0-9a-fA-F]{2}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """A wish, and the tools that a person says answer it.
+
+    Attributes:
+        id: Names the query in reports; unique in its file.
+        query: The wish, as it would be typed.
+        relevant: What tools are called: ids, `source::name`, or names that only one tool has.
+            Empty says that no tool answers the wish.
+        line: Where it stands in its file, counted from 1.
+    """
+
+    id: str
+    query: str
+    relevant: tuple[str, ...]
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """The judged queries of one file.
+
+    Attributes:
+        queries: In the order of the file, at least one.
+        diagnostics: What was noticed; an error for every entry that could not be read.
+        place: The file, for messages.
+    """
+
+    queries: tuple[JudgedQuery, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    place: str = ""
+
+
+def read_judged(path: str | Path) -> Judgements:
+    """Read the judged queries of a file.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read, is no such file, or holds no query that can be used.
+    """
+    return parse_judged(read_bytes(path, MAX_BYTES), text_of_path(path))
+
+
+def parse_judged(data: bytes, place: str) -> Judgements:
+    """Read judged queries from the content of a file.
+
+    The name's ending decides on the layout: `.jsonl` and `.ndjson` hold lines, `.yaml` and `.yml`
+    YAML. With another ending, what begins with `{` is lines, everything else YAML, of which a JSON
+    array is a kind.
+
+    Args:
+        data: UTF-8, or UTF-16 that says so by its byte order mark.
+        place: Name of the file.
+
+    Raises:
+        InputError: As for `read_judged`.
+    """
+    text = decode(data, place)
+    reading = _Reading(place)
+    for entry, line in _lines(text, reading) if _has_lines(text, place) else _yaml(text, reading):
+        reading.take(entry, line)
+    if not reading.queries:
+        raise reading.nothing()
+    return Judgements(tuple(reading.queries), tuple(reading.diagnostics), place)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Takes in one entry after the other and keeps what can be used."""
+
+    place: str
+    queries: list[JudgedQuery] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    ids: dict[str, int] = field(default_factory=dict)
+    wishes: dict[str, JudgedQuery] = field(default_factory=dict)
+
+    def take(self, entry: JsonValue, line: int) -> None:
+        """Keep *entry*, or note why not."""
+        try:
+            found = _query_of(entry, line)
+        except _UnusableError as fault:
+            self.invalid(str(fault), line)
+            return
+        clean = _repaired(found)
+        if clean != found:
+            self.note(Code.TEXT_REPAIRED, "a text held half a character, now U+FFFD", line)
+        self.keep(clean)
+
+    def keep(self, found: JudgedQuery) -> None:
+        """Keep *found* under an id of its own; of what stands twice nothing is dropped."""
+        if found.id in self.ids:
+            message = f"the id {found.id[:_SHOWN]!r} stands on line {self.ids[found.id]}, too"
+            self.note(Code.JUDGED_REPEATED, f"{message}; give each query its own", found.line)
+            found = JudgedQuery(self._free(found.id), found.query, found.relevant, found.line)
+        same = self.wishes.get(found.query)
+        if same is not None:
+            differs = ", with other tools" if set(same.relevant) != set(found.relevant) else ""
+            message = f"the query stands on line {same.line}, too{differs}; it counts twice"
+            self.note(Code.JUDGED_REPEATED, message, found.line)
+        self.ids[found.id] = found.line
+        self.wishes.setdefault(found.query, found)
+        self.queries.append(found)
+
+    def _free(self, name: str) -> str:
+        number = 2
+        while f"{name}#{number}" in self.ids:
+            number += 1
+        return f"{name}#{number}"
+
+    def invalid(self, message: str, line: int) -> None:
+        """Note that the entry on *line* cannot be used."""
+        self.diagnostics.append(error(Code.JUDGED_INVALID, message, f"{self.place}:{line}"))
+
+    def note(self, code: str, message: str, line: int) -> None:
+        """Note something about the entry on *line*, which is kept."""
+        self.diagnostics.append(warning(code, message, f"{self.place}:{line}"))
+
+    def nothing(self) -> InputError:
+        """Make the error for a file in which nothing can be used."""
+        remedy = f"write one judged query a line: {LAYOUT}"
+        broken = [one for one in self.diagnostics if one.code == Code.JUDGED_INVALID]
+        if not broken:
+            return InputError("holds no judged query", place=self.place, remedy=remedy)
+        more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
+        message = f"no judged query can be used: {broken[0].message}{more}"
+        return InputError(message, place=broken[0].place, remedy=remedy)
+
+
+class _UnusableError(Exception):
+    """An entry is no judged query; says why."""
+
+
+def _has_lines(text: str, place: str) -> bool:
+    name = place.casefold()
+    if name.endswith(_YAML_SUFFIXES):
+        return False
+    return name.endswith(_LINES_SUFFIXES) or text.lstrip()[:1] == "{"
+
+
+def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
+    """Give the value of every line that holds one, with the line's number."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        repeated: set[str] = set()
+        try:
+            values = parse_json_documents(line, reading.place, repeated)
+        except InputError as fault:
+            reading.invalid(_where_in_line(fault), number)
+            continue
+        if repeated:
+            keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated))
+            reading.note(Code.KEY_REPEATED, f"stands twice, the last one counts: {keys}", number)
+        if len(values) > 1:
+            reading.invalid(f"holds {len(values)} JSON values; write one a line", number)
+        else:
+            yield values[0], number
+
+
+def _where_in_line(fault: InputError) -> str:
+    """Give the message of *fault*, whose place ends in a line and a column of one line."""
+    column = (fault.place or "").rpartition(":")[2]
+    return f"{fault.message}, at column {column}" if column.isdecimal() else fault.message
+
+
+def _yaml(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
+    """Give the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
+    # A JSON array may cut characters in halves, which YAML does not know.
+    whole = _ESCAPED.sub(_joined, text) if text.lstrip()[:1] == "[" else text
+    value, lines = load_yaml_with_lines(whole, reading.place)
+    if isinstance(value, dict) and not {"query", "relevant"} <= value.keys():
+        for wish, tools in value.items():
+            yield {"query": wish, "relevant": tools}, lines[wish,]
+    elif isinstance(value, list):
+        for position, entry in enumerate(value):
+            yield entry, lines[position,]
+    elif value is not None:
+        yield value, 1
+
+
+def _joined(found: re.Match[str]) -> str:
+    if found[1]:
+        return chr(0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00)
+    return found[0] if found[0] == "\\\\" else "\ufffd"
+
+
+def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
+    """Read one entry.
+
+    Raises:
+        _UnusableError: It is no judged query.
+    """
+    if not isinstance(entry, dict):
+        raise _UnusableError(f"is {_kind(entry)} where a judged query is needed: {LAYOUT}")
+    query = _text_of(entry, "query")
+    name = entry.get("id")
+    if name is None:
+        name = f"q-{hashlib.sha256(query.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
+    elif isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+        raise _UnusableError(f"its 'id' is {_kind(name)} where a text is needed")
+    return JudgedQuery(str(name).strip(), query, _relevant(entry), line)
+
+
+def _text_of(entry: JsonObject, key: str) -> str:
+    if key not in entry:
+        raise _UnusableError(f"has no {key!r}: {LAYOUT}")
+    value = entry[key]
+    if not isinstance(value, str):
+        raise _UnusableError(f"its {key!r} is {_kind(value)} where a text is needed")
+    if not value.strip():
+        raise _UnusableError(f"its {key!r} is empty")
+    return value.strip()
+
+
+def _relevant(entry: JsonObject) -> tuple[str, ...]:
+    if "relevant" not in entry:
+        raise _UnusableError("has no 'relevant'; write [] when no tool answers the query")
+    value = entry["relevant"]
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list):
+        advice = "; write [] when no tool answers the query" if names is None else ""
+        raise _UnusableError(f"its 'relevant' is {_kind(names)} where tools are needed{advice}")
+    kept = [name.strip() for name in names if isinstance(name, str) and name.strip()]
+    if len(kept) < len(names):
+        raise _UnusableError("its 'relevant' holds something that is no name of a tool")
+    return tuple(dict.fromkeys(kept))
+
+
+def _kind(value: JsonValue) -> str:
+    """Name the kind of *value* for a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a text" if isinstance(value, str) else f"a {_CONTAINERS[type(value)]}"
+
+
+def _repaired(found: JudgedQuery) -> JudgedQuery:
+    """Replace every half of a character in *found* by U+FFFD."""
+    relevant = tuple(dict.fromkeys(map(_whole, found.relevant)))
+    return JudgedQuery(_whole(found.id), _whole(found.query), relevant, found.line)
+
+
+def _whole(text: str) -> str:
+    return _HALF.sub("\ufffd", text)
