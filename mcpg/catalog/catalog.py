@@ -9,14 +9,19 @@ from mcpg.catalog.lookup import ToolLookup
 from mcpg.catalog.naming import assign_ids
 from mcpg.catalog.repeats import drop_repeats
 from mcpg.catalog.rules import Assertion, apply_rules
+from mcpg.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from mcpg.catalog.model import HintRule, Tool
     from mcpg.diagnostics import Diagnostic
 
 __all__ = ["Assertion", "Catalog", "build_catalog"]
+
+# What is said of a name that is no one's: so many tools, so many characters.
+_NAMED = 5
+_SHOWN = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,31 @@ class Catalog:
         """
         return self._lookup.matching(pattern)
 
+    def named(self, name: str) -> Tool:
+        """Give the one tool that *name* means: an id, `source::name`, a raw name or a glob.
+
+        Raises:
+            NotFoundError: No tool is called so, or several are.
+        """
+        found = self.matching(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = _either([tool.id for tool in found[:_NAMED]])
+            message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
+            raise NotFoundError(message, remedy=f"use {names}")
+        near = self.suggest(name)
+        advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+        raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
+
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Give up to three ids that *reference* may be a slip of, the likeliest first."""
         return self._lookup.suggest(reference)
+
+
+def _either(names: Sequence[str]) -> str:
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
 
 
 def build_catalog(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from mcpg.cli.cachefolder import cache_folder
 from mcpg.cli.output import Output
-from mcpg.cli.sanitise import either
 from mcpg.diagnostics import Code, Diagnostic, error
-from mcpg.errors import McpgError, NotFoundError
+from mcpg.errors import McpgError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.relations.model import EdgeKind, EdgeOrigin
-
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ class Opened:
         Raises:
             NotFoundError: No tool is called so, or several are.
         """
-        tool = self._tool(name)
+        tool = self.catalog.named(name)
         document = self.documents.get(tool.id)
         if document is None:
             return Card(tool)
@@ -114,19 +111,6 @@ class Opened:
             for link in document.links
         )
         return Card(tool, document, self.texts.get(document.path, ""), neighbours)
-
-    def _tool(self, name: str) -> Tool:
-        found = self.catalog.matching(name)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = either([tool.id for tool in found[:_NAMED]])
-            raise NotFoundError(
-                f"{name!r} is the name of {len(found)} tools", remedy=f"use {names}"
-            )
-        near = self.catalog.suggest(name)
-        advice = f"did you mean {either(near)}?" if near else "see `mcpg list`"
-        raise NotFoundError(f"no tool is called {name!r}", remedy=advice)
 
 
 def open_engine(settings: Settings, output: Output) -> Engine:

@@ -66,18 +66,11 @@ def run_graph(
     memo: Memo | None = None,
 ) -> Outcome:
     """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
-    with _stage(trace, "analyse"):
-        query, context = request.query or request.context, request.context if request.query else ""
-        analysis = analyse(query, index, context=context, memo=memo)
-    with _stage(trace, "retrieve") as details:
-        # One more than asked for, so that the last one's lead is known whatever the limit.
-        size = max(POOL, request.limit + 1)
-        pool = retrieve(analysis, index, disabled=disabled, size=size)
-        exact = sorted(named_exactly(analysis, index) - disabled)[:size]
-        details |= {"pool": len(pool), "exactNames": len(exact)}
+    # One more than asked for, so that the last one's lead is known whatever the limit.
+    size = max(POOL, request.limit + 1)
+    analysis, pool = gather(request, index, disabled, size=size, trace=trace, memo=memo)
     with _stage(trace, "fuse"):
-        sights = look_closely(dict.fromkeys((*pool, *exact)), analysis, index)
-        ranked = fuse(sights, model.weights, request.limit + 1)
+        ranked = fuse(look_closely(pool, analysis, index), model.weights, request.limit + 1)
     with _stage(trace, "calibrate"):
         calibrations = calibrate(ranked, analysis, model)[: request.limit]
         ranked = ranked[: request.limit]
@@ -89,6 +82,29 @@ def run_graph(
         related, next_steps = expand(primaries, index, disabled=disabled, limit=request.limit)
         details |= {"related": len(related), "nextSteps": len(next_steps)}
     return Outcome(analysis, ranked, calibrations, related, next_steps)
+
+
+def gather(
+    request: Request,
+    index: Index,
+    disabled: frozenset[int],
+    *,
+    size: int,
+    trace: Trace | None = None,
+    memo: Memo | None = None,
+) -> tuple[Analysis, list[int]]:
+    """Give what the query became, and the documents to look at closely.
+
+    They are the best *size* by their words, best first, then those whose name the query spells.
+    """
+    with _stage(trace, "analyse"):
+        query, context = request.query or request.context, request.context if request.query else ""
+        analysis = analyse(query, index, context=context, memo=memo)
+    with _stage(trace, "retrieve") as details:
+        pool = retrieve(analysis, index, disabled=disabled, size=size)
+        exact = sorted(named_exactly(analysis, index) - disabled)[:size]
+        details |= {"pool": len(pool), "exactNames": len(exact)}
+    return analysis, list(dict.fromkeys((*pool, *exact)))
 
 
 def _stage(trace: Trace | None, name: str) -> AbstractContextManager[JsonObject] | _Untraced:

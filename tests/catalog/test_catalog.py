@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog import Assertion, Catalog, HintRule, Hints, Tool, build_catalog
 from mcpg.diagnostics import Code, Severity
+from mcpg.errors import NotFoundError
 
 if TYPE_CHECKING:
     import random
@@ -181,6 +182,22 @@ def test_a_relation_to_everything_is_bounded() -> None:
 def test_reserved_ids_reach_the_tools() -> None:
     """No tool of a catalogue gets a reserved id."""
     assert _ids(build_catalog([make_tool("a")], reserved=["A"]).tools) == ["commerce_a"]
+
+
+def test_a_name_means_one_tool_or_is_refused() -> None:
+    """An id, `source::name` or unique name gives its tool; any other name says what to use."""
+    catalog = build_catalog([make_tool("a"), make_tool("a", source_id="s"), make_tool("only")])
+
+    assert catalog.named("ONLY").id == catalog.named("commerce::only").id == "only"
+    with pytest.raises(NotFoundError, match=r"'\*a' is the name of 2 tools"):
+        catalog.named("*a")
+    with pytest.raises(NotFoundError) as fault:
+        catalog.named("onlly")
+    assert fault.value.remedy == "did you mean only?"
+    with pytest.raises(NotFoundError) as fault:
+        catalog.named("\x1b" * 500)
+    assert fault.value.remedy == "see `mcpg list`"
+    assert len(fault.value.message) < 600
 
 
 _tools = st.lists(
