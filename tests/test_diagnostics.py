@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from mcpg.diagnostics import CODES, SEVERITIES, Code, Severity, error, info, warning
+from mcpg.remedies import REMEDIES, remedy_of
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
@@ -14,7 +15,7 @@ def emitted() -> set[str]:
     """Name the codes that stand anywhere in the package outside their own module."""
     found: set[str] = set()
     for module in ROOT.glob("mcpg/**/*.py"):
-        if module.name == "diagnostics.py":
+        if module.name in {"diagnostics.py", "remedies.py"}:
             continue
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Code":
@@ -34,6 +35,17 @@ def test_the_reference_lists_every_code() -> None:
     assert {code for code, _, _, _ in rows} == set(CODES)
     assert {severity for _, severity, _, _ in rows} == set(SEVERITIES)
     assert all(meaning.strip() and remedy.strip() for _, _, meaning, remedy in rows)
+
+
+def test_every_code_has_the_remedy_that_the_reference_gives() -> None:
+    """What a program is told to do about a diagnostic is what the documentation says."""
+    page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
+    told = {
+        code: re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", row) for code, _, _, row in ROW.findall(page)
+    }
+
+    assert told == REMEDIES
+    assert remedy_of("of_somebody_else") is None
 
 
 def test_makers_say_how_much_it_matters() -> None:

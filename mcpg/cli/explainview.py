@@ -180,9 +180,8 @@ def _largest(ours: dict[str, float], theirs: dict[str, float]) -> list[str]:
 
 
 def _calibration(match: MatchExplanation) -> Iterator[str]:
-    if match.calibration:
-        inputs = " · ".join(f"{name} {value:.3f}" for name, value in match.calibration.items())
-        yield f"{_INDENT}score from {inputs}"
+    inputs = " · ".join(f"{one.name} {one.value:.3f}" for one in match.calibration.inputs)
+    yield f"{_INDENT}score from {inputs}"
 
 
 def _stages(stages: Sequence[Stage], output: Output) -> list[str]:

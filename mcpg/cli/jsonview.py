@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.relations.model import EdgeKind
+from mcpg.remedies import remedy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,33 +13,59 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.cli.opening import Card, Neighbour
     from mcpg.diagnostics import Diagnostic
-    from mcpg.engine import Explanation, Match, SearchResult
-    from mcpg.engine.trace import MatchExplanation, QueryWord, Stage, TermMatch
+    from mcpg.engine import Match, SearchResult
     from mcpg.jsontypes import JsonObject, JsonValue
 
 SCORE_DECIMALS = 6
-TIME_DECIMALS = 3
 
 
 def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
     """Give the object that `search` prints; *loading* is what loading noticed."""
-    return {"schema": "mcpg/search/1", **_answer(result, None, loading)}
+    return {"schema": "mcpg/search/1", **answer_json(result, None, loading)}
 
 
-def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Give the object that `explain` prints: that of `search` and everything that led to it."""
-    members = _answer(explanation.result, explanation.normalized_query, loading)
-    reasons = {match.tool_id: _reasons(match) for match in explanation.matches}
-    members["matches"] = [
-        _match(match) | reasons.get(match.tool_id, {}) for match in explanation.result.matches
-    ]
+def answer_json(
+    result: SearchResult, normalized: str | None, loading: Iterable[Diagnostic]
+) -> JsonObject:
+    """Give what every answer to a query holds; *loading* is what loading noticed."""
     return {
-        "schema": "mcpg/explain/1",
-        **members,
-        "language": explanation.language,
-        "words": [_word(word) for word in explanation.words],
-        "stages": [_stage(stage) for stage in explanation.stages],
+        "query": result.query,
+        "normalizedQuery": normalized,
+        "strategy": result.strategy,
+        "rankingMode": result.ranking_mode,
+        "matches": [match_json(match) for match in result.matches],
+        "relatedMatches": [match_json(match) for match in result.related_matches],
+        "nextStepMatches": [match_json(match) for match in result.next_step_matches],
+        "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
+        "focusedGraph": {
+            "nodes": result.focused_graph.nodes,
+            "edges": result.focused_graph.edges,
+        },
     }
+
+
+def match_json(match: Match) -> JsonObject:
+    """Give a match: the tool, its score, and what speaks for it."""
+    members: JsonObject = {
+        **_card(match.descriptor),
+        "requiredArguments": list(match.descriptor.required_arguments),
+        "score": score_json(match.score),
+    }
+    if match.via is None:
+        evidence = match.evidence
+        members["evidence"] = {
+            "terms": list(evidence.terms),
+            "missing": list(evidence.missing),
+            "fields": list(evidence.fields),
+        }
+    else:
+        members["via"] = {
+            "edge": match.via.edge,
+            "from": match.via.source,
+            "reason": match.via.reason,
+            "weight": score_json(match.via.weight),
+        }
+    return members | hints_json(match.descriptor.hints)
 
 
 def list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
@@ -118,6 +145,7 @@ def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
             "severity": item.severity,
             "message": item.message,
             "place": item.place,
+            "remedy": remedy_of(item.code),
         }
         for item in items
     ]
@@ -128,25 +156,6 @@ def score_json(score: float) -> float:
     return round(score, SCORE_DECIMALS)
 
 
-def _answer(
-    result: SearchResult, normalized: str | None, loading: Iterable[Diagnostic]
-) -> JsonObject:
-    return {
-        "query": result.query,
-        "normalizedQuery": normalized,
-        "strategy": result.strategy,
-        "rankingMode": result.ranking_mode,
-        "matches": [_match(match) for match in result.matches],
-        "relatedMatches": [_match(match) for match in result.related_matches],
-        "nextStepMatches": [_match(match) for match in result.next_step_matches],
-        "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
-        "focusedGraph": {
-            "nodes": result.focused_graph.nodes,
-            "edges": result.focused_graph.edges,
-        },
-    }
-
-
 def _card(tool: Tool) -> JsonObject:
     return {
         "toolId": tool.id,
@@ -154,85 +163,4 @@ def _card(tool: Tool) -> JsonObject:
         "toolName": tool.name,
         "displayName": tool.display_name,
         "description": tool.description,
-    }
-
-
-def _match(match: Match) -> JsonObject:
-    members: JsonObject = {
-        **_card(match.descriptor),
-        "requiredArguments": list(match.descriptor.required_arguments),
-        "score": score_json(match.score),
-    }
-    if match.via is None:
-        evidence = match.evidence
-        members["evidence"] = {
-            "terms": list(evidence.terms),
-            "missing": list(evidence.missing),
-            "fields": list(evidence.fields),
-        }
-    else:
-        members["via"] = {
-            "edge": match.via.edge,
-            "from": match.via.source,
-            "reason": match.via.reason,
-            "weight": score_json(match.via.weight),
-        }
-    return members | hints_json(match.descriptor.hints)
-
-
-def _reasons(match: MatchExplanation) -> JsonObject:
-    """Give the summands at full precision, because they add up to the fused score exactly."""
-    return {
-        "rank": match.rank,
-        "fusedScore": match.fused_score,
-        "contributions": [
-            {
-                "stage": part.stage,
-                "feature": part.feature,
-                "value": part.value,
-                "weight": part.weight,
-                "contribution": part.contribution,
-            }
-            for part in match.contributions
-        ],
-        "terms": [_term(term) for term in match.terms],
-        "calibration": dict(match.calibration),
-    }
-
-
-def _term(term: TermMatch) -> JsonObject:
-    return {
-        "query": term.query,
-        "matched": term.matched,
-        "kind": term.kind,
-        "similarity": term.similarity,
-        "field": term.field,
-        "contribution": term.contribution,
-    }
-
-
-def _word(word: QueryWord) -> JsonObject:
-    return {
-        "text": word.text,
-        "role": word.role,
-        "origin": word.origin,
-        "weight": score_json(word.weight),
-        "documentFrequency": word.document_frequency,
-        "repairs": [
-            {
-                "word": repair.word,
-                "kind": repair.kind,
-                "distance": repair.distance,
-                "similarity": repair.similarity,
-            }
-            for repair in word.repairs
-        ],
-    }
-
-
-def _stage(stage: Stage) -> JsonObject:
-    return {
-        "name": stage.name,
-        "durationMs": round(stage.duration_ms, TIME_DECIMALS),
-        "details": stage.details,
     }

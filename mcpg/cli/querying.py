@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainview import explain_text
-from mcpg.cli.jsonview import explain_json, score_json, search_json
+from mcpg.cli.jsonview import score_json, search_json
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.stdin import standard_input

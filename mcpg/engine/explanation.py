@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import fsum
 from typing import TYPE_CHECKING
 
-from mcpg.engine.confidence import INPUTS
+from mcpg.engine.advice import advise, is_doubtful
+from mcpg.engine.confidence import INPUTS, probability
 from mcpg.engine.features import FEATURES
+from mcpg.engine.findings import Findings
+from mcpg.engine.origin import origin_of
 from mcpg.engine.trace import (
+    CalibrationExplanation,
+    CalibrationInput,
     Contribution,
     ExpansionExplanation,
     Explanation,
     MatchExplanation,
+    ModelExplanation,
     QueryWord,
+    Reading,
     TermMatch,
 )
 from mcpg.index.occurrences import field_shares
 from mcpg.index.places import impact_of
+from mcpg.text import fold, iter_words, stem
 
 if TYPE_CHECKING:
-    from mcpg.engine.analysis import Analysis, Clause
+    from collections.abc import Iterator
+
+    from mcpg.engine.analysis import Analysis, Clause, Repair
+    from mcpg.engine.confidence import Calibration
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
+    from mcpg.engine.searcher import Searcher
     from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
@@ -30,23 +45,66 @@ _STAGE_OF = {"bm25f": "retrieve"}
 
 
 def explain(
-    result: SearchResult, outcome: Outcome | None, trace: Trace, index: Index, model: Model
+    request: Request,
+    result: SearchResult,
+    outcome: Outcome | None,
+    trace: Trace,
+    searcher: Searcher,
 ) -> Explanation:
     """Put together what *result* was made of; browsing has nothing to explain but itself."""
-    expansions = tuple(
-        ExpansionExplanation(match.tool_id, match.score, match.via)
-        for match in (*result.related_matches, *result.next_step_matches)
-        if match.via
-    )
+    if outcome is None:
+        return Explanation(result, None, None, (), None, (), (), ())
+    index, model = searcher.index, searcher.model
+    reading = _reading(request.query or request.context, outcome.analysis, index)
+    disabled = frozenset() if request.include_disabled else frozenset(index.disabled())
+    findings = Findings(outcome, reading, searcher, disabled)
+    words = _words(outcome.analysis)
     return Explanation(
         result=result,
         normalized_query=None,
-        words=_words(outcome.analysis) if outcome else (),
-        language=outcome.analysis.language if outcome else None,
-        stages=tuple(trace.stages),
-        matches=_matches(result, outcome, index, model) if outcome else (),
-        expansions=expansions,
+        reading=reading,
+        words=words,
+        language=outcome.analysis.language,
+        stages=tuple(replace(one, details=findings.of(one.name)) for one in trace.stages),
+        matches=tuple(_matches(result, outcome, index, model)),
+        expansions=tuple(_expansions(result)),
+        model=_model(index, model),
+        advice=tuple(advise(result, words, findings.hidden())) if is_doubtful(result) else (),
     )
+
+
+def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
+    words = list(iter_words(query))
+    sentences = [
+        tuple(analysis.clauses[place].text for place in sentence) for sentence in analysis.sentences
+    ]
+    return Reading(
+        fold(query),
+        tuple(word.text for word in words),
+        tuple(dict.fromkeys(word.text for word in words if word.whole)),
+        tuple(sentences),
+        analysis.exact_keys,
+        index.language,
+    )
+
+
+def _model(index: Index, model: Model) -> ModelExplanation:
+    origin = origin_of(index)
+    return ModelExplanation(
+        origin.name,
+        origin.provenance,
+        dict(zip(FEATURES, model.weights, strict=True)),
+        model.intercept,
+        dict(zip(INPUTS, model.coefficients, strict=True)),
+    )
+
+
+def _expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
+    scores = {match.tool_id: match.score for match in result.matches}
+    for match in (*result.related_matches, *result.next_step_matches):
+        if match.via:
+            from_score = scores[match.via.source]
+            yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
 
 
 def _words(analysis: Analysis) -> tuple[QueryWord, ...]:
@@ -61,9 +119,10 @@ def _words(analysis: Analysis) -> tuple[QueryWord, ...]:
 
 def _word(text: str, clause: Clause | None, total: float) -> QueryWord:
     if clause is None:
-        return QueryWord(text, "function word")
+        return QueryWord(text, stem(text), "function word")
     return QueryWord(
         text,
+        text if clause.role == "identifier" else stem(text),
         clause.role,
         clause.origin,
         clause.weight / total,
@@ -74,19 +133,36 @@ def _word(text: str, clause: Clause | None, total: float) -> QueryWord:
 
 def _matches(
     result: SearchResult, outcome: Outcome, index: Index, model: Model
-) -> tuple[MatchExplanation, ...]:
+) -> Iterator[MatchExplanation]:
     rows = zip(result.matches, outcome.ranked, outcome.calibrations, strict=True)
-    return tuple(
-        MatchExplanation(
+    for rank, (match, fused, calibration) in enumerate(rows, start=1):
+        # Scores never rise down the ranks: the first of this score is the one that set it.
+        first = next(one for one in result.matches if one.score == match.score)
+        yield MatchExplanation(
             tool_id=match.tool_id,
             rank=rank,
             score=match.score,
             fused_score=fused.score,
             contributions=_contributions(fused, model),
             terms=_terms(fused, outcome.analysis, index, model),
-            calibration=dict(zip(INPUTS, calibration.inputs, strict=True)),
+            calibration=_calibration(calibration, first.tool_id, model),
         )
-        for rank, (match, fused, calibration) in enumerate(rows, start=1)
+
+
+def _calibration(calibration: Calibration, first: str, model: Model) -> CalibrationExplanation:
+    inputs = tuple(
+        CalibrationInput(name, one, coefficient, one * coefficient)
+        for name, one, coefficient in zip(
+            INPUTS, calibration.inputs, model.coefficients, strict=True
+        )
+    )
+    alone = probability(calibration.inputs, model)
+    return CalibrationExplanation(
+        inputs,
+        model.intercept,
+        fsum((model.intercept, *(one.contribution for one in inputs))),
+        alone,
+        first if alone > calibration.score else None,
     )
 
 
@@ -105,30 +181,27 @@ def _terms(fused: Fused, analysis: Analysis, index: Index, model: Model) -> tupl
     if not candidate.lexical:
         return ()
     unit = fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
-    matches = [
-        match
+    found = [
+        (clause, _best_repair(clause, candidate.document, index), unit * clause.weight * impact)
         for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
         if impact
-        for match in _terms_of(clause, unit * clause.weight * impact, candidate.document, index)
+    ]
+    shares = field_shares(index, candidate.document, {repair.term for _, repair, _ in found})
+    matches = [
+        _term(clause, repair, field, contribution * share)
+        for clause, repair, contribution in found
+        for field, share in shares[repair.term].items()
     ]
     return tuple(sorted(matches, key=lambda match: (-match.contribution, match.query, match.field)))
 
 
-def _terms_of(clause: Clause, contribution: float, document: int, index: Index) -> list[TermMatch]:
-    """Part the *contribution* of a clause among the fields where its best variant stands."""
-    repair = max(
-        clause.repairs,
-        key=lambda one: impact_of(index, one.term, document) * one.similarity,
+def _best_repair(clause: Clause, document: int, index: Index) -> Repair:
+    return max(
+        clause.repairs, key=lambda one: impact_of(index, one.term, document) * one.similarity
     )
-    shares = field_shares(index, document, repair.term)
-    return [
-        TermMatch(
-            clause.text,
-            repair.word,
-            "alias" if field == "aliases" and repair.kind == "exact" else repair.kind,
-            repair.similarity,
-            field,
-            contribution * share,
-        )
-        for field, share in shares.items()
-    ]
+
+
+def _term(clause: Clause, repair: Repair, field: str, contribution: float) -> TermMatch:
+    is_alias = field == "aliases" and repair.kind == "exact"
+    kind = "alias" if is_alias else repair.kind
+    return TermMatch(clause.text, repair.word, kind, repair.similarity, field, contribution)

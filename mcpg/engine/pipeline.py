@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.expansion import Reached
+    from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
     from mcpg.engine.trace import Trace
     from mcpg.index import Index
-    from mcpg.jsontypes import JsonObject
 
 
 @value
@@ -35,6 +35,7 @@ class Outcome:
         calibrations: The calibrated score of each of them.
         related: Documents reached by a related edge, strongest first.
         next_steps: Documents reached by a next-step edge, strongest first.
+        sights: What was seen in each document that was looked at closely.
     """
 
     analysis: Analysis
@@ -42,13 +43,14 @@ class Outcome:
     calibrations: list[Calibration]
     related: list[Reached]
     next_steps: list[Reached]
+    sights: list[Sight]
 
 
 class _Untraced:
     """Stands where a trace would be, and keeps nothing."""
 
-    def __enter__(self) -> JsonObject:
-        return {}
+    def __enter__(self) -> None:
+        pass
 
     def __exit__(self, *_: object) -> None:
         pass
@@ -70,18 +72,18 @@ def run_graph(
     size = max(POOL, request.limit + 1)
     analysis, pool = gather(request, index, disabled, size=size, trace=trace, memo=memo)
     with _stage(trace, "fuse"):
-        ranked = fuse(look_closely(pool, analysis, index), model.weights, request.limit + 1)
+        sights = look_closely(pool, analysis, index)
+        ranked = fuse(sights, model.weights, request.limit + 1)
     with _stage(trace, "calibrate"):
         calibrations = calibrate(ranked, analysis, model)[: request.limit]
         ranked = ranked[: request.limit]
-    with _stage(trace, "expand") as details:
+    with _stage(trace, "expand"):
         primaries = [
             (one.candidate.document, calibration.score)
             for one, calibration in zip(ranked, calibrations, strict=True)
         ]
         related, next_steps = expand(primaries, index, disabled=disabled, limit=request.limit)
-        details |= {"related": len(related), "nextSteps": len(next_steps)}
-    return Outcome(analysis, ranked, calibrations, related, next_steps)
+    return Outcome(analysis, ranked, calibrations, related, next_steps, sights)
 
 
 def gather(
@@ -100,12 +102,11 @@ def gather(
     with _stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context, memo=memo)
-    with _stage(trace, "retrieve") as details:
+    with _stage(trace, "retrieve"):
         pool = retrieve(analysis, index, disabled=disabled, size=size)
         exact = sorted(named_exactly(analysis, index) - disabled)[:size]
-        details |= {"pool": len(pool), "exactNames": len(exact)}
     return analysis, list(dict.fromkeys((*pool, *exact)))
 
 
-def _stage(trace: Trace | None, name: str) -> AbstractContextManager[JsonObject] | _Untraced:
+def _stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _Untraced:
     return trace.stage(name) if trace else _UNTRACED

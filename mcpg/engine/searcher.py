@@ -69,7 +69,7 @@ class Searcher:
 
         trace = Trace()
         result, outcome = self.answer(request, noticed, trace)
-        return explain(result, outcome, trace, self.index, self.model)
+        return explain(request, result, outcome, trace, self)
 
     def answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None

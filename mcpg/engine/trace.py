@@ -16,11 +16,34 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What the query became before it was split into words that find tools.
+
+    Attributes:
+        normalized: The query in compatibility form and without case (NFKC, case folding).
+        tokens: Its words in order of place, repeated ones too; the whole form of an identifier
+            stands beside its parts.
+        identifiers: The whole forms of names written as one (`orderId`, `git-commit`).
+        sentences: The words of each sentence that can find tools; none for a single sentence.
+        names: The joined forms under which tools with exactly these names were looked up.
+        catalogue_language: Language of the tools' descriptions, `None` when none is told.
+    """
+
+    normalized: str
+    tokens: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    sentences: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+    catalogue_language: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class QueryWord:
     """What became of one word of the query.
 
     Attributes:
         text: The word as the query has it, folded.
+        stem: The form under which its inflections are one.
         role: `term`, `identifier` (several words written as one name), `function word`,
             `literal` (a number or code the catalogue does not hold), or `unknown` (no word of
             the catalogue is near it).
@@ -31,6 +54,7 @@ class QueryWord:
     """
 
     text: str
+    stem: str
     role: str
     origin: str = "query"
     weight: float = 0.0
@@ -71,6 +95,36 @@ class TermMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationInput:
+    """One input of a calibration: `contribution == value * coefficient`, in logits."""
+
+    name: str
+    value: float
+    coefficient: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationExplanation:
+    """How a score came out of what the query and the match show of each other.
+
+    Attributes:
+        inputs: What was looked at, in the order of the model.
+        intercept: The logit where every input is 0.
+        logit: The intercept and all contributions together.
+        probability: What the model makes of the match by itself, in [0, 1].
+        capped_by: Id of the better ranked match whose lower probability became the score,
+            because scores never rise down the ranks; `None` where the score is the probability.
+    """
+
+    inputs: tuple[CalibrationInput, ...]
+    intercept: float
+    logit: float
+    probability: float
+    capped_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MatchExplanation:
     """Why one match stands where it stands.
 
@@ -81,7 +135,7 @@ class MatchExplanation:
         fused_score: The score it was ranked by; the sum of its contributions.
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first.
-        calibration: Inputs of the calibration, by name.
+        calibration: How the fused score and what led to it became the score.
     """
 
     tool_id: str
@@ -90,16 +144,36 @@ class MatchExplanation:
     fused_score: float
     contributions: tuple[Contribution, ...]
     terms: tuple[TermMatch, ...]
-    calibration: dict[str, float] = field(default_factory=dict)
+    calibration: CalibrationExplanation
 
 
 @dataclass(frozen=True, slots=True)
 class ExpansionExplanation:
-    """Why a related or next-step match was offered."""
+    """Why a related or next-step match was offered: `score` is `via.weight * from_score`."""
 
     tool_id: str
     score: float
     via: Via
+    from_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelExplanation:
+    """The fitted numbers that ranked, as the index holds them.
+
+    Attributes:
+        name: What the model is called.
+        provenance: What it was fitted on, how, and how well.
+        weights: The weight of each feature in the fused score.
+        intercept: The calibration's logit where every input is 0.
+        coefficients: The coefficient of each input of the calibration.
+    """
+
+    name: str
+    provenance: str
+    weights: dict[str, float]
+    intercept: float
+    coefficients: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +183,7 @@ class Stage:
     Attributes:
         name: Name of the stage, as in the pipeline's order.
         duration_ms: Time it took, in milliseconds.
-        details: What it did, by name; JSON values.
+        details: What it found, by name; JSON values.
     """
 
     name: str
@@ -124,20 +198,26 @@ class Explanation:
     Attributes:
         result: What the same search answers.
         normalized_query: The rewritten query, `None` when it was not rewritten.
+        reading: What the query became before it was split into words, `None` when browsing.
         words: What became of each word of the query, in order.
         language: Language whose function words were dropped, `None` when none was.
         stages: The pipeline's stages in order.
         matches: Why each primary match stands where it stands.
         expansions: Why each related and next-step match is there.
+        model: The fitted numbers that ranked, `None` when browsing.
+        advice: What would make this query's answer surer; sentences for people.
     """
 
     result: SearchResult
     normalized_query: str | None
+    reading: Reading | None
     words: tuple[QueryWord, ...]
     language: str | None
     stages: tuple[Stage, ...]
     matches: tuple[MatchExplanation, ...]
     expansions: tuple[ExpansionExplanation, ...]
+    model: ModelExplanation | None = None
+    advice: tuple[str, ...] = ()
 
 
 class Trace:
@@ -147,9 +227,8 @@ class Trace:
         self.stages: list[Stage] = []
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[JsonObject]:
-        """Time the stage called *name*; what the caller puts into the mapping is kept."""
-        details: JsonObject = {}
+    def stage(self, name: str) -> Iterator[None]:
+        """Time the stage called *name*."""
         start = time.perf_counter()
-        yield details
-        self.stages.append(Stage(name, (time.perf_counter() - start) * 1e3, details))
+        yield
+        self.stages.append(Stage(name, (time.perf_counter() - start) * 1e3))

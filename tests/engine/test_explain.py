@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
+
+from mcpg.engine.confidence import INPUTS
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Explanation
@@ -101,13 +104,15 @@ def test_an_alias_is_called_an_alias() -> None:
 
 def test_calibration_inputs_are_shown(explanation: Explanation) -> None:
     """The score can be worked out from what the explanation shows."""
-    assert set(explanation.matches[0].calibration) == {
-        "coverage",
-        "nameCoverage",
-        "unknownShare",
-        "lead",
-        "exactName",
-    }
+    for match in explanation.matches:
+        calibration = match.calibration
+        parts = [one.value * one.coefficient for one in calibration.inputs]
+        assert [one.name for one in calibration.inputs] == list(INPUTS)
+        assert [one.contribution for one in calibration.inputs] == parts
+        assert calibration.logit == pytest.approx(calibration.intercept + sum(parts), abs=1e-9)
+        alone = 1 / (1 + math.exp(-calibration.logit))
+        assert calibration.probability == pytest.approx(alone, abs=1e-9)
+        assert match.score <= calibration.probability
 
 
 def test_browsing_explains_itself() -> None:

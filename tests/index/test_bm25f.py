@@ -51,7 +51,7 @@ def test_fields_saturate_together() -> None:
 
     assert impact_of(index, term, 1) == pytest.approx(saturate(expected) * IMPACT_SCALE, abs=1)
     assert impact_of(index, term, 0) == 0
-    assert sum(field_shares(index, 1, term).values()) == pytest.approx(1)
+    assert sum(field_shares(index, 1, [term])[term].values()) == pytest.approx(1)
 
 
 @given(st.integers(1, 10**6), st.data())

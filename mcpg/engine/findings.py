@@ -1,0 +1,166 @@
+"""What each stage of a search found, put together afterwards from what the search left behind.
+
+A search that nobody explains runs none of this.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.features import FEATURES, Candidate, named_exactly
+from mcpg.engine.fusion import fuse
+from mcpg.engine.retrieval import clause_impacts
+from mcpg.index.sections import IMPACT_SCALE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcpg.engine.analysis import Clause
+    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.searcher import Searcher
+    from mcpg.engine.trace import Reading
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+
+class Findings:
+    """Tells what the stages of one search found, as JSON values."""
+
+    def __init__(
+        self, outcome: Outcome, reading: Reading, searcher: Searcher, disabled: frozenset[int]
+    ) -> None:
+        self._outcome = outcome
+        self._reading = reading
+        self._index = searcher.index
+        self._model = searcher.model
+        self._disabled = disabled
+
+    def of(self, stage: str) -> JsonObject:
+        """Give what the stage called *stage* found; nothing for a stage that is not known."""
+        tell = {
+            "analyse": self._analysed,
+            "retrieve": self._retrieved,
+            "fuse": self._fused,
+            "calibrate": self._calibrated,
+            "expand": self._expanded,
+        }.get(stage)
+        return tell() if tell else {}
+
+    def hidden(self) -> list[str]:
+        """Name the disabled tools that answer more of the query than any that was looked at."""
+        clauses = self._outcome.analysis.clauses
+        scores: dict[int, float] = dict.fromkeys(self._found() & self._disabled, 0.0)
+        for clause in clauses:
+            for document, impact in clause_impacts(clause, tuple(scores), self._index).items():
+                scores[document] += clause.weight * impact
+        least = self._best_lexical() * self._outcome.analysis.total_weight
+        better = [document for document, score in scores.items() if score > least]
+        better.sort(key=lambda document: (-scores[document], document))
+        return [self._index.tool_id(document) for document in better]
+
+    def _best_lexical(self) -> float:
+        seen = (Candidate(*sight) for sight in self._outcome.sights)
+        return max((candidate.lexical for candidate in seen), default=0.0)
+
+    def _found(self) -> set[int]:
+        """Give the documents in which any word of the query stands, disabled ones too."""
+        found: set[int] = set()
+        for clause in self._outcome.analysis.clauses:
+            for term, _ in clause.variants:
+                found.update(self._index.postings(term)[0])
+        return found
+
+    def _analysed(self) -> JsonObject:
+        analysis = self._outcome.analysis
+        reading = self._reading
+        kept = {clause.text for clause in analysis.clauses}
+        return {
+            "normalized": reading.normalized,
+            "tokens": list(reading.tokens),
+            "language": analysis.language,
+            "catalogueLanguage": reading.catalogue_language,
+            "dropped": [word for word in analysis.words if word not in kept],
+            "repaired": self._with(lambda clause: bool(clause.repairs) and not _is_exact(clause)),
+            "unknown": self._with(lambda clause: clause.role == "unknown"),
+            "literals": self._with(lambda clause: clause.role == "literal"),
+            "identifiers": list(reading.identifiers),
+            "sentences": [list(sentence) for sentence in reading.sentences],
+            "names": list(reading.names),
+        }
+
+    def _with(self, condition: Callable[[Clause], bool]) -> list[JsonValue]:
+        return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
+
+    def _retrieved(self) -> JsonObject:
+        outcome = self._outcome
+        found = self._found()
+        exact = named_exactly(outcome.analysis, self._index)
+        return {
+            "lists": [row for clause in outcome.analysis.clauses for row in self._lists(clause)],
+            "found": len(found - self._disabled),
+            "disabled": len(found & self._disabled),
+            "pool": len(outcome.sights),
+            "bestLexical": self._best_lexical(),
+            "exactNames": [
+                self._index.tool_id(document) for document in sorted(exact - self._disabled)
+            ],
+        }
+
+    def _lists(self, clause: Clause) -> Iterator[JsonObject]:
+        """Tell of each list of postings that the clause was looked up in."""
+        share = clause.weight / self._outcome.analysis.total_weight
+        for repair in clause.repairs:
+            impact = self._index.max_impact(repair.term) / IMPACT_SCALE
+            yield {
+                "query": clause.text,
+                "matched": repair.word,
+                "term": self._index.term(repair.term),
+                "kind": repair.kind,
+                "tools": self._index.document_frequency(repair.term),
+                "most": share * impact * repair.similarity,
+            }
+
+    def _fused(self) -> JsonObject:
+        everything = fuse(self._outcome.sights, self._model.weights, len(self._outcome.sights))
+        channels: list[JsonValue] = []
+        for place, (feature, weight) in enumerate(zip(FEATURES, self._model.weights, strict=True)):
+            values = {one.candidate.document: one.values[place] for one in everything}
+            best = max(values, key=lambda document: (values[document], -document), default=None)
+            is_found = best is not None and values[best] > 0
+            channels.append(
+                {
+                    "feature": feature,
+                    "weight": weight,
+                    "tools": sum(value > 0 for value in values.values()),
+                    "best": values[best] if best is not None and is_found else 0.0,
+                    "bestTool": self._index.tool_id(best)
+                    if best is not None and is_found
+                    else None,
+                }
+            )
+        return {"candidates": len(everything), "channels": channels}
+
+    def _calibrated(self) -> JsonObject:
+        best = self._outcome.calibrations[0].score if self._outcome.calibrations else None
+        return {
+            "best": best,
+            "lowConfidence": LOW_CONFIDENCE,
+            "isLow": best is None or best < LOW_CONFIDENCE,
+        }
+
+    def _expanded(self) -> JsonObject:
+        shown = {one.candidate.document for one in self._outcome.ranked}
+        reached = (*self._outcome.related, *self._outcome.next_steps)
+        targets = [target for one in shown for _, target, _, _ in self._index.edges(one)]
+        return {
+            "edges": len(targets),
+            "toMatches": sum(target in shown for target in targets),
+            "toDisabled": len(frozenset(targets) & self._disabled - shown),
+            "reached": len({one.document for one in reached}),
+            "related": len(self._outcome.related),
+            "nextSteps": len(self._outcome.next_steps),
+        }
+
+
+def _is_exact(clause: Clause) -> bool:
+    return clause.repairs[0].kind == "exact"

@@ -1,0 +1,40 @@
+"""What to do about each diagnostic; the same words stand in docs/reference/diagnostics.md."""
+
+from __future__ import annotations
+
+from mcpg.diagnostics import Code
+
+REMEDIES = {
+    Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
+    Code.SOURCE_LOAD_FAILED: "The message says what is wrong with it.",
+    Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or name it itself.",
+    Code.SOURCE_INCOMPLETE: "Fetch the other pages and put them beside it.",
+    Code.KEY_REPEATED: "Keep one of them.",
+    Code.TEXT_REPAIRED: "Correct the text where it was made.",
+    Code.TOOL_INVALID: "Give it a `name`, or remove it.",
+    Code.TOOL_REPEATED: "Nothing.",
+    Code.DUPLICATE_TOOL_NAME: "Rename one, or say which server it comes from.",
+    Code.DUPLICATE_TOOL_ID: "Use the longer ids.",
+    Code.HINT_UNMATCHED: "Correct the name; near ones are suggested.",
+    Code.HINT_INVALID: "See the keys of hints files.",
+    Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
+    Code.RELATION_INVALID: "See the front matter.",
+    Code.DOCUMENT_INVALID: "The message names the file and the line or part: correct it there.",
+    Code.DOCUMENT_SUPERSEDES: "Nothing, or remove one of them.",
+    Code.GRAPH_UNAVAILABLE: "Mend or remove the file that the message names.",
+    Code.LOW_CONFIDENCE: "Say more, or take the answer with care.",
+    Code.INDEX_IN_MEMORY: "Let mcpg write beside the bundle, or copy the bundle where it can.",
+    Code.LIMIT_CAPPED: "Ask for fewer.",
+    Code.QUERY_TRUNCATED: "Say it in fewer words.",
+    Code.EMBEDDING_GENERATOR_MISSING: "Use `--strategy graph`.",
+    Code.GRAPH_FALLBACK: "Nothing.",
+    Code.JUDGED_INVALID: "The message says what is wrong; see the layouts.",
+    Code.JUDGED_REPEATED: "Remove one, or give it its own id.",
+    Code.JUDGED_TOOL_AMBIGUOUS: "Use the id, or `source::name`.",
+    Code.JUDGED_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
+}
+
+
+def remedy_of(code: str) -> str | None:
+    """Give what to do about a diagnostic with *code*, `None` for a code of somebody else's."""
+    return REMEDIES.get(code)
