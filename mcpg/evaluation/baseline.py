@@ -1,0 +1,87 @@
+"""Reading the report of an earlier evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from mcpg.catalog.jsontext import parse_json_documents
+from mcpg.catalog.sources.textfile import decode
+from mcpg.errors import InputError
+from mcpg.evaluation.outcomes import Found, Outcome
+from mcpg.evaluation.report import SCHEMA
+from mcpg.files import MAX_BYTES, read_bytes, text_of_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+    Kind = TypeVar("Kind")
+
+_REMEDY = "make one with `mcpg eval QUERIES --format json -o FILE`"
+
+
+def read_baseline(path: Path | str) -> tuple[Outcome, ...]:
+    """Read what an earlier evaluation made of its queries, from its report as JSON.
+
+    Raises:
+        NotFoundError: There is no such file.
+        InputError: It cannot be read or is no such report.
+    """
+    place = text_of_path(path)
+    values = parse_json_documents(decode(read_bytes(path, MAX_BYTES), place), place)
+    return _Reader(place).outcomes(values[0] if len(values) == 1 else None)
+
+
+class _Reader:
+    """Takes a report apart; whatever is not as `mcpg eval` writes it is an error."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def outcomes(self, report: JsonValue) -> tuple[Outcome, ...]:
+        """Give the outcomes in *report*."""
+        if not isinstance(report, dict) or report.get("schema") != SCHEMA:
+            self._refuse(f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})")
+        return tuple(map(self._outcome, self._list(report, "perQuery")))
+
+    def _outcome(self, entry: JsonValue) -> Outcome:
+        members = self._object(entry)
+        return Outcome(
+            self._get(members, "id", str),
+            self._get(members, "query", str),
+            self._texts(members, "judged"),
+            self._texts(members, "relevant"),
+            self._texts(members, "unknown"),
+            tuple(map(self._found, self._list(members, "matches"))),
+        )
+
+    def _found(self, entry: JsonValue) -> Found:
+        members = self._object(entry)
+        score = members.get("score")
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            self._refuse("is a damaged report: a 'score' is missing or of the wrong kind")
+        return Found(
+            self._get(members, "toolId", str), float(score), self._get(members, "isRelevant", bool)
+        )
+
+    def _object(self, entry: JsonValue) -> JsonObject:
+        if not isinstance(entry, dict):
+            self._refuse("is a damaged report: an entry is no object")
+        return entry
+
+    def _list(self, members: JsonObject, key: str) -> list[JsonValue]:
+        found: list[JsonValue] = self._get(members, key, list)
+        return found
+
+    def _texts(self, members: JsonObject, key: str) -> tuple[str, ...]:
+        return tuple(self._get({key: one}, key, str) for one in self._list(members, key))
+
+    def _get(self, members: JsonObject, key: str, kind: type[Kind]) -> Kind:
+        value = members.get(key)
+        if not isinstance(value, kind):
+            self._refuse(f"is a damaged report: a {key!r} is missing or of the wrong kind")
+        return value
+
+    def _refuse(self, message: str) -> NoReturn:
+        raise InputError(message, place=self._place, remedy=_REMEDY)

@@ -1,0 +1,244 @@
+"""The report of an evaluation: every judged query searched, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.request import MAX_LIMIT, check_strategy
+from mcpg.engine.results import Strategy
+from mcpg.evaluation.calibration import auroc, precision_coverage, reliability_bins
+from mcpg.evaluation.metrics import percentile
+from mcpg.evaluation.outcomes import (
+    DEPTH,
+    RANKING,
+    SCORE_DECIMALS,
+    Found,
+    Outcome,
+    figures,
+    is_abstaining,
+    split_scores,
+)
+from mcpg.evaluation.resolved import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine import Engine
+    from mcpg.evaluation.compare import Comparison
+    from mcpg.evaluation.gates import Gate
+    from mcpg.evaluation.judged import Judgements
+    from mcpg.evaluation.resolved import ResolvedQuery
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+SCHEMA = "mcpg/eval/1"
+"""Names the layout of a report as JSON."""
+
+_TIME_DECIMALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an evaluation found.
+
+    Attributes:
+        tools: How many tools were searched.
+        strategy: How they were ranked.
+        limit: The most matches that were looked at for a query.
+        outcomes: One for each judged query, in the order of the file.
+        figures: The figures of `mcpg.evaluation.outcomes.figures`.
+        durations: How long each search took, in milliseconds.
+        diagnostics: What was noticed of the file and its tools.
+        baseline: How it compares with an earlier report.
+        gates: What was asked of the figures, and whether they pass.
+    """
+
+    tools: int
+    strategy: str
+    limit: int
+    outcomes: tuple[Outcome, ...]
+    figures: dict[str, float | None]
+    durations: tuple[float, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    baseline: Comparison | None = None
+    gates: tuple[Gate, ...] = ()
+
+    @property
+    def answerless(self) -> tuple[Outcome, ...]:
+        """The queries that no tool answers."""
+        return tuple(one for one in self.outcomes if one.is_answerless)
+
+    def latency(self, share: float) -> float:
+        """Give the time in milliseconds that *share* of the searches did not exceed."""
+        return percentile(self.durations, share)
+
+
+def evaluate(
+    engine: Engine,
+    judgements: Judgements,
+    *,
+    limit: int = DEPTH,
+    strategy: str = Strategy.GRAPH,
+    include_disabled: bool = False,
+) -> Report:
+    """Search for every judged query and measure what is found.
+
+    Args:
+        engine: What is searched.
+        judgements: The queries.
+        limit: The most matches to look at for a query; fewer than 10 are taken for 10, which is
+            what the figures need, and more than 50 for 50.
+        strategy: How to rank.
+        include_disabled: Whether tools that are off by default may be found.
+
+    Raises:
+        UsageError: *limit* is below 1, or *strategy* is unknown.
+    """
+    catalog = engine.catalog
+    resolved = resolve(judgements, catalog)
+    depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
+    search = _searcher(engine, depth, strategy, include_disabled=include_disabled)
+    if resolved.queries:
+        search(resolved.queries[0])  # the first search of an engine pays for what all later share
+    searched = [search(one) for one in resolved.queries]
+    outcomes = tuple(outcome for outcome, _ in searched)
+    return Report(
+        tools=len(catalog.tools),
+        strategy=check_strategy(strategy),
+        limit=depth,
+        outcomes=outcomes,
+        figures=figures(outcomes),
+        durations=tuple(duration for _, duration in searched),
+        diagnostics=(*judgements.diagnostics, *resolved.diagnostics),
+    )
+
+
+def report_json(report: Report, *, timings: bool = False) -> JsonObject:
+    """Give *report* as the JSON object of schema `SCHEMA`.
+
+    Args:
+        report: The report.
+        timings: Whether to tell how long searches took, which is never the same twice.
+    """
+    latency: JsonObject | None = None
+    if timings:
+        latency = {
+            name: round(report.latency(share), _TIME_DECIMALS)
+            for name, share in (("p50", 0.5), ("p95", 0.95))
+        }
+    return {
+        "schema": SCHEMA,
+        "queries": len(report.outcomes),
+        "tools": report.tools,
+        "strategy": report.strategy,
+        "limit": report.limit,
+        "metrics": {name: report.figures[name] for name in RANKING},
+        "calibration": _calibration(report),
+        "abstention": _abstention(report),
+        "latencyMs": latency,
+        "baseline": report.baseline.json() if report.baseline else None,
+        "gates": [gate.json() for gate in report.gates],
+        "diagnostics": [_diagnostic(one) for one in report.diagnostics],
+        "perQuery": [outcome_json(one) for one in report.outcomes],
+    }
+
+
+def outcome_json(one: Outcome) -> JsonObject:
+    """Give what a search made of one query as a JSON object."""
+    return {
+        "id": one.id,
+        "query": one.query,
+        "judged": list(one.judged),
+        "relevant": list(one.relevant),
+        "unknown": list(one.unknown),
+        "ndcg@5": one.ndcg,
+        "rank": one.rank,
+        "topScore": one.top_score,
+        "matches": [
+            {"toolId": match.tool_id, "score": match.score, "isRelevant": match.is_relevant}
+            for match in one.matches
+        ],
+    }
+
+
+def _searcher(
+    engine: Engine, limit: int, strategy: str, *, include_disabled: bool
+) -> Callable[[ResolvedQuery], tuple[Outcome, float]]:
+    def search(one: ResolvedQuery) -> tuple[Outcome, float]:
+        begin = perf_counter()
+        result = engine.search(
+            one.judged.query, limit=limit, strategy=strategy, include_disabled=include_disabled
+        )
+        duration = (perf_counter() - begin) * 1e3
+        judged, relevant = one.judged, frozenset(one.relevant)
+        matches = tuple(
+            Found(match.tool_id, round(match.score, SCORE_DECIMALS), match.tool_id in relevant)
+            for match in result.matches
+        )
+        outcome = Outcome(
+            judged.id, judged.query, judged.relevant, one.relevant, one.unknown, matches
+        )
+        return outcome, duration
+
+    return search
+
+
+def _calibration(report: Report) -> JsonObject:
+    scored = [one.scored for one in report.outcomes]
+    right, _ = split_scores(report.outcomes)
+    answerless = [one.top_score for one in report.answerless]
+    return {
+        "ece": report.figures["ece"],
+        "brier": report.figures["brier"],
+        "aurocRightVsWrong": report.figures["auroc"],
+        "aurocRightVsAnswerless": _rounded(auroc(right, answerless)),
+        "bins": [
+            {
+                "low": one.low,
+                "high": one.high,
+                "meanScore": _rounded(one.mean_score),
+                "precision": _rounded(one.precision),
+                "count": one.count,
+            }
+            for one in reliability_bins(scored)
+        ],
+        "curve": [
+            {
+                "threshold": one.threshold,
+                "coverage": _rounded(one.coverage),
+                "precision": _rounded(one.precision),
+            }
+            for one in precision_coverage(scored)
+        ],
+    }
+
+
+def _abstention(report: Report) -> JsonObject | None:
+    """Say of the queries that no tool answers how many were recognised, `None` without any."""
+    answerless = report.answerless
+    if not answerless:
+        return None
+    answerable = [one for one in report.outcomes if not one.is_answerless]
+    return {
+        "threshold": LOW_CONFIDENCE,
+        "queries": len(answerless),
+        "right": sum(map(is_abstaining, answerless)),
+        "share": report.figures["abstention"],
+        "answerableBelow": sum(map(is_abstaining, answerable)),
+    }
+
+
+def _diagnostic(item: Diagnostic) -> JsonValue:
+    return {
+        "code": item.code,
+        "severity": item.severity,
+        "message": item.message,
+        "place": item.place,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, SCORE_DECIMALS)
