@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from mcpg import __version__
 from mcpg.cli.commands import bundle, explain, generate, search, show
+from mcpg.cli.commands import eval as eval_command
 from mcpg.cli.commands import list as list_command
 from mcpg.cli.helptext import group_help
 from mcpg.cli.options import HELP_NAMES, ColorChoice, Debug, Quiet, Verbose, output_of
@@ -36,7 +37,7 @@ app = typer.Typer(
     context_settings=HELP_NAMES,
 )
 
-for module in (generate, bundle, search, explain, list_command, show):
+for module in (generate, bundle, search, explain, list_command, show, eval_command):
     module.register(app)
 
 

@@ -44,6 +44,14 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
+class ReportFormat(StrEnum):
+    """What a report is written as."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """How a run talks.

@@ -126,7 +126,7 @@ def _arguments(question: Question, settings: Settings) -> dict[str, Any]:
         "context": question.context,
         "include_disabled": question.include_disabled,
         "limit": _limit(settings),
-        "strategy": _strategy(settings),
+        "strategy": strategy_of(settings),
     }
 
 
@@ -141,7 +141,12 @@ def _limit(settings: Settings) -> int:
     return int(found.value)
 
 
-def _strategy(settings: Settings) -> str:
+def strategy_of(settings: Settings) -> str:
+    """Give the strategy that the settings name, or `graph`.
+
+    Raises:
+        UsageError: No strategy is called so.
+    """
     found = settings.find("strategy")
     if found is None:
         return Strategy.GRAPH

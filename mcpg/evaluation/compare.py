@@ -53,8 +53,8 @@ class Change:
 class Comparison:
     """How an evaluation compares with an earlier one.
 
-    Queries are compared when both have them under the same id, with the same text and the same
-    judgement.
+    Queries are compared when both have them under the same id with the same judgement. The text may
+    differ: whoever names a query may put it in other words.
 
     Attributes:
         common: How many queries are compared.
@@ -64,7 +64,7 @@ class Comparison:
         worse: Those that are answered worse, the greatest loss first.
         added: Ids of queries that the earlier one has not.
         removed: Ids of queries that only the earlier one has.
-        rejudged: Ids of queries whose text or judgement has changed.
+        rejudged: Ids of queries whose judgement has changed.
         significance: Whether the difference of nDCG@5 may be chance; `None` without such queries.
     """
 
@@ -104,7 +104,7 @@ def compare(before: Sequence[Outcome], now: Sequence[Outcome]) -> Comparison:
     """Compare the outcomes of two evaluations."""
     then = {one.id: one for one in before}
     pairs = [Change(then[one.id], one) for one in now if one.id in then]
-    same = [pair for pair in pairs if _is_same_question(pair)]
+    same = [pair for pair in pairs if _is_judged_alike(pair)]
     ids = {one.id for one in now}
     return Comparison(
         common=len(same),
@@ -114,13 +114,13 @@ def compare(before: Sequence[Outcome], now: Sequence[Outcome]) -> Comparison:
         worse=_sorted(pair for pair in same if _goodness(pair.now) < _goodness(pair.before)),
         added=tuple(one.id for one in now if one.id not in then),
         removed=tuple(one.id for one in before if one.id not in ids),
-        rejudged=tuple(pair.now.id for pair in pairs if not _is_same_question(pair)),
+        rejudged=tuple(pair.now.id for pair in pairs if not _is_judged_alike(pair)),
         significance=_tested(same),
     )
 
 
-def _is_same_question(pair: Change) -> bool:
-    return pair.before.query == pair.now.query and set(pair.before.judged) == set(pair.now.judged)
+def _is_judged_alike(pair: Change) -> bool:
+    return set(pair.before.judged) == set(pair.now.judged)
 
 
 def _goodness(one: Outcome) -> tuple[float, float]:

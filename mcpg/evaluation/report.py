@@ -51,7 +51,7 @@ class Report:
         outcomes: One for each judged query, in the order of the file.
         figures: The figures of `mcpg.evaluation.outcomes.figures`.
         durations: How long each search took, in milliseconds.
-        diagnostics: What was noticed of the file and its tools.
+        diagnostics: What was noticed of the bundle, of the file and of the tools it names.
         baseline: How it compares with an earlier report.
         gates: What was asked of the figures, and whether they pass.
     """
@@ -112,7 +112,7 @@ def evaluate(
         outcomes=outcomes,
         figures=figures(outcomes),
         durations=tuple(duration for _, duration in searched),
-        diagnostics=(*judgements.diagnostics, *resolved.diagnostics),
+        diagnostics=(*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics),
     )
 
 

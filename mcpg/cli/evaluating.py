@@ -1,0 +1,188 @@
+"""`mcpg eval` once its options are read: search, measure, compare, judge, write."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpg.cli.evalmarkdown import eval_markdown
+from mcpg.cli.evalview import eval_text, headline
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.judgedfile import judgements_of
+from mcpg.cli.opening import open_engine
+from mcpg.cli.output import Color, Output, ReportFormat
+from mcpg.cli.querying import strategy_of
+from mcpg.cli.sanitise import json_safe
+from mcpg.diagnostics import Code, Severity
+from mcpg.errors import OutputError, UsageError
+from mcpg.evaluation.baseline import read_baseline
+from mcpg.evaluation.compare import compare
+from mcpg.evaluation.gates import MAX, MAX_DROP, MIN, Bound, judge, parse_bounds
+from mcpg.evaluation.report import SCHEMA, evaluate, report_json
+from mcpg.files import atomic_write, is_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.cli.settings import Settings
+    from mcpg.evaluation.report import Report
+
+STDOUT = "-"
+_MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"mcpg eval: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be measured, and what is asked of it.
+
+    Attributes:
+        queries: File of judged queries; `-` is standard input.
+        limit: The most matches to look at for a query.
+        include_disabled: Whether tools that are off by default may be found.
+        baseline: File of an earlier report.
+        bounds: What figures are held to.
+        strict: Whether a warning fails the run.
+    """
+
+    queries: str
+    limit: int
+    include_disabled: bool
+    baseline: str | None
+    bounds: tuple[Bound, ...]
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How the report is written.
+
+    Attributes:
+        form: As what.
+        target: Where; `-` is standard output.
+        worst: How many of the worst answers to show; `None` shows every query.
+        timings: Whether to tell how long searches took.
+        force: Whether to replace a file that mcpg did not write.
+    """
+
+    form: ReportFormat
+    target: str
+    worst: int | None
+    timings: bool
+    force: bool
+
+
+def bounds_of(
+    minimums: Sequence[str] | None,
+    maximums: Sequence[str] | None,
+    drops: Sequence[str] | None,
+    baseline: str | None,
+) -> tuple[Bound, ...]:
+    """Read the gates.
+
+    Raises:
+        UsageError: A figure is unknown, a value is none, or a drop has nothing to fall from.
+    """
+    if drops and baseline is None:
+        raise UsageError(
+            "there is nothing to have fallen from",
+            place="--max-drop",
+            remedy="name an earlier report with --baseline",
+        )
+    said = ((MIN, minimums), (MAX, maximums), (MAX_DROP, drops))
+    return tuple(
+        bound for kind, texts in said for text in texts or () for bound in parse_bounds(kind, text)
+    )
+
+
+def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
+    """Evaluate, write the report, and give the exit code."""
+    _check_target(shown)
+    judgements = judgements_of(asked.queries)
+    before = read_baseline(asked.baseline) if asked.baseline else None
+    strategy = strategy_of(settings)
+    engine = open_engine(settings, output)
+    with output.progress("searching"):
+        report = evaluate(
+            engine,
+            judgements,
+            limit=asked.limit,
+            strategy=strategy,
+            include_disabled=asked.include_disabled,
+        )
+    if before is not None:
+        report = replace(report, baseline=compare(before, report.outcomes))
+    report = replace(report, gates=judge(report, asked.bounds))
+    _write(report, shown, output)
+    return _judged(report, asked, output)
+
+
+def _check_target(shown: Shown) -> None:
+    """Refuse to replace a file that is no report of `mcpg eval`."""
+    if shown.target == STDOUT or shown.force or not is_file(shown.target):
+        return
+    start = _start_of(shown.target)
+    if start and not start.startswith(_MARKS):
+        raise OutputError(
+            "the file exists and is no report of `mcpg eval`, so it is not overwritten",
+            place=shown.target,
+            remedy="name another file, or use --force",
+        )
+
+
+def _start_of(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(max(map(len, _MARKS)))
+    except OSError as fault:
+        raise OutputError(
+            f"the file exists and cannot be looked at: {(fault.strerror or str(fault)).lower()}",
+            place=path,
+            remedy="name another file, or use --force",
+        ) from fault
+
+
+def _write(report: Report, shown: Shown, output: Output) -> None:
+    if shown.form is not ReportFormat.JSON:
+        output.diagnostics(report.diagnostics)
+    text = _rendered(report, shown, output)
+    if shown.target == STDOUT:
+        output.text(text)
+    else:
+        atomic_write(shown.target, f"{text}\n".encode("utf-8", "backslashreplace"))
+        output.note(f"wrote {shown.target}: {headline(report)}")
+
+
+def _rendered(report: Report, shown: Shown, output: Output) -> str:
+    if shown.form is ReportFormat.JSON:
+        value = report_json(report, timings=shown.timings)
+        return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
+    if shown.form is ReportFormat.MD:
+        return eval_markdown(report, worst=shown.worst, timings=shown.timings)
+    view = output if shown.target == STDOUT else Output(color=Color.NEVER)
+    return eval_text(report, view, worst=shown.worst, timings=shown.timings)
+
+
+def _judged(report: Report, asked: Asked, output: Output) -> int:
+    """Say what does not pass, and give the exit code."""
+    for gate in report.gates:
+        if not gate.passed:
+            output.error(gate.sentence, place=f"--{gate.bound.kind}")
+    unread = sum(one.code == Code.JUDGED_INVALID for one in report.diagnostics)
+    if unread:
+        entries = "1 entry" if unread == 1 else f"{unread} entries"
+        output.error(
+            f"{entries} could not be read, so the figures leave something out",
+            place=asked.queries,
+            remedy="correct what the messages name",
+        )
+        return ExitCode.FAILED
+    if asked.strict and _warnings(report):
+        output.error(f"{_warnings(report)} warnings", place="--strict")
+        return ExitCode.FINDINGS
+    return ExitCode.DONE if all(gate.passed for gate in report.gates) else ExitCode.FINDINGS
+
+
+def _warnings(report: Report) -> int:
+    return sum(one.severity != Severity.INFO for one in report.diagnostics)
