@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from mcpg.engine.results import FocusedGraph, Via
 from mcpg.values import value
 
@@ -83,5 +85,6 @@ def focused_graph(shown: Sequence[int], index: Index) -> FocusedGraph:
     """Count the shown tools, their groups, and the edges between all of these."""
     among = frozenset(shown)
     groups = [group for document in shown for group in index.groups(document)]
-    links = sum(target in among for document in shown for _, target, _, _ in index.edges(document))
+    targets = chain.from_iterable(map(index.targets, shown))
+    links = sum(map(among.__contains__, targets))
     return FocusedGraph(len(shown) + len(set(groups)), len(groups) + links)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, repeat
 from math import fsum
 from operator import mul
 
 from mcpg.engine.retrieval import clause_impacts
-from mcpg.index.rarity import inverse_document_frequency
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -79,9 +78,8 @@ class _Eye:
     def __init__(self, pool: list[int], analysis: Analysis, index: Index) -> None:
         self._shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
         columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
-        self._impacts = {
-            document: tuple([column.get(document, 0.0) for column in columns]) for document in pool
-        }
+        rows = zip(*columns, strict=True) if columns else repeat(())
+        self._impacts = dict(zip(pool, rows, strict=False))
         self.lexical = {
             document: fsum(map(mul, self._shares, impacts))
             for document, impacts in self._impacts.items()
@@ -135,8 +133,7 @@ class NameMatcher:
     """Compares the names of tools with one query."""
 
     def __init__(self, analysis: Analysis, index: Index) -> None:
-        self._index = index
-        self._rarities: dict[int, float] = {}
+        self._all = index.names
         self._credits: dict[int, float] = {}
         asked = [clause for clause in analysis.clauses if clause.origin == "query"]
         for clause in asked:
@@ -155,25 +152,18 @@ class NameMatcher:
         the share of the query that its opening words take, and 0 unless they are the whole name,
         in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
         """
-        names = self._index.name_terms(document)
-        if self._credits.keys().isdisjoint(names):
+        name = self._all.of_tool(document)
+        if name.terms.isdisjoint(self._credits):
             return 0.0, 0.0
-        held = total = 0.0
-        for name in names:
-            rarity = self._rarities.get(name) or self._rarity(name)
-            total += rarity
-            held += rarity * self._credits.get(name, 0.0)
-        return held / total, self._opening(frozenset(names))
+        held = 0.0
+        for term, rarity in name.rarities:
+            held += rarity * self._credits.get(term, 0.0)
+        return held / name.weight, self._opening(name.terms)
 
     def _opening(self, names: frozenset[int]) -> float:
         opening = self._words[: len(names)]
         spoken = {term for _, terms in opening for term in terms}
         return fsum([share for share, _ in opening]) if names <= spoken else 0.0
-
-    def _rarity(self, term: int) -> float:
-        frequency = self._index.document_frequency(term)
-        rarity = inverse_document_frequency(len(self._index), frequency)
-        return self._rarities.setdefault(term, rarity)
 
 
 class GramMatcher:
@@ -185,9 +175,12 @@ class GramMatcher:
         rarities: dict[int, float] = {}
         for clause in analysis.clauses:
             word = clause.repairs[0].word if clause.repairs else clause.text
+            importance = clause.weight
             for gram, rarity in self._all.of_word(word):
-                weights[gram] = max(weights.get(gram, 0.0), clause.weight * rarity)
-                rarities[gram] = rarity
+                weight = importance * rarity
+                if weight > weights.get(gram, 0.0):
+                    weights[gram] = weight
+                    rarities[gram] = rarity
         self._norm = fsum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
         self._products = {
@@ -197,7 +190,7 @@ class GramMatcher:
 
     def similarity(self, document: int) -> float:
         """Give the cosine of the query's and a document's 3-grams, in [0, 1]."""
-        shared = self._grams.intersection(self._all.of_tool(document))
+        shared = self._grams & self._all.of_tool(document)
         if not shared:
             return 0.0
         product = sum(map(self._products.__getitem__, shared))

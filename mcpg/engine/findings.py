@@ -51,7 +51,8 @@ class Findings:
         clauses = self._outcome.analysis.clauses
         scores: dict[int, float] = dict.fromkeys(self._found() & self._disabled, 0.0)
         for clause in clauses:
-            for document, impact in clause_impacts(clause, tuple(scores), self._index).items():
+            impacts = clause_impacts(clause, scores, self._index)
+            for document, impact in zip(tuple(scores), impacts, strict=True):
                 scores[document] += clause.weight * impact
         least = self._best_lexical() * self._outcome.analysis.total_weight
         better = [document for document, score in scores.items() if score > least]

@@ -10,11 +10,12 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import repeat
 from math import fsum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mcpg.engine.analysis import Analysis, Clause
     from mcpg.index import Index
@@ -53,7 +54,8 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
     remaining = fsum(bound for bound, _, _ in lists)
     for bound, share, clause in lists:
         if _is_closed(scores, remaining, size, clause.document_frequency):
-            for document, impact in clause_impacts(clause, scores, index).items():
+            impacts = clause_impacts(clause, scores, index)
+            for document, impact in zip(list(scores), impacts, strict=True):
                 scores[document] += share * impact
         else:
             _add(scores, clause, share, index)
@@ -93,10 +95,9 @@ def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -
             scores[document] = scores.get(document, 0.0) + share * impact
         return
     term, credit = clause.variants[0]
-    documents, impacts, _ = index.postings(term)
     unit = share * credit * _SCALE
     get = scores.get
-    for document, impact in zip(documents, impacts, strict=True):
+    for document, impact in _impacts(term, index):
         scores[document] = get(document, 0.0) + unit * impact
 
 
@@ -104,23 +105,39 @@ def _best_impacts(clause: Clause, index: Index) -> dict[int, float]:
     """Give the best credited impact of the clause's variants in every document."""
     best: dict[int, float] = {}
     for term, credit in clause.variants:
-        documents, impacts, _ = index.postings(term)
         unit = credit * _SCALE
-        for document, impact in zip(documents, impacts, strict=True):
+        for document, impact in _impacts(term, index):
             best[document] = max(best.get(document, 0.0), unit * impact)
     return best
 
 
-def clause_impacts(clause: Clause, wanted: Iterable[int], index: Index) -> dict[int, float]:
-    """Give the best credited impact of the clause's variants in the *wanted* documents."""
-    best: dict[int, float] = {}
-    ordered = sorted(wanted)
-    for term, credit in clause.variants:
+def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
+    kept = index.impacts(term)
+    if kept is not None:
+        return kept.items()
+    documents, impacts, _ = index.postings(term)
+    return zip(documents, impacts, strict=True)
+
+
+def clause_impacts(clause: Clause, wanted: Collection[int], index: Index) -> list[float]:
+    """Give the best credited impact of the clause's variants in each of the *wanted* documents."""
+    columns = [
+        [credit * _SCALE * impact for impact in _impacts_in(wanted, term, index)]
+        for term, credit in clause.variants
+    ]
+    if len(columns) == 1:
+        return columns[0]
+    return list(map(max, *columns)) if columns else [0.0] * len(wanted)
+
+
+def _impacts_in(wanted: Collection[int], term: int, index: Index) -> Iterable[int]:
+    """Give the impact of a term in each of the *wanted* documents, 0 where it does not occur."""
+    kept = index.impacts(term)
+    if kept is None:
         documents, impacts, _ = index.postings(term)
-        unit = credit * _SCALE
-        for document, place in _common(documents, ordered):
-            best[document] = max(best.get(document, 0.0), unit * impacts[place])
-    return best
+        common = _common(documents, sorted(wanted))
+        kept = {document: impacts[place] for document, place in common}
+    return map(kept.get, wanted, repeat(0))
 
 
 def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:

@@ -164,10 +164,11 @@ class Searcher:
         clauses = outcome.analysis.clauses
         asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
         candidates = [one.candidate for one in outcome.ranked]
-        masks = dict.fromkeys((candidate.document for candidate in candidates), 0)
+        masks = {candidate.document: 0 for candidate in candidates}
         for place in asked:
-            for term, _ in clauses[place].variants:
-                add_fields(self.index, term, masks)
+            holders = [one.document for one in candidates if one.impacts[place]]
+            for term, _ in clauses[place].variants if holders else ():
+                add_fields(self.index, term, holders, masks)
         return [
             Evidence(
                 tuple([clauses[place].text for place in asked if candidate.impacts[place]]),

@@ -27,6 +27,8 @@ _PAD = "_"
 _DESCRIPTION_LENGTH = 300
 # Words whose 3-grams are remembered; words of queries are endless, so there is a bound.
 _MOST_WORDS = 16_384
+# Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
+_MOST_TOOLS = 4_096
 
 
 def grams_of_word(word: str) -> Iterator[int]:
@@ -89,6 +91,7 @@ class Grams:
         self._rows = index.rows("grams_of")
         self._norms = index.section("grams.norm")
         self._words: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._tools: dict[int, frozenset[int]] = {}
         if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
             raise StaleIndexError("its 3-grams are of unequal length")
 
@@ -108,9 +111,14 @@ class Grams:
             if number < end and grams[number] == gram:
                 yield number, inverse_document_frequency(self._size, self._holders[number])
 
-    def of_tool(self, tool: int) -> Sequence[int]:
-        """Give the numbers of the distinct 3-grams of a tool, in order."""
-        return self._rows[tool]
+    def of_tool(self, tool: int) -> frozenset[int]:
+        """Give the numbers of the 3-grams of a tool."""
+        known = self._tools.get(tool)
+        if known is None:
+            known = frozenset(self._rows[tool])
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools[tool] = known
+        return known
 
     def norm(self, tool: int) -> float:
         """Give the length, above 0, of a tool's vector of 3-gram rarities."""

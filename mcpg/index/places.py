@@ -6,6 +6,8 @@ from bisect import bisect_left
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcpg.index.reader import Index
 
 
@@ -23,11 +25,11 @@ def impact_of(index: Index, term: int, document: int) -> int:
     return posting(index, term, document)[0]
 
 
-def add_fields(index: Index, term: int, masks: dict[int, int]) -> None:
-    """Add, for each document in *masks*, a bit for every field in which *term* occurs there."""
+def add_fields(index: Index, term: int, asked: Iterable[int], masks: dict[int, int]) -> None:
+    """Add, for each document *asked* about, a bit for every field in which *term* occurs there."""
     documents, _, fields = index.postings(term)
     end = len(documents)
-    for document in masks:
+    for document in asked:
         place = bisect_left(documents, document)
         if place < end and documents[place] == document:
             masks[document] |= fields[place]

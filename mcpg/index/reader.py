@@ -12,6 +12,8 @@ from itertools import islice
 from mcpg import __version__
 from mcpg.index.grams import Grams
 from mcpg.index.layout import StaleIndexError, check, crc, section_sizes, unpack
+from mcpg.index.names import Names
+from mcpg.index.postings import Postings
 from mcpg.index.sections import IDENTIFIER, KINDS, NONE, SECTIONS, STEM
 from mcpg.index.speller import Speller
 from mcpg.index.tables import ABSENT, Keys, Rows, Texts, span
@@ -27,7 +29,7 @@ CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
 
 _SHORTEST_PREFIX = 4
-# Tools whose edges are kept once they have been read.
+# Tools whose edges, and reasons that, are kept once they have been read.
 _MOST_REMEMBERED = 16_384
 # Records bear a checksum each, because a search reads few of many.
 _CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
@@ -65,7 +67,10 @@ class Index:
         self._rows: dict[str, Rows] = {}
         self._spellers: list[Speller] = []
         self._grams: list[Grams] = []
+        self._names: list[Names] = []
         self._edges: dict[int, tuple[tuple[int, int, str, float], ...]] = {}
+        self._reasons: dict[int, str] = {}
+        self._postings: list[Postings] = []
 
     @property
     def data(self) -> memoryview:
@@ -200,6 +205,13 @@ class Index:
         """
         return self.rows("names.terms")[tool]
 
+    @property
+    def names(self) -> Names:
+        """The names of tools, term by term."""
+        if not self._names:
+            self._names.append(Names(self))
+        return self._names[0]
+
     def record(self, tool: int) -> ToolDocument:
         """Give the whole document of a tool."""
         return self._record(tool)[0]
@@ -230,19 +242,32 @@ class Index:
                 self._edges[tool] = known
         return known
 
-    def _read_edges(self, tool: int) -> Iterator[tuple[int, int, str, float]]:
+    def _read_edges(self, tool: int) -> list[tuple[int, int, str, float]]:
         first, end = span(self.section("links.at"), tool)
-        targets = self.rows("links")[tool]
+        targets = self.targets(tool)
         kinds, weights = self.section("links.kind"), self.section("links.weight")
         if end > min(len(kinds), len(weights)):
             raise StaleIndexError("its links are of unequal length")
-        for number, target in enumerate(targets, first):
-            if target != NONE:
-                yield number, target, KINDS[kinds[number] % len(KINDS)], weights[number]
+        links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
+        return [
+            (number, target, KINDS[kind % len(KINDS)], weight)
+            for number, target, kind, weight in links
+            if target != NONE
+        ]
+
+    def targets(self, tool: int) -> memoryview:
+        """Give the tools that the links of a tool reach; a number that no tool has for the rest."""
+        return self.rows("links")[tool]
 
     def reason(self, link: int) -> str:
         """Give why a link is there, "" when the document does not say."""
-        return self.texts("reasons")[self._item("links.reason", link)]
+        number = self._item("links.reason", link)
+        known = self._reasons.get(number)
+        if known is None:
+            known = self.texts("reasons")[number]
+            if len(self._reasons) < _MOST_REMEMBERED:
+                self._reasons[number] = known
+        return known
 
     def groups(self, tool: int) -> memoryview:
         """Give the groups of a tool, in its document's order."""
@@ -314,8 +339,7 @@ class Index:
 
     def document_frequency(self, term: int) -> int:
         """Give the number of tools that hold a term."""
-        start, end = span(self.section("postings.at"), term)
-        return end - start
+        return self._held_terms().count(term)
 
     def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
         """Give the tools that hold a term in order, its impacts there, and in which fields.
@@ -323,13 +347,19 @@ class Index:
         Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
         set for field *n* of `FIELDS`.
         """
-        start, end = span(self.section("postings.at"), term)
-        tools = self.rows("postings")[term]
-        impacts = self.section("postings.impact")[start:end]
-        fields = self.section("postings.fields")[start:end]
-        if not len(tools) == len(impacts) == len(fields):
-            raise StaleIndexError("its postings are of unequal length")
-        return tools, impacts, fields
+        return self._held_terms().of_term(term)
+
+    def impacts(self, term: int) -> dict[int, int] | None:
+        """Give the impacts of a term by tool, in order; `None` when they are too many to keep.
+
+        What is given must not be changed.
+        """
+        return self._held_terms().impacts(term)
+
+    def _held_terms(self) -> Postings:
+        if not self._postings:
+            self._postings.append(Postings(self))
+        return self._postings[0]
 
     def max_impact(self, term: int) -> int:
         """Give the highest impact of a term."""

@@ -7,12 +7,13 @@ catalogue cannot tell them apart: "want" is as rare in it as "invoice". The lang
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 
 # The length, in words, of the imaginary text that `share_of_texts` asks about.
 TEXT_LENGTH = 100
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "data", "background")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
-_texts: dict[str, str] = {}
+_lines: dict[str, list[str]] = {}
 # What has been asked before; words of queries are endless, so there is a bound.
 _shares: dict[tuple[str, str], float] = {}
 _MOST_SHARES = 65_536
@@ -38,16 +39,16 @@ def _zipf(word: str, language: str) -> float:
     Source: van Heuven et al., "SUBTLEX-UK: a new and improved word frequency database for British
     English", Quarterly Journal of Experimental Psychology 67, 2014.
     """
-    text = _texts.get(language) or _read(language)
-    start = text.find(f"\n{word} ")
-    if start < 0:
+    lines = _lines.get(language) or _read(language)
+    start = f"{word} "
+    place = bisect_left(lines, start)
+    if place == len(lines) or not lines[place].startswith(start):
         return 0.0
-    start += len(word) + 2
-    return int(text[start : text.index("\n", start)]) / 100
+    return int(lines[place][len(start) :]) / 100
 
 
-def _read(language: str) -> str:
-    """Read the list of *language* as one text: a few look-ups need no table."""
+def _read(language: str) -> list[str]:
+    """Read the lines of *language*, which are sorted."""
     path = os.path.join(_FOLDER, f"{language}.txt")  # noqa: PTH118 - as above
     with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - as above
-        return _texts.setdefault(language, file.read())
+        return _lines.setdefault(language, file.read().split("\n")[1:-1])

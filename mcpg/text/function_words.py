@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from mcpg.text.spelling import edit_distance
+from mcpg.text.spelling import edit_distance, signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  #
 
 _lists: dict[str, frozenset[str]] = {}
 _languages: dict[str, tuple[int, ...]] = {}
-_by_length: dict[str, dict[int, list[tuple[str, frozenset[str]]]]] = {}
+_by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
 
 
 def function_words_of(language: str) -> frozenset[str]:
@@ -80,21 +80,20 @@ def function_words_in(words: Iterable[str], expected: str | None = None) -> froz
 
 def is_near_function_word(word: str, language: str, distance: int) -> bool:
     """Tell whether at most *distance* edits, at least 1, make *word* a function word."""
-    characters = frozenset(word)
+    mine = signature(word)
     by_length = _by_length.get(language) or _sort_by_length(language)
     return any(
-        # An edit changes at most two of the characters that a word is made of.
-        len(characters ^ others) <= 2 * distance
+        (mine ^ theirs).bit_count() <= 2 * distance
         and edit_distance(word, other, distance) is not None
         for length in range(len(word) - distance, len(word) + distance + 1)
-        for other, others in by_length.get(length, ())
+        for other, theirs in by_length.get(length, ())
     )
 
 
-def _sort_by_length(language: str) -> dict[int, list[tuple[str, frozenset[str]]]]:
-    rows: dict[int, list[tuple[str, frozenset[str]]]] = {}
+def _sort_by_length(language: str) -> dict[int, list[tuple[str, int]]]:
+    rows: dict[int, list[tuple[str, int]]] = {}
     for word in sorted(function_words_of(language)):
-        rows.setdefault(len(word), []).append((word, frozenset(word)))
+        rows.setdefault(len(word), []).append((word, signature(word)))
     return _by_length.setdefault(language, rows)
 
 

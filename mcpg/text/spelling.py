@@ -4,11 +4,24 @@ from __future__ import annotations
 
 _ONE_EDIT_FROM = 4
 _TWO_EDITS_FROM = 8
+_SIGNATURE_BITS = 63
 
 
 def allowed_edits(word: str) -> int:
     """Give how many edits a misspelling of *word* may hold: 0 below 4 characters, 1, 2 from 8."""
     return (len(word) >= _ONE_EDIT_FROM) + (len(word) >= _TWO_EDITS_FROM)
+
+
+def signature(word: str) -> int:
+    """Give a set of bits that stands for the characters of *word*.
+
+    An edit changes at most two of the characters that a word is made of, so the signatures of
+    words *n* edits apart differ in at most 2 *n* bits.
+    """
+    bits = 0
+    for character in word:
+        bits |= 1 << (ord(character) & _SIGNATURE_BITS)
+    return bits
 
 
 def edit_distance(left: str, right: str, bound: int) -> int | None:
@@ -24,6 +37,8 @@ def edit_distance(left: str, right: str, bound: int) -> int | None:
     """
     if abs(len(left) - len(right)) > bound or not left:
         return len(right) if not left and len(right) <= bound else None
+    if bound == 1:
+        return _one_edit(left, right)
     places: dict[str, int] = {}
     for place, character in enumerate(left):
         places[character] = places.get(character, 0) | 1 << place
@@ -40,3 +55,22 @@ def edit_distance(left: str, right: str, bound: int) -> int | None:
         rises, falls = down << 1 & every | ~(kept | up) & every, up & kept
         before = here
     return distance if distance <= bound else None
+
+
+def _one_edit(left: str, right: str) -> int | None:
+    """Give 0 for equal words, 1 for words that one edit sets apart, else `None`."""
+    if left == right:
+        return 0
+    place = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        place += 1
+    rest, others = left[place:], right[place:]
+    is_one = (
+        rest[1:] == others[1:]
+        or rest[1:] == others
+        or rest == others[1:]
+        or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
+    )
+    return 1 if is_one else None

@@ -131,7 +131,7 @@ def _continues(sign: str, following: str) -> bool:
 
 def _cut_chunk(chunk: str) -> tuple[Word, ...]:
     if chunk.isalpha() and chunk.isascii() and chunk.islower():
-        return (Word(chunk[:LONGEST_WORD]),)
+        return (Word(chunk[:LONGEST_WORD], False),)
     runs = _runs(unicodedata.normalize("NFKC", chunk))
     pieces = [
         strip_accents(fold(piece))[:LONGEST_WORD]

@@ -59,5 +59,5 @@ def test_one_place_is_found_among_the_postings(index: Index) -> None:
     assert impact_of(index, index.find_stem("refund"), TRACK) == 0
     found = {TRACK: 0}
     for one in (term, index.find_stem("track")):
-        add_fields(index, one, found)
+        add_fields(index, one, [TRACK], found)
     assert found[TRACK] & masks[1] == masks[1]

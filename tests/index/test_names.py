@@ -1,0 +1,39 @@
+"""Tests of what names say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.index import names
+from mcpg.index.names import Names
+from mcpg.index.rarity import inverse_document_frequency
+
+if TYPE_CHECKING:
+    from mcpg.index import Index
+
+
+def test_a_name_weighs_what_its_terms_weigh(index: Index) -> None:
+    """The terms of a name stand in order, each with its rarity, and their sum."""
+    for tool in range(len(index)):
+        name = Names(index).of_tool(tool)
+        terms = list(index.name_terms(tool))
+
+        assert [term for term, _ in name.rarities] == terms
+        assert name.terms == set(terms)
+        assert name.weight == pytest.approx(sum(rarity for _, rarity in name.rarities))
+        assert dict(name.rarities) == {
+            term: inverse_document_frequency(len(index), index.document_frequency(term))
+            for term in terms
+        }
+
+
+def test_names_kept_have_a_bound(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name beyond the bound is read each time, and is the same."""
+    monkeypatch.setattr(names, "_MOST_NAMES", 1)
+    found = Names(index)
+
+    assert found.of_tool(0) is found.of_tool(0)
+    assert found.of_tool(1) == found.of_tool(1)
+    assert found.of_tool(1) is not found.of_tool(1)
