@@ -12,6 +12,7 @@ from mcpg.bundle.reading import read_documents
 from mcpg.bundle.targets import targets_of
 from mcpg.catalog.catalog import build_catalog
 from mcpg.diagnostics import Code, Diagnostic, info
+from mcpg.memo import NO_MEMO, Memo
 from mcpg.relations import Relations, authored_edges, relate
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Assembly:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def assemble(batch: SourceBatch, *, source_id: str | None = None) -> Assembly:
+def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = NO_MEMO) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
     A document wins over a manifest's entry for the same tool. Relations that a document states
@@ -54,16 +55,17 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None) -> Assembly:
     Args:
         batch: What the sources hold.
         source_id: The server of documents that name none.
+        memo: What is known from an earlier run; what comes out is the same without it.
 
     Raises:
         BundleError: A bundle among the sources is damaged.
     """
-    read, found = read_documents(batch, source_id)
+    read, found = read_documents(batch, source_id, memo)
     tools, superseded = _without_superseded(batch.tools, read)
     catalog = build_catalog([*tools, *(item.document.tool for item in read)], batch.rules)
     by_tool = documents_by_tool(read, catalog.tools)
     addresses, moved = place_tools(catalog.tools, by_tool)
-    around = _surroundings(catalog, by_tool, addresses)
+    around = _surroundings(catalog, by_tool, addresses, memo)
     results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     faults = [fault for _, faults in results for fault in faults]
@@ -115,6 +117,7 @@ def _surroundings(
     catalog: Catalog,
     read: Mapping[str, ReadDocument],
     addresses: Mapping[str, tuple[str, str]],
+    memo: Memo,
 ) -> Surroundings:
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
@@ -124,4 +127,5 @@ def _surroundings(
         targets=targets_of(catalog.tools, addresses),
         authored=authored_edges(catalog),
         inferred=Relations({}) if complete else relate(catalog),
+        memo=memo,
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.linking import relations_of, resolve_links, with_asserted
 from mcpg.catalog.model import SourceDocument
 from mcpg.diagnostics import Code, Diagnostic, error
 from mcpg.documents import document_for, write_document
+from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
+from mcpg.memo import Kind, Memo
 from mcpg.relations import EdgeKind, Relations, ToolRelations
 
 if TYPE_CHECKING:
@@ -31,12 +34,21 @@ class Surroundings:
         targets: What links can reach.
         authored: What hints assert, by tool id and kind, then by target.
         inferred: The relations of tools whose document states none.
+        memo: What is known of documents that were written before.
     """
 
     addresses: Mapping[str, tuple[str, str]]
     targets: Targets
     authored: Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
     inferred: Relations
+    memo: Memo
+
+
+_WRITTEN: Kind[str] = Kind(
+    "written",
+    lambda text: text.encode("utf-8", "surrogatepass"),
+    lambda data: data.decode("utf-8", "surrogatepass"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +90,17 @@ def finish(
         document = _completed(tool, said, around)
         is_kept = _says_the_same(said, document)
     try:
-        content = read.source.content if read and is_kept else write_document(document)
+        content = read.source.content if read and is_kept else _written(document, around.memo)
     except DocumentError as fault:
         return None, [*diagnostics, _unwritable(fault, tool)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
     return Finished(document, text, _relations(document, around)), diagnostics
+
+
+def _written(document: ToolDocument, memo: Memo) -> str:
+    return memo.recall(
+        _WRITTEN, partial(encode_record, document), partial(write_document, document)
+    )
 
 
 def _completed(tool: Tool, said: ToolDocument, around: Surroundings) -> ToolDocument:

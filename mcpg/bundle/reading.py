@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import decode_bundle
 from mcpg.diagnostics import Code, Diagnostic, error
 from mcpg.documents import parse_document
+from mcpg.documents.records import decode_record, encode_record
 from mcpg.errors import DocumentError
+from mcpg.memo import Kind, Memo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import SourceDocument
     from mcpg.catalog.sources import SourceBatch
     from mcpg.documents import ToolDocument
+
+
+Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +37,21 @@ class ReadDocument:
     document: ToolDocument
 
 
+def _encode(parsed: Parsed) -> bytes | None:
+    # What was noticed names the place of the document, which is no part of its content.
+    document, noticed = parsed
+    return None if noticed else encode_record(document)
+
+
+def _decode(data: bytes) -> Parsed:
+    return decode_record(data)[0], ()
+
+
+_PARSED = Kind("parsed", _encode, _decode)
+
+
 def read_documents(
-    batch: SourceBatch, source_id: str | None
+    batch: SourceBatch, source_id: str | None, memo: Memo
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
     """Parse the documents of *batch*, those of its bundles too.
 
@@ -42,6 +61,7 @@ def read_documents(
     Args:
         batch: What the sources hold.
         source_id: The server of documents that name none.
+        memo: What is known of documents that were read before.
 
     Raises:
         BundleError: A bundle is damaged; no part of it is used.
@@ -52,13 +72,25 @@ def read_documents(
     diagnostics: list[Diagnostic] = []
     for source in _each_once(sources):
         try:
-            document, found = parse_document(source, source_id=source_id)
+            document, found = _parsed(source, source_id, memo)
         except DocumentError as fault:
             diagnostics.append(_invalid(fault, source))
         else:
             read.append(ReadDocument(source, document))
             diagnostics += found
     return read, diagnostics
+
+
+def _parsed(source: SourceDocument, source_id: str | None, memo: Memo) -> Parsed:
+    def given() -> bytes:
+        members = source.path, source.content, source.canonical_uri, source_id
+        return json.dumps(members).encode()
+
+    document, found = memo.recall(
+        _PARSED, given, lambda: parse_document(source, source_id=source_id)
+    )
+    tool = replace(document.tool, place=source.place or source.path)
+    return replace(document, tool=tool), found
 
 
 def _each_once(sources: Iterable[SourceDocument]) -> list[SourceDocument]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcpg.bundle import Assembly
+    from mcpg.cli.memory import Memory
     from mcpg.cli.output import Output
 
 _TOLD = 10
@@ -43,6 +44,7 @@ def assembled(
     sources: Sequence[str],
     source_id: str | None,
     output: Output,
+    memory: Memory,
     exclude: Collection[str | Path] = (),
 ) -> Assembly:
     """Read *sources* and put them together, showing progress and telling what was noticed.
@@ -58,7 +60,7 @@ def assembled(
     with output.progress("reading sources"):
         batch = read_sources(sources, source_id=source_id, stdin=stdin, exclude=exclude)
     with output.progress("putting the graph together"):
-        assembly = assemble(batch, source_id=source_id)
+        assembly = assemble(batch, source_id=source_id, memo=memory.open(batch))
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)

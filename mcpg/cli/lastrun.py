@@ -12,6 +12,7 @@ from mcpg.bundle import Assembly
 from mcpg.cli.building import rarely_collected
 from mcpg.diagnostics import Code, Diagnostic, Severity, info
 from mcpg.errors import OutputError
+from mcpg.memo import Memo
 
 _SECTION = "lastrun"
 
@@ -64,7 +65,7 @@ def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> L
 
 
 @rarely_collected()
-def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly) -> bool:
+def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly, memo: Memo) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 
     Args:
@@ -72,6 +73,7 @@ def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly) -> bool:
         bundle: The bundle file.
         data: Its bytes.
         assembly: What they were made of.
+        memo: What is known from an earlier run.
 
     Returns:
         Whether the index was written; one that says the same already is not touched.
@@ -86,7 +88,8 @@ def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly) -> bool:
     if last_run(bundle) == run:
         return False
     extra = Section(_SECTION, "B", json.dumps(asdict(run)).encode())
-    write_index_of(bundle, compile_assembly(assembly, hashlib.sha256(data).digest(), [extra]))
+    key = hashlib.sha256(data).digest()
+    write_index_of(bundle, compile_assembly(assembly, key, [extra], memo))
     return True
 
 

@@ -18,6 +18,7 @@ from mcpg.index.compile import NO_KEY, compile_index
 from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, renewed_index
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import Index
+from mcpg.memo import NO_MEMO, Memo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,7 +101,10 @@ def _key(path: str) -> bytes:
 
 
 def compile_assembly(
-    assembly: Assembly, key: bytes = NO_KEY, extra: Sequence[Section] = ()
+    assembly: Assembly,
+    key: bytes = NO_KEY,
+    extra: Sequence[Section] = (),
+    memo: Memo = NO_MEMO,
 ) -> bytes:
     """Compile the index of assembled documents with the shipped model.
 
@@ -108,10 +112,16 @@ def compile_assembly(
         assembly: The documents.
         key: SHA-256 of the bundle that holds them.
         extra: Further sections to keep.
+        memo: What is known from an earlier run; what comes out is the same without it.
     """
     model, origin = flatten(default_model()), origin_section(default_origin())
     return compile_index(
-        assembly.documents, key=key, recipe=recipe(), model=model, extra=(origin, *extra)
+        assembly.documents,
+        key=key,
+        recipe=recipe(),
+        model=model,
+        extra=(origin, *extra),
+        memo=memo,
     )
 
 

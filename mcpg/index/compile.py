@@ -7,14 +7,16 @@ from array import array
 from typing import TYPE_CHECKING
 
 from mcpg import __version__
+from mcpg.documents.records import encode_record
+from mcpg.index.analysed import analysed_documents
 from mcpg.index.grams import gram_sections
 from mcpg.index.inverted import InvertedFile
 from mcpg.index.layout import KEY_SIZE, Header, Section, crc, pack
 from mcpg.index.reader import recipe_of
-from mcpg.index.records import encode_record
 from mcpg.index.speller import spelling_sections
 from mcpg.index.surroundings import group_sections, key_sections, link_sections, tool_sections
 from mcpg.index.tables import bytes_sections
+from mcpg.memo import NO_MEMO, Memo
 from mcpg.text import language_of, split_words
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ def compile_index(
     model: Sequence[float] = (),
     texts: Mapping[str, str] | None = None,
     extra: Sequence[Section] = (),
+    memo: Memo = NO_MEMO,
 ) -> bytes:
     """Compile *documents*; equal documents give equal bytes, whatever their order.
 
@@ -44,10 +47,14 @@ def compile_index(
         model: Weights to hand to whoever ranks.
         texts: The Markdown of the documents, by path, to keep as well.
         extra: Further sections, found again by their names.
+        memo: What is known from an earlier run; what comes out is the same without it.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     tools = [document.tool for document in ordered]
-    inverted = InvertedFile(ordered)
+    kept = texts or {}
+    records = [encode_record(document, kept.get(document.path)) for document in ordered]
+    analysed = analysed_documents(ordered, records, memo)
+    inverted = InvertedFile(tools, analysed)
     sections = (
         Section("meta", "B", _meta(len(ordered), len(inverted.words))),
         Section("model", "d", array("d", model).tobytes()),
@@ -57,10 +64,10 @@ def compile_index(
         *link_sections(ordered),
         *inverted.sections(),
         *spelling_sections(inverted.words),
-        *gram_sections(ordered),
+        *gram_sections(one.described for one in analysed),
         Section("language", "B", _language(tools)),
         *extra,
-        *_record_sections(ordered, texts or {}),
+        *_record_sections(records),
     )
     return pack(sections, Header(key, recipe_of(recipe)))
 
@@ -71,10 +78,7 @@ def _language(tools: Iterable[Tool]) -> bytes:
     return (language_of(words) or "").encode()
 
 
-def _record_sections(
-    documents: Iterable[ToolDocument], texts: Mapping[str, str]
-) -> Iterator[Section]:
-    records = [encode_record(document, texts.get(document.path)) for document in documents]
+def _record_sections(records: Sequence[bytes]) -> Iterator[Section]:
     yield Section("records.crc", "I", array("I", map(crc, records)).tobytes())
     yield from bytes_sections("records", records, "Q")
 

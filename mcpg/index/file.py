@@ -139,7 +139,7 @@ def fresh_index(source: str, recipe: bytes, cache_dir: str | None = None) -> Ind
 
 def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
     beside = (source + SUFFIX, WRITTEN)
-    return [beside] if cache_dir is None else [beside, (_cached_name(source, cache_dir), CACHED)]
+    return [beside] if cache_dir is None else [beside, (cached_path(source, cache_dir), CACHED)]
 
 
 def _built(source: str, stamp: tuple[int, int], build: Callable[[], bytes]) -> bytes:
@@ -215,12 +215,12 @@ def _stamp(path: str) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _cached_name(source: str, cache_dir: str) -> str:
-    """Give the file in *cache_dir* for the index of *source*.
+def cached_path(source: str, cache_dir: str, suffix: str = SUFFIX) -> str:
+    """Give the file in *cache_dir* for what is made from or for *source*.
 
     Files of the same name in different folders differ by the hash of their paths. Should two
-    hashes be equal, the content key tells the indexes apart.
+    hashes be equal, what is in the file must tell.
     """
     full = os.path.abspath(source)  # noqa: PTH100 - as above
-    name = f"{os.path.basename(full)}-{zlib.crc32(os.fsencode(full)):08x}{SUFFIX}"  # noqa: PTH119
+    name = f"{os.path.basename(full)}-{zlib.crc32(os.fsencode(full)):08x}{suffix}"  # noqa: PTH119
     return os.path.join(cache_dir, name)  # noqa: PTH118 - as above

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.documents.model import ToolDocument
+    from mcpg.catalog.model import Tool
     from mcpg.index.reader import Index
 
 # Code points take up to 21 bits, so three of them fit one number of 64.
@@ -39,19 +39,31 @@ def grams_of_word(word: str) -> Iterator[int]:
         yield first << 2 * _BITS | second << _BITS | third
 
 
-def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
-    """Give the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's."""
+def described_words(tool: Tool) -> list[str]:
+    """Give the words whose 3-grams stand for *tool*, each once."""
+    title = "" if tool.display_name == tool.name else tool.display_name
+    description = tool.description[:_DESCRIPTION_LENGTH]
+    text = f"{tool.name} {title} {tool.source_id} {description}"
+    return list(dict.fromkeys(split_words(text)))
+
+
+def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
+    """Give the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
+
+    Args:
+        described: For each tool its `described_words`.
+    """
     from array import array  # noqa: PLC0415 - needed to build, not to search
     from collections import Counter  # noqa: PLC0415 - as above
     from math import fsum  # noqa: PLC0415 - as above
 
-    known: dict[str, tuple[int, ...]] = {}
-    held = [frozenset(_grams_of_document(document, known)) for document in documents]
+    known = _GramsOfWords()
+    held = [frozenset[int]().union(*map(known.__getitem__, words)) for words in described]
     holders = Counter(gram for grams in held for gram in grams)
     ordered = sorted(holders)
     numbers = {gram: number for number, gram in enumerate(ordered)}
     counts = [holders[gram] for gram in ordered]
-    squares = [inverse_document_frequency(len(documents), count) ** 2 for count in counts]
+    squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
     rows = [sorted(map(numbers.__getitem__, grams)) for grams in held]
     # `sum` adds in other ways from one Python to the next.
     norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
@@ -63,17 +75,12 @@ def gram_sections(documents: Sequence[ToolDocument]) -> list[Section]:
     ]
 
 
-def _grams_of_document(document: ToolDocument, known: dict[str, tuple[int, ...]]) -> Iterable[int]:
-    """Give the 3-grams of a document; those of each word met are noted in *known*."""
-    tool = document.tool
-    title = "" if tool.display_name == tool.name else tool.display_name
-    description = tool.description[:_DESCRIPTION_LENGTH]
-    text = f"{tool.name} {title} {tool.source_id} {description}"
-    for word in dict.fromkeys(split_words(text)):
-        grams = known.get(word)
-        if grams is None:
-            grams = known[word] = tuple(grams_of_word(word))
-        yield from grams
+class _GramsOfWords(dict[str, tuple[int, ...]]):
+    """The 3-grams of each word met."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        grams = self[word] = tuple(grams_of_word(word))
+        return grams
 
 
 class Grams:

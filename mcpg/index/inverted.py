@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from mcpg.index.bm25f import BY_NUMBER, occurrence_weight, saturate
-from mcpg.index.fields import FIELDS, field_texts
+from mcpg.index.fields import FIELDS
 from mcpg.index.layout import Section
 from mcpg.index.sections import IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.tables import keys_sections, rows_sections
 from mcpg.text import split_words, stem
-from mcpg.text.words import words_of_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mcpg.catalog.model import Tool
-    from mcpg.documents.model import ToolDocument
+    from mcpg.index.analysed import Analysed
 
 
 class InvertedFile:
@@ -28,71 +26,32 @@ class InvertedFile:
         words: The words that occur, sorted.
     """
 
-    def __init__(self, documents: Sequence[ToolDocument]) -> None:
-        self._documents = documents
-        self._terms: dict[str, int] = {}
-        self._kinds = bytearray()
-        self._term_of_word: dict[str, int] = {}
-        self._cut: dict[str, tuple[tuple[int, ...], int]] = {}
+    def __init__(self, tools: Sequence[Tool], analysed: Iterable[Analysed]) -> None:
+        """Number the terms of *tools*, whose documents are *analysed*."""
+        self._tools = tools
+        self._terms = _Terms()
         self._occurrences = _Occurrences()
-        for number, document in enumerate(documents):
-            self._count(number, document)
-        self.words = sorted(self._term_of_word)
-        self._order = sorted(self._terms)
+        for document, (fields, _) in enumerate(analysed):
+            for field, words, wholes in fields:
+                terms = [*map(self._terms.of_word.__getitem__, words)]
+                terms += map(self._terms.of_whole.__getitem__, wholes)
+                counts = (*words.values(), *wholes.values())
+                self._occurrences.add(document, field, terms, counts, sum(words.values()))
+        self.words = sorted(self._terms.of_word)
+        self._order = sorted(self._terms.numbers)
         self._numbers = {text: number for number, text in enumerate(self._order)}
 
     def sections(self) -> Iterator[Section]:
         """Give the sections of terms, words and postings."""
         yield from keys_sections("terms", self._order)
-        kinds = bytes(self._kinds[self._terms[text]] for text in self._order)
+        numbers = self._terms.numbers
+        kinds = bytes(self._terms.kinds[numbers[text]] for text in self._order)
         yield Section("terms.kind", "B", kinds)
         yield Section("terms.word", "I", self._first_words().tobytes())
         yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self._term, self.words)).tobytes())
         yield from self._posting_sections()
-        yield from rows_sections("names.terms", map(self._name_terms, self._documents))
-
-    def _count(self, number: int, document: ToolDocument) -> None:
-        """Count the terms of each field, and its words.
-
-        The whole form of an identifier is a term as it stands, but no word more: its parts are
-        counted already.
-        """
-        texts: defaultdict[int, list[str]] = defaultdict(list)
-        for field, text in field_texts(document):
-            texts[field].append(text)
-        for field in sorted(texts):
-            terms: list[int] = []
-            wholes = 0
-            for token in " ".join(texts[field]).split():
-                numbers, whole = self._cut.get(token) or self._cut_token(token)
-                terms += numbers
-                wholes += whole
-            if terms:
-                self._occurrences.add(number, field, terms, len(terms) - wholes)
-
-    def _cut_token(self, token: str) -> tuple[tuple[int, ...], int]:
-        """Give the provisional numbers of a token's terms, and how many are whole identifiers."""
-        words = words_of_token(token)
-        numbers = tuple(
-            self._number(word.text, IDENTIFIER) if word.whole else self._number_of_word(word.text)
-            for word in words
-        )
-        found = self._cut[token] = numbers, sum(word.whole for word in words)
-        return found
-
-    def _number_of_word(self, word: str) -> int:
-        number = self._term_of_word.get(word)
-        if number is None:
-            number = self._term_of_word[word] = self._number(stem(word), STEM)
-        return number
-
-    def _number(self, term: str, kind: int) -> int:
-        number = self._terms.setdefault(term, len(self._terms))
-        if number == len(self._kinds):
-            self._kinds.append(0)
-        self._kinds[number] |= kind
-        return number
+        yield from rows_sections("names.terms", map(self._name_terms, self._tools))
 
     def _term(self, word: str) -> int:
         return self._numbers[stem(word)]
@@ -104,14 +63,15 @@ class InvertedFile:
             first[self._term(self.words[number])] = number
         return first
 
-    def _name_terms(self, document: ToolDocument) -> list[int]:
-        return list(dict.fromkeys(map(self._term, _name_words(document.tool))))
+    def _name_terms(self, tool: Tool) -> list[int]:
+        return list(dict.fromkeys(map(self._term, _name_words(tool))))
 
     def _posting_sections(self) -> Iterator[Section]:
-        rows = self._occurrences.postings(len(self._terms))
+        numbers = self._terms.numbers
+        rows = self._occurrences.postings(len(numbers))
         starts, packed, highest = array("I", [0]), array("Q"), array("H")
         for text in self._order:
-            row = rows[self._terms[text]]
+            row = rows[numbers[text]]
             packed += row
             starts.append(len(packed))
             highest.append(max(posting >> 16 & 0xFFFF for posting in row))
@@ -125,6 +85,42 @@ class InvertedFile:
         yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
 
 
+class _Terms:
+    """Provisional numbers of terms, in the order in which they are met.
+
+    Attributes:
+        numbers: The number of each term.
+        kinds: What each term is, by number.
+        of_word: The number of each word's term.
+        of_whole: The number of each whole identifier, which is a term as it stands.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.kinds = bytearray()
+        self.of_word = _Numbered(lambda word: self._number(stem(word), STEM))
+        self.of_whole = _Numbered(lambda whole: self._number(whole, IDENTIFIER))
+
+    def _number(self, term: str, kind: int) -> int:
+        number = self.numbers.setdefault(term, len(self.numbers))
+        if number == len(self.kinds):
+            self.kinds.append(0)
+        self.kinds[number] |= kind
+        return number
+
+
+class _Numbered(dict[str, int]):
+    """Texts and their numbers, each given when it is first asked for."""
+
+    def __init__(self, number: Callable[[str], int]) -> None:
+        super().__init__()
+        self._number = number
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = self._number(text)
+        return number
+
+
 class _Occurrences:
     """How often each term occurs in each field of each document, in flat arrays."""
 
@@ -134,11 +130,15 @@ class _Occurrences:
         self._terms = array("I")
         self._counts = array("I")
 
-    def add(self, document: int, field: int, terms: Iterable[int], words: int) -> None:
-        """Note the terms of one field; documents and then fields must come in order."""
-        counts = Counter(terms)
-        self._terms.extend(counts.keys())
-        self._counts.extend(counts.values())
+    def add(
+        self, document: int, field: int, terms: Iterable[int], counts: Iterable[int], words: int
+    ) -> None:
+        """Note the terms of one field; documents and then fields must come in order.
+
+        A term may come several times, for several words share one stem.
+        """
+        self._terms.extend(terms)
+        self._counts.extend(counts)
         self._fields.append((document, field, words, len(self._terms)))
 
     def postings(self, terms: int) -> list[array[int]]:

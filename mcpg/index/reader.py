@@ -221,7 +221,7 @@ class Index:
         return self._record(tool)[1]
 
     def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
-        from mcpg.index.records import decode_record  # noqa: PLC0415 - the ranking does without
+        from mcpg.documents.records import decode_record  # noqa: PLC0415 - the ranking does without
 
         data = self.rows("records")[tool]
         if crc(data) != self._item("records.crc", tool):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcpg.bundle import Assembly, Bundle, BundleDiff
+    from mcpg.cli.memory import Memory
     from mcpg.diagnostics import Diagnostic
     from mcpg.jsontypes import JsonObject
 
@@ -62,6 +63,7 @@ def bundle(
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
     from mcpg.cli import lastrun  # noqa: PLC0415
+    from mcpg.cli.memory import Memory  # noqa: PLC0415
 
     compares = check or diff
     _check_options(target, form, compares=compares)
@@ -70,7 +72,8 @@ def bundle(
         last = lastrun.last_run(target)
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
             return _tell(target, last.report, (), form=form, output=output)
-    assembly = building.assembled(sources, source_id, output, exclude=[target])
+    memory = Memory(None if target == STDOUT else target)
+    assembly = building.assembled(sources, source_id, output, memory, exclude=[target])
     if strict and building.refused(assembly, output):
         return ExitCode.FINDINGS
     made = bundle_of(assembly)
@@ -80,7 +83,7 @@ def bundle(
         return _send(made, assembly, output)
     if signature != lastrun.sign(sources, source_id, target):
         signature = ""  # they changed while they were read
-    return _write(made, assembly, target, signature, force=force, form=form, output=output)
+    return _write(made, assembly, target, signature, memory, force=force, form=form, output=output)
 
 
 def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
@@ -113,6 +116,7 @@ def _write(
     assembly: Assembly,
     target: str,
     signature: str,
+    memory: Memory,
     *,
     force: bool,
     form: OutputFormat,
@@ -129,11 +133,12 @@ def _write(
     indexed = False
     try:
         with output.progress("compiling the index"):
-            indexed = lastrun.leave(run, target, data, assembly)
+            indexed = lastrun.leave(run, target, data, assembly, memory.memo)
     except OutputError as fault:
         failed = lastrun.no_index(fault)
         output.diagnostics([failed])
         noticed = (*noticed, failed)
+    memory.keep()
     return _tell(target, facts, noticed, written=written, indexed=indexed, form=form, output=output)
 
 

@@ -59,14 +59,17 @@ def generate(
     edited; those are never overwritten without --force, and nothing is written when there is one.
     """
     from mcpg.bundle import apply_plan, plan_folder  # noqa: PLC0415 - help needs none of it
+    from mcpg.cli.memory import Memory  # noqa: PLC0415
 
-    assembly = building.assembled(sources, source_id, output, exclude=_own(target, sources))
+    memory = Memory(target)
+    assembly = building.assembled(sources, source_id, output, memory, exclude=_own(target, sources))
     if strict and building.refused(assembly, output):
         return ExitCode.FINDINGS
     plan = plan_folder(target, assembly.texts)
     if check or diff:
         return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
     apply_plan(plan, prune=prune, force=force)
+    memory.keep()
     if form is OutputFormat.JSON:
         output.json(_report(plan, assembly, written=not plan.is_current))
     _tell(plan, assembly, prune=prune, output=output)

@@ -1,4 +1,4 @@
-"""Tool documents as records of an index: everything that a search may have to show."""
+"""Tool documents as records: all that a document says, to be read back in a moment."""
 
 from __future__ import annotations
 

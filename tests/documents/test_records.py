@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.index.records import decode_record, encode_record
+from mcpg.documents.records import decode_record, encode_record
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
