@@ -126,6 +126,6 @@ def _surroundings(
         addresses=addresses,
         targets=targets_of(catalog.tools, addresses),
         authored=authored_edges(catalog),
-        inferred=Relations({}) if complete else relate(catalog),
+        inferred=Relations({}) if complete else relate(catalog, memo),
         memo=memo,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from mcpg.memo import NO_MEMO, Memo
 from mcpg.relations.affinity import build_affinity, related_edges
 from mcpg.relations.flow import build_flow
 from mcpg.relations.groups import groups_of
@@ -24,16 +25,20 @@ STATED = "stated by the author"
 """The reason of an edge that an author wrote."""
 
 
-def relate(catalog: Catalog) -> Relations:
+def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
     """Find the groups of every tool of *catalog* and its edges to other tools.
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
     strongest first and ties by tool id, fill the room up to four related tools and three next
     steps. The result does not depend on the order of the tools. The work grows linearly with their
     number.
+
+    Args:
+        catalog: The tools and what authors state about them.
+        memo: What is known from an earlier run; what comes out is the same without it.
     """
     tools = catalog.tools
-    vocabulary = build_vocabulary(tools)
+    vocabulary = build_vocabulary(tools, memo)
     affinity = build_affinity(tools, vocabulary)
     operations = [operation_of(tool) for tool in tools]
     steps = NextStepIndex(affinity, build_flow(tools), operations)

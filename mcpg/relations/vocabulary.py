@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING
 
+from mcpg.memo import NO_MEMO, Kind, Memo
 from mcpg.relations.operations import names_operation
 from mcpg.text import function_words_in, language_of, split_words, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mcpg.catalog.model import Tool
 
@@ -50,6 +53,7 @@ class Vocabulary:
         return rarity(self.holders[term], self.size)
 
 
+@lru_cache(maxsize=1 << 16)
 def rarity(holders: int, size: int) -> float:
     """Weigh what *holders* of *size* things share: 1 for a single holder, near 0 for all.
 
@@ -67,18 +71,23 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
     return [stem(word) for word in _subject_words(text, language)]
 
 
-def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
-    """Find the terms of *tools*; the order of the tools does not matter."""
+def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
+    """Find the terms of *tools*; the order of the tools does not matter.
+
+    Args:
+        tools: The tools.
+        memo: What is known from an earlier run; what comes out is the same without it.
+    """
     forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
     language = language_of(word for tool in tools for word in split_words(tool.description))
-    found = [_terms_of(tool, forms, language) for tool in tools]
+    found = [_terms_of(_subjects_of(tool, language, memo), forms) for tool in tools]
     holders = Counter(term for terms in found for term in terms)
     words = {term: _most_used(counted) for term, counted in forms.items()}
     kept = tuple(_telling(terms, holders, len(tools)) for terms in found)
     return Vocabulary(kept, holders, words, len(tools))
 
 
-def _places(tool: Tool) -> Iterator[tuple[float, Iterable[str]]]:
+def _places(tool: Tool) -> Iterator[tuple[float, Sequence[str]]]:
     """Give the texts that name what *tool* is about, with the weight of their place.
 
     Aliases are not among them: an alias is a whole request in any language, verbs and all, and
@@ -93,13 +102,36 @@ def _places(tool: Tool) -> Iterator[tuple[float, Iterable[str]]]:
     yield PROSE, (tool.description,)
 
 
-def _terms_of(
-    tool: Tool, forms: defaultdict[str, Counter[str]], language: str | None
-) -> dict[str, float]:
-    """Collect the terms of *tool* with their place weights, and count their word *forms*."""
+def _encode(subjects: _Subjects) -> bytes:
+    return json.dumps(subjects).encode()
+
+
+def _decode(data: bytes) -> _Subjects:
+    return [(weight, words) for weight, words in json.loads(data)]
+
+
+_Subjects = list[tuple[float, list[str]]]
+_SUBJECTS = Kind("subjects", _encode, _decode)
+
+
+def _subjects_of(tool: Tool, language: str | None, memo: Memo) -> _Subjects:
+    """Give the words that may name a subject of *tool*, with the weight of their place."""
+    places = list(_places(tool))
+
+    def work() -> _Subjects:
+        return [
+            (weight, [word for text in texts for word in _subject_words(text, language)])
+            for weight, texts in places
+        ]
+
+    return memo.recall(_SUBJECTS, lambda: json.dumps([language, places]).encode(), work)
+
+
+def _terms_of(subjects: _Subjects, forms: defaultdict[str, Counter[str]]) -> dict[str, float]:
+    """Collect the terms of a tool with their place weights, and count their word *forms*."""
     terms: dict[str, float] = {}
-    for weight, texts in _places(tool):
-        for word in (word for text in texts for word in _subject_words(text, language)):
+    for weight, words in subjects:
+        for word in words:
             term = stem(word)
             forms[term][word] += weight > PROSE
             terms.setdefault(term, weight)

@@ -1,0 +1,170 @@
+"""What `bundle` and `generate` remember from one run to the next."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcpg.bundle import finishing, reading
+from mcpg.cli.memory import MOST_FILES
+from mcpg.index.layout import NO_STAMP, restamped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+TOOLS = [
+    {"name": f"order_{number}", "description": f"Finds the orders of district {number}."}
+    for number in range(250)
+]
+
+
+def cache() -> Path:
+    """Give the cache folder, which need not exist."""
+    return Path(os.environ["MCPG_CACHE"])
+
+
+def remembered() -> dict[str, bytes]:
+    """Give the files of the memory, by name."""
+    return {file.name: file.read_bytes() for file in cache().glob("*")}
+
+
+@pytest.fixture
+def manifest(folder: Path) -> Path:
+    """A manifest that is big enough to remember."""
+    file = folder / "tools.json"
+    file.write_text(json.dumps({"tools": TOOLS}))
+    return file
+
+
+def change(manifest: Path) -> None:
+    """Give one tool another description."""
+    tools = [{**TOOLS[0], "description": "Lists what was ordered."}, *TOOLS[1:]]
+    manifest.write_text(json.dumps({"tools": tools}))
+
+
+def outputs(folder: Path) -> tuple[bytes, bytes]:
+    """Give the bundle and its index, this without the time of the bundle."""
+    bundle, index = (folder / name for name in ("graph.mdld", "graph.mdld.idx"))
+    return bundle.read_bytes(), restamped(index.read_bytes(), NO_STAMP)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[object]:
+    """Note every call of the function *name* of *module*."""
+    calls: list[object] = []
+    function = getattr(module, name)
+
+    def noting(*given: Any, **named: Any) -> object:
+        calls.append(given)
+        return function(*given, **named)
+
+    monkeypatch.setattr(module, name, noting)
+    return calls
+
+
+def test_a_change_is_built_from_memory(
+    manifest: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a small change few documents are written anew, and all bytes are those from scratch."""
+    run("bundle", "tools.json")
+    change(manifest)
+    written = counted(monkeypatch, finishing, "write_document")
+    run("bundle", "tools.json")
+    with_memory = outputs(manifest.parent)
+    assert 0 < len(written) < len(TOOLS) / 2
+
+    for file in (*cache().glob("*"), *manifest.parent.glob("graph*")):
+        file.unlink()
+    run("bundle", "tools.json")
+    assert outputs(manifest.parent) == with_memory
+
+
+def test_documents_that_stay_are_not_parsed(
+    manifest: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a folder, only documents that were edited, added or moved are parsed."""
+    run("generate", "tools.json", "-o", "docs")
+    run("bundle", "docs")
+    edited, removed, *_ = sorted((manifest.parent / "docs").rglob("*.md"))
+    edited.write_text(edited.read_text() + "\nIt does.\n")
+    removed.unlink()
+    parsed = counted(monkeypatch, reading, "parse_document")
+    run("bundle", "docs")
+
+    assert len(parsed) == 1
+
+
+def test_a_check_remembers_nothing(manifest: Path, run: Callable[..., Run]) -> None:
+    """`--check` and `--diff` write nothing, not even what they worked out."""
+    assert run("bundle", "tools.json", "--check").code == 1
+    assert run("bundle", "tools.json", "--diff").code == 1
+    assert run("generate", "tools.json", "-o", "docs", "--check").code == 1
+    assert remembered() == {}
+
+    run("bundle", "tools.json")
+    before = remembered()
+    change(manifest)
+    assert run("bundle", "tools.json", "--check").code == 1
+    assert remembered() == before != {}
+
+
+@pytest.mark.usefixtures("manifest")
+def test_standard_output_is_not_remembered(run: Callable[..., Run]) -> None:
+    """What goes to standard output has no name to be remembered under."""
+    assert run("bundle", "tools.json", "-o", "-").code == 0
+    assert remembered() == {}
+
+
+@pytest.mark.usefixtures("sources")
+def test_little_is_not_worth_remembering(run: Callable[..., Run]) -> None:
+    """A small catalogue leaves nothing in the cache folder."""
+    run("bundle", "tools")
+    assert remembered() == {}
+
+
+def test_a_damaged_memory_is_passed_over(manifest: Path, run: Callable[..., Run]) -> None:
+    """A memory that is damaged costs time and nothing else."""
+    run("bundle", "tools.json")
+    (file,) = cache().glob("*.memo")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + b"?")
+    before = outputs(manifest.parent)
+    for output in manifest.parent.glob("graph*"):
+        output.unlink()
+
+    found = run("bundle", "tools.json")
+    assert found.code == 0
+    assert "memo" not in found.err
+    assert outputs(manifest.parent) == before
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("manifest")
+def test_a_cache_that_cannot_be_written_is_no_error(run: Callable[..., Run]) -> None:
+    """Where nothing can be remembered, the build goes on in silence."""
+    cache().write_text("no folder")
+
+    found = run("bundle", "tools.json")
+    assert found.code == 0
+    assert "cache" not in found.err
+    assert run("bundle", "tools.json", "--check").code == 0
+
+
+@pytest.mark.usefixtures("manifest")
+def test_outputs_that_were_built_long_ago_are_forgotten(run: Callable[..., Run]) -> None:
+    """The cache folder holds the memory of the outputs that were built last."""
+    cache().mkdir()
+    for number in range(MOST_FILES):
+        file = cache() / f"old{number}.memo"
+        file.touch()
+        os.utime(file, (number, number))
+    (cache() / "graph.mdld-00000000.idx").touch()
+    run("bundle", "tools.json")
+
+    names = {name.partition("-")[0] for name in remembered()}
+    assert names == {"graph.mdld", *(f"old{number}.memo" for number in range(1, MOST_FILES))}

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg import memo
+from mcpg.errors import OutputError
+from mcpg.memo import NO_MEMO, KeptMemo, Kind, Memo, load_memo, save_memo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def encode(value: int | None) -> bytes | None:
+    """Write a number; `None` is not worth keeping."""
+    return None if value is None else json.dumps(value).encode()
+
+
+NUMBER: Kind[Any] = Kind("number", encode, json.loads)
+OTHER: Kind[Any] = Kind("other", encode, json.loads)
+
+
+def recalled(known: Memo, *texts: bytes, kind: Kind[Any] = NUMBER) -> list[bytes]:
+    """Ask for the length of *texts*, and give those that were worked out."""
+    worked: list[bytes] = []
+
+    def work(text: bytes) -> Callable[[], int | None]:
+        return lambda: worked.append(text) or len(text) or None  # type: ignore[func-returns-value]
+
+    for text in texts:
+        assert known.recall(kind, lambda text=text: text, work(text)) == (len(text) or None)  # type: ignore[misc]
+    return worked
+
+
+def kept(path: Path, *texts: bytes) -> Path:
+    """Put a memory of the length of *texts* into a file."""
+    known = KeptMemo()
+    recalled(known, *texts)
+    save_memo(path, known)
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A memory of two texts."""
+    return kept(tmp_path / "a.memo", b"a", b"bb")
+
+
+def test_what_was_worked_out_is_read_back(file: Path) -> None:
+    """A later run works out what is new and nothing else."""
+    assert recalled(load_memo(file), b"a", b"ccc", b"bb") == [b"ccc"]
+
+
+def test_results_of_two_functions_are_told_apart(file: Path) -> None:
+    """What one function gave for an input is no result of another."""
+    assert recalled(load_memo(file), b"a", kind=OTHER) == [b"a"]
+
+
+def test_a_memory_that_forgets_works_everything_out() -> None:
+    """Without a memory, everything is worked out every time."""
+    assert recalled(NO_MEMO, b"a", b"a") == [b"a", b"a"]
+
+
+def test_what_is_not_worth_keeping_is_worked_out_again(tmp_path: Path) -> None:
+    """A result that is not written down is asked for anew."""
+    assert recalled(load_memo(kept(tmp_path / "a.memo", b"")), b"") == [b""]
+
+
+def test_what_nobody_asks_for_any_more_is_dropped(file: Path) -> None:
+    """A memory holds what the last run needed, and so does not grow from run to run."""
+    known = load_memo(file)
+    recalled(known, b"bb")
+    save_memo(file, known)
+
+    assert recalled(load_memo(file), b"a", b"bb") == [b"a"]
+
+
+def test_an_equal_file_is_not_written(file: Path) -> None:
+    """Where nothing is new, the file stays as it is."""
+    before = file.stat().st_mtime_ns, file.stat().st_ino
+    known = load_memo(file)
+    recalled(known, b"bb", b"a")
+    save_memo(file, known)
+
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
+
+
+@given(place=st.integers(0), bit=st.integers(0, 7))
+def test_a_damaged_file_holds_nothing(
+    tmp_path_factory: pytest.TempPathFactory, place: int, bit: int
+) -> None:
+    """Not one result is taken from a file of which a single bit has changed."""
+    file = kept(tmp_path_factory.mktemp("memo") / "a.memo", b"a", b"bb")
+    data = bytearray(file.read_bytes())
+    data[place % len(data)] ^= 1 << bit
+    file.write_bytes(data)
+
+    assert recalled(load_memo(file), b"a", b"bb") == [b"a", b"bb"]
+
+
+@pytest.mark.parametrize("content", [b"", b"mcpgmemo", b"{}", bytes(100)])
+def test_a_foreign_file_holds_nothing(tmp_path: Path, content: bytes) -> None:
+    """A file of another kind, or one cut short, is no memory."""
+    file = tmp_path / "a.memo"
+    file.write_bytes(content)
+
+    assert recalled(load_memo(file), b"a") == [b"a"]
+
+
+def test_another_program_is_not_believed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another version of the program, or one that was edited, worked out is forgotten."""
+    monkeypatch.setattr(memo, "_program", lambda: b"another")
+
+    assert recalled(load_memo(file), b"a") == [b"a"]
+
+
+def test_a_result_that_cannot_be_read_is_worked_out(file: Path) -> None:
+    """Should a result make no sense in spite of its seal, nothing breaks."""
+    odd: Kind[Any] = Kind("number", encode, lambda data: json.loads(data)["member"])
+
+    assert recalled(load_memo(file), b"a", kind=odd) == [b"a"]
+
+
+def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would make the file too big is not kept."""
+    monkeypatch.setattr(memo, "MOST_BYTES", 100)
+    file = kept(tmp_path / "a.memo", b"a", b"bb", b"ccc")
+
+    assert recalled(load_memo(file), b"a", b"bb", b"ccc") == [b"ccc"]
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Whoever saves a memory hears that it could not be done."""
+    (tmp_path / "a").write_text("no folder")
+
+    with pytest.raises(OutputError):
+        kept(tmp_path / "a" / "b.memo", b"a")
