@@ -1,0 +1,43 @@
+"""HTML reports on disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.errors import McpgError, OutputError
+from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
+from mcpg.reports import MARK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcpg.cli.output import Output
+
+
+def write_report(path: Path | str, report: str, output: Output) -> None:
+    """Write *report* to *path* in one step, and say so.
+
+    Raises:
+        OutputError: The file cannot be written, or holds something else than a report of mcpg.
+    """
+    if is_file(path) and not _is_replaceable(path):
+        raise OutputError(
+            "the file exists and is no report of mcpg, so it is not overwritten",
+            place=str(path),
+            remedy="name another file, or move it away",
+        )
+    data = report.encode("utf-8")
+    atomic_write(path, data)
+    output.note(f"wrote {path}: {len(data):,} bytes")
+
+
+def _is_replaceable(path: Path | str) -> bool:
+    try:
+        present = read_bytes(path, MAX_BYTES)
+    except McpgError as fault:
+        raise OutputError(
+            f"the file exists and cannot be checked before it is overwritten: {fault.message}",
+            place=str(path),
+            remedy="move it away, or name another file",
+        ) from fault
+    return not present or present.startswith(MARK)

@@ -1,0 +1,12 @@
+"""Reports: what `explain` and `eval` found, as one HTML file that needs no network.
+
+Pure functions from JSON-shaped values to text. Nothing here reads a catalogue or a disk, and
+nothing in a catalogue can become markup or script here.
+"""
+
+from __future__ import annotations
+
+from mcpg.reports.explain import explain_page
+from mcpg.reports.page import MARK
+
+__all__ = ["MARK", "explain_page"]

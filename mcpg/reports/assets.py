@@ -1,0 +1,36 @@
+"""What is written into every report: styles, scripts, and the drawing library.
+
+The library is D3: ten of its modules, as published on the npm registry, whose names, versions and
+hashes stand in `assets/vendor/vendored.json`. They draw SVG, so that every node is an element of
+the page: it takes the focus, has a name for screen readers, follows the theme and prints sharp.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_FOLDER = files("mcpg.reports") / "assets"
+_VENDOR = _FOLDER / "vendor"
+
+
+@cache
+def asset(name: str) -> str:
+    """Give the text of the file *name* of this package."""
+    return (_FOLDER / name).read_text("utf-8")
+
+
+def vendored() -> list[dict[str, Any]]:
+    """Give the record of each vendored file, in the order in which they are to be run."""
+    records: list[dict[str, Any]] = json.loads((_VENDOR / "vendored.json").read_text("utf-8"))
+    return records
+
+
+@cache
+def drawing_library() -> str:
+    """Give the vendored modules as one script, with their licence."""
+    licence = (_VENDOR / "D3-LICENSE.txt").read_text("utf-8")
+    modules = [(_VENDOR / record["file"]).read_text("utf-8") for record in vendored()]
+    return "\n".join([f"/*\n{licence}*/", *modules])

@@ -1,0 +1,194 @@
+"""The report of `explain`: one query, its answer, and how that came about."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcpg.reports.assets import asset, drawing_library
+from mcpg.reports.graph import graph_of, graph_section
+from mcpg.reports.markup import Markup, element, joined
+from mcpg.reports.matches import matches_section
+from mcpg.reports.page import Section, page
+from mcpg.reports.parts import bdi, facts, meter, notices, number, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcpg.jsontypes import JsonObject
+
+_LOW = 0.35
+_SHORT = 60
+
+
+def explain_page(data: JsonObject) -> str:
+    """Give the report on *data*, an object of the schema `mcpg/explain/1`, as HTML text."""
+    graph = graph_of(data)
+    sections = [
+        *_noticed(data),
+        *_words(data),
+        Section(
+            "graph",
+            "Graph",
+            graph_section(graph),
+            "What the query matched, and what the edges of the graph brought in. Choose a tool for "
+            "its edges and their reasons.",
+        ),
+        *matches_section(data),
+        *_stages(data),
+    ]
+    title = f"{_shortened(data['query'] or 'every tool')} · mcpg explain"
+    return page(
+        "explain",
+        title,
+        _head(data),
+        sections,
+        data=graph,
+        scripts=[drawing_library(), asset("graph.js")],
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()}…"
+
+
+def _head(data: Mapping[str, Any]) -> Markup:
+    query = data["query"]
+    return element(
+        "div",
+        element("p", "The query" if query else "No query", class_="kicker"),
+        element("h1", query or "Every tool by name", dir="auto"),
+        _verdict(data),
+        facts(
+            [
+                ("Rewritten", _told(data.get("normalizedQuery"))),
+                ("Strategy", data["strategy"]),
+                ("Ranked by", data["rankingMode"]),
+                ("Function words", data.get("language")),
+                ("Matches", str(len(data["matches"]))),
+                ("Related", str(len(data["relatedMatches"]))),
+                ("Next steps", str(len(data["nextStepMatches"]))),
+            ]
+        ),
+        class_="head",
+    )
+
+
+def _told(text: str | None) -> Markup | None:
+    return bdi(text) if text else None
+
+
+def _verdict(data: Mapping[str, Any]) -> Markup | None:
+    """Say in one line what the answer is and how sure it is."""
+    if not data["query"]:
+        return None
+    if not data["matches"]:
+        return element("p", "No tool matches.", class_="verdict low")
+    best = data["matches"][0]
+    score = best["score"]
+    sure = "low" if score < _LOW else "sure"
+    return element(
+        "p",
+        element("span", number(score), class_="big"),
+        meter(score, f"Score {number(score)} of 1", "meter wide"),
+        element("span", "best match ", element("a", bdi(best["toolId"]), href="#match-1")),
+        class_=f"verdict {sure}",
+    )
+
+
+def _noticed(data: Mapping[str, Any]) -> list[Section]:
+    items = data["diagnostics"]
+    if not items:
+        return []
+    lead = "What the search noticed, and what to do about it."
+    return [Section("diagnostics", "Diagnostics", notices(items), lead)]
+
+
+def _words(data: Mapping[str, Any]) -> list[Section]:
+    words = data.get("words") or []
+    if not words:
+        return []
+    rows = [
+        (
+            bdi(word["text"], "term"),
+            _became(word),
+            word["origin"],
+            str(word["documentFrequency"]) if word["repairs"] else "–",
+            _share(word["weight"]) if word["weight"] else "–",
+        )
+        for word in words
+    ]
+    columns = ("Word", "What it became", "From", "In tools", "Share of the query")
+    content = table("What became of each word", columns, rows, numeric="---n-")
+    lead = (
+        "Function words are dropped; unknown words are looked for among the catalogue's own. "
+        "Rare words weigh more."
+    )
+    return [Section("words", "What the query became", content, lead)]
+
+
+def _share(weight: float) -> Markup:
+    label = f"{weight:.0%}"
+    return element("span", meter(weight, label), element("span", label), class_="share")
+
+
+def _became(word: Mapping[str, Any]) -> Markup | str:
+    if word["role"] == "function word":
+        return element("span", "dropped: a function word", class_="dim")
+    if not word["repairs"]:
+        told = "a code or number" if word["role"] == "literal" else "a word"
+        return element("span", f"unknown: {told} that no tool has", class_="missing")
+    return element("ul", [element("li", _repair(one)) for one in word["repairs"]], class_="plain")
+
+
+def _repair(repair: Mapping[str, Any]) -> Markup:
+    if repair["kind"] == "exact":
+        return joined("kept as ", bdi(repair["word"], "term"))
+    distance = repair["distance"]
+    edits = f", {distance} edit{'s' if distance != 1 else ''}" if distance else ""
+    return joined(
+        "→ ",
+        bdi(repair["word"], "term"),
+        element(
+            "span",
+            f" {repair['kind']}{edits}, credit {number(repair['similarity'], 2)}",
+            class_="dim",
+        ),
+    )
+
+
+def _stages(data: Mapping[str, Any]) -> list[Section]:
+    stages = data.get("stages") or []
+    if not stages:
+        return []
+    total = sum(stage["durationMs"] for stage in stages) or 1.0
+    rows = [
+        (
+            stage["name"],
+            element(
+                "span",
+                meter(stage["durationMs"] / total, f"{stage['durationMs'] / total:.0%}"),
+                element("span", f"{number(stage['durationMs'])} ms"),
+                class_="share",
+            ),
+            _details(stage["details"]),
+        )
+        for stage in stages
+    ]
+    content = table("The stages of the search", ("Stage", "Time", "What it did"), rows)
+    return [Section("stages", "Stages", content, "The way of the query, in order.")]
+
+
+def _details(details: Mapping[str, Any]) -> Markup:
+    items = [
+        element("li", element("span", name, class_="dim"), " ", _value(value))
+        for name, value in details.items()
+    ]
+    return element("ul", items, class_="inline") if items else joined("–")
+
+
+def _value(value: Any) -> Markup | str:
+    if isinstance(value, str):
+        return bdi(value)
+    return json.dumps(value, ensure_ascii=False)
+

@@ -1,0 +1,140 @@
+"""The focused graph of a search: the query, what it matched, and what edges brought in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcpg.reports.markup import Markup, element, joined
+from mcpg.reports.parts import bdi, number, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcpg.jsontypes import JsonObject
+
+_QUERY = "query"
+_HINT = (
+    "Drag to move; Ctrl and the wheel, or two fingers, to zoom. With the keyboard: Tab into the "
+    "graph, arrow keys from node to node, Enter to hold one, + − 0 to zoom."
+)
+_KINDS = {"related": "related", "nextStep": "next step"}
+
+
+def graph_of(data: Mapping[str, Any]) -> JsonObject:
+    """Give the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
+
+    Nodes are numbered in the order in which they stand; edges name their ends by number.
+    """
+    matches = data["matches"]
+    reached = [*data["relatedMatches"], *data["nextStepMatches"]]
+    places = {one["toolId"]: place for place, one in enumerate(matches, start=1)}
+    nodes: list[dict[str, Any]] = [{"kind": _QUERY, "label": data["query"] or "every tool"}]
+    nodes += [_node(one, "primary", rank) for rank, one in enumerate(matches, start=1)]
+    nodes += [_node(one, one["via"]["edge"]) for one in reached]
+    edges = [_match_edge(place, one) for place, one in enumerate(matches, start=1)]
+    edges += [
+        _edge(places[one["via"]["from"]], place, one["via"])
+        for place, one in enumerate(reached, start=len(matches) + 1)
+    ]
+    return {"nodes": nodes, "edges": edges}
+
+
+def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "label": match["toolId"],
+        "title": match["displayName"],
+        "text": match["description"],
+        "source": match["sourceId"],
+        "score": match["score"],
+        "rank": rank,
+    }
+
+
+def _match_edge(place: int, match: Mapping[str, Any]) -> dict[str, Any]:
+    terms = match["evidence"]["terms"]
+    return {"from": 0, "to": place, "kind": "match", "reason": ", ".join(terms)}
+
+
+def _edge(source: int, target: int, via: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "from": source,
+        "to": target,
+        "kind": via["edge"],
+        "reason": via["reason"],
+        "weight": via["weight"],
+    }
+
+
+def graph_section(graph: Mapping[str, Any]) -> Markup:
+    """Give the frame in which the script draws *graph*, its keys, and the same as a table."""
+    return joined(
+        element(
+            "div",
+            element(
+                "div",
+                element("div", _key(), _controls(), class_="tools"),
+                element("div", id="graph-canvas", class_="canvas"),
+                element("p", _HINT, class_="hint"),
+                class_="drawing",
+            ),
+            element(
+                "aside",
+                id="graph-details",
+                aria_live="polite",
+                aria_label="What is chosen in the graph",
+            ),
+            class_="graph",
+        ),
+        element(
+            "details",
+            element("summary", "The same as a table"),
+            _as_table(graph),
+            id="graph-table",
+        ),
+    )
+
+
+def _controls() -> Markup:
+    buttons = [
+        ("graph-in", "+", "Zoom in"),
+        ("graph-out", "−", "Zoom out"),
+        ("graph-fit", "Fit", "Show the whole graph"),
+    ]
+    return element(
+        "div",
+        element("a", "Skip the graph", class_="skip inner", href="#graph-table"),
+        [
+            element("button", sign, type="button", id=identity, title=title, aria_label=title)
+            for identity, sign, title in buttons
+        ],
+        class_="controls",
+        role="group",
+        aria_label="View of the graph",
+    )
+
+
+def _key() -> Markup:
+    kinds = [("primary", "match"), ("related", "related"), ("nextStep", "next step")]
+    items = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in kinds]
+    return element("ul", items, class_="legend", aria_label="Kinds of nodes")
+
+
+def _as_table(graph: Mapping[str, Any]) -> Markup:
+    columns = ("From", "Edge", "To", "Score", "Weight", "Reason")
+    rows = list(_rows(graph))
+    return table("Edges of the focused graph", columns, rows, numeric="---nn-")
+
+
+def _rows(graph: Mapping[str, Any]) -> Iterator[tuple[Markup | str, ...]]:
+    nodes = graph["nodes"]
+    for edge in graph["edges"]:
+        target = nodes[edge["to"]]
+        yield (
+            bdi(nodes[edge["from"]]["label"]),
+            _KINDS.get(edge["kind"], edge["kind"]),
+            bdi(target["label"]),
+            number(target["score"]),
+            number(edge["weight"]) if "weight" in edge else "–",
+            bdi(edge["reason"]),
+        )
