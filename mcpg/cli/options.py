@@ -40,6 +40,15 @@ Format = Annotated[
     OutputFormat,
     typer.Option("--format", metavar="text|json", help="What to write to standard output."),
 ]
+Html = Annotated[
+    str | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        show_default=False,
+        help="Write a report to look at in a browser, too: one HTML file that needs no network.",
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option(

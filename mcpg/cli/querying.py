@@ -23,6 +23,7 @@ from mcpg.values import replace
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
     from mcpg.engine import Explanation, SearchResult
+    from mcpg.jsontypes import JsonObject
 
 _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
@@ -78,19 +79,32 @@ def answer_search(
 
 
 def answer_explain(
-    question: Question, settings: Settings, form: OutputFormat, output: Output
+    question: Question,
+    settings: Settings,
+    form: OutputFormat,
+    output: Output,
+    html: str | None = None,
 ) -> int:
-    """Search and print everything that led to the result."""
+    """Search and print everything that led to the result; write it to the file *html*, too."""
     arguments = _arguments(question, settings)
     engine = open_engine(settings, output)
     explanation = engine.explain(**arguments)
     passed = _explained_above(explanation, question.min_score)
+    if html is not None:
+        _report_explain(html, explain_json(passed, engine.diagnostics), output)
     if form is OutputFormat.JSON:
         output.json(explain_json(passed, engine.diagnostics))
     else:
         output.diagnostics(engine.diagnostics)
         output.text(explain_text(passed, output))
     return _judge(passed.result, question)
+
+
+def _report_explain(path: str, data: JsonObject, output: Output) -> None:
+    from mcpg.cli.reporting import write_report  # noqa: PLC0415 - few runs write a report
+    from mcpg.reports import explain_page  # noqa: PLC0415
+
+    write_report(path, explain_page(data), output)
 
 
 def above(result: SearchResult, gate: float | None) -> SearchResult:

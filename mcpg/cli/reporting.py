@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.errors import McpgError, OutputError
+from mcpg.errors import McpgError, OutputError, UsageError
 from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
 from mcpg.reports import MARK
 
@@ -19,7 +19,14 @@ def write_report(path: Path | str, report: str, output: Output) -> None:
 
     Raises:
         OutputError: The file cannot be written, or holds something else than a report of mcpg.
+        UsageError: *path* is `-`, where the answer itself goes.
     """
+    if str(path) == "-":
+        raise UsageError(
+            "standard output cannot take both the answer and a report",
+            place="--html",
+            remedy="name a file",
+        )
     if is_file(path) and not _is_replaceable(path):
         raise OutputError(
             "the file exists and is no report of mcpg, so it is not overwritten",

@@ -10,18 +10,18 @@ from mcpg.reports.graph import graph_of, graph_section
 from mcpg.reports.markup import Markup, element, joined
 from mcpg.reports.matches import matches_section
 from mcpg.reports.page import Section, page
-from mcpg.reports.parts import bdi, facts, meter, notices, number, table
+from mcpg.reports.parts import bdi, cut, facts, meter, notices, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcpg.jsontypes import JsonObject
 
 _LOW = 0.35
 _SHORT = 60
+_LONG = 240
 
 
-def explain_page(data: JsonObject) -> str:
+def explain_page(data: Mapping[str, Any]) -> str:
     """Give the report on *data*, an object of the schema `mcpg/explain/1`, as HTML text."""
     graph = graph_of(data)
     sections = [
@@ -37,7 +37,7 @@ def explain_page(data: JsonObject) -> str:
         *matches_section(data),
         *_stages(data),
     ]
-    title = f"{_shortened(data['query'] or 'every tool')} · mcpg explain"
+    title = f"{cut(data['query'], _SHORT) or 'every tool'} · mcpg explain"
     return page(
         "explain",
         title,
@@ -48,8 +48,12 @@ def explain_page(data: JsonObject) -> str:
     )
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()}…"
+def _whole(query: str) -> Markup | None:
+    if len(query) <= _LONG:
+        return None
+    return element(
+        "details", element("summary", "The whole query"), element("p", query, dir="auto")
+    )
 
 
 def _head(data: Mapping[str, Any]) -> Markup:
@@ -57,7 +61,8 @@ def _head(data: Mapping[str, Any]) -> Markup:
     return element(
         "div",
         element("p", "The query" if query else "No query", class_="kicker"),
-        element("h1", query or "Every tool by name", dir="auto"),
+        element("h1", cut(query, _LONG) or "Every tool by name", dir="auto"),
+        _whole(query),
         _verdict(data),
         facts(
             [
@@ -191,4 +196,3 @@ def _value(value: Any) -> Markup | str:
     if isinstance(value, str):
         return bdi(value)
     return json.dumps(value, ensure_ascii=False)
-

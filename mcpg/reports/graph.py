@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcpg.reports.markup import Markup, element, joined
-from mcpg.reports.parts import bdi, number, table
+from mcpg.reports.parts import bdi, cut, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcpg.jsontypes import JsonObject
-
 _QUERY = "query"
+_LONG = 320
 _HINT = (
     "Drag to move; Ctrl and the wheel, or two fingers, to zoom. With the keyboard: Tab into the "
     "graph, arrow keys from node to node, Enter to hold one, + − 0 to zoom."
@@ -20,7 +19,7 @@ _HINT = (
 _KINDS = {"related": "related", "nextStep": "next step"}
 
 
-def graph_of(data: Mapping[str, Any]) -> JsonObject:
+def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """Give the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
 
     Nodes are numbered in the order in which they stand; edges name their ends by number.
@@ -28,7 +27,9 @@ def graph_of(data: Mapping[str, Any]) -> JsonObject:
     matches = data["matches"]
     reached = [*data["relatedMatches"], *data["nextStepMatches"]]
     places = {one["toolId"]: place for place, one in enumerate(matches, start=1)}
-    nodes: list[dict[str, Any]] = [{"kind": _QUERY, "label": data["query"] or "every tool"}]
+    nodes: list[dict[str, Any]] = [
+        {"kind": _QUERY, "label": cut(data["query"], _LONG) or "every tool"}
+    ]
     nodes += [_node(one, "primary", rank) for rank, one in enumerate(matches, start=1)]
     nodes += [_node(one, one["via"]["edge"]) for one in reached]
     edges = [_match_edge(place, one) for place, one in enumerate(matches, start=1)]
@@ -44,7 +45,7 @@ def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[
         "kind": kind,
         "label": match["toolId"],
         "title": match["displayName"],
-        "text": match["description"],
+        "text": cut(match["description"], _LONG),
         "source": match["sourceId"],
         "score": match["score"],
         "rank": rank,

@@ -10,6 +10,7 @@ from mcpg.reports.markup import Markup, element, joined
 from mcpg.reports.page import Section
 from mcpg.reports.parts import (
     bdi,
+    cut,
     facts,
     legend,
     meter,
@@ -77,7 +78,7 @@ def _card(
         element(
             "article",
             _title(rank, match, shows_score=explained),
-            element("p", _cut(match["description"]), dir="auto", class_="description"),
+            element("p", cut(match["description"], _LONG), dir="auto", class_="description"),
             _evidence(match["evidence"]) if explained else None,
             _bar(match, colors, span) if explained else None,
             _ahead(match, following) if explained and following else None,
@@ -87,10 +88,6 @@ def _card(
         ),
         id=f"match-{rank}",
     )
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONG else f"{text[:_LONG].rstrip()}…"
 
 
 def _title(rank: int, match: Mapping[str, Any], *, shows_score: bool) -> Markup:
@@ -123,9 +120,7 @@ def _evidence(evidence: Mapping[str, Any]) -> Markup | None:
     return element("ul", found, missing, class_="terms", aria_label="Words of the query")
 
 
-def _bar(
-    match: Mapping[str, Any], colors: Mapping[str, int], span: tuple[float, float]
-) -> Markup:
+def _bar(match: Mapping[str, Any], colors: Mapping[str, int], span: tuple[float, float]) -> Markup:
     sizes = {part["feature"]: part["contribution"] for part in match["contributions"]}
     parts = [(name, sizes[name]) for name in colors if sizes.get(name)]
     return element(

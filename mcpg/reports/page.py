@@ -102,9 +102,7 @@ def _hash(text: str) -> str:
 
 
 def _banner(kind: str, sections: Sequence[Section]) -> Markup:
-    links = [
-        element("li", element("a", one.title, href=f"#{one.identity}")) for one in sections
-    ]
+    links = [element("li", element("a", one.title, href=f"#{one.identity}")) for one in sections]
     themes = [
         element("option", name, value=name.lower(), selected=name == "Auto")
         for name in ("Auto", "Light", "Dark")

@@ -20,6 +20,11 @@ def bdi(text: str, class_: str | None = None) -> Markup:
     return element("bdi", text, class_=class_)
 
 
+def cut(text: str, length: int) -> str:
+    """Shorten *text* to at most *length* characters, marking the cut."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
 def number(value: float, decimals: int = 3) -> str:
     """Write *value* with a fixed number of decimals."""
     return f"{value:.{decimals}f}"
@@ -50,7 +55,10 @@ def table(
         element(
             "tr",
             element("th", row[0], scope="row", class_=kinds[0]),
-            [element("td", cell, class_=kind) for cell, kind in zip(row[1:], kinds[1:], strict=True)],
+            [
+                element("td", cell, class_=kind)
+                for cell, kind in zip(row[1:], kinds[1:], strict=True)
+            ],
         )
         for row in rows
     ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 mcpg explain shipmnt status
+mcpg explain shipmnt status --html report.html
 mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words"""
 
 
@@ -32,6 +33,7 @@ def explain(
     context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
+    html: options.Html = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Search, and show how every part of the answer came about.
@@ -48,4 +50,4 @@ def explain(
         min_score,
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
-    return querying.answer_explain(question, settings, form, output)
+    return querying.answer_explain(question, settings, form, output, html)

@@ -5,7 +5,7 @@
   const canvas = document.getElementById("graph-canvas");
   const details = document.getElementById("graph-details");
   const KINDS = { query: "query", primary: "match", related: "related", nextStep: "next step" };
-  const EDGES = { match: "matches", related: "related", nextStep: "next step" };
+  const EDGES = { match: "match", related: "related", nextStep: "next step" };
   const NODE = { width: 214, height: 46 };
   const QUERY_WIDTH = 176;
   const LANES = [150, 268];
@@ -356,7 +356,7 @@
     if (isTool(node)) {
       parts.push(make("p", "dim", `${node.title} · ${node.source}`));
       parts.push(make("p", "", `Score ${node.score.toFixed(6)}`));
-      const text = make("p", "text", node.text.length > 320 ? `${node.text.slice(0, 320)}…` : node.text);
+      const text = make("p", "text", node.text);
       text.dir = "auto";
       parts.push(text);
     }
@@ -372,8 +372,10 @@
       const item = make("li", edge.kind);
       const other = edge.from === number ? nodes[edge.to] : nodes[edge.from];
       const weight = edge.weight === undefined ? "" : `, weight ${edge.weight.toFixed(3)}`;
-      const way = edge.from === number ? "to" : "from";
-      item.append(make("span", "dim", `${EDGES[edge.kind]} ${way} `), make("bdi", "term", other.label));
+      const outward = edge.from === number;
+      const way = edge.kind === "match" ? "matches" : `${EDGES[edge.kind]} ${outward ? "to" : "from"}`;
+      if (edge.kind === "match" && !outward) item.append(make("span", "dim", "matches the query by"));
+      else item.append(make("span", "dim", `${way} `), make("bdi", "term", other.label));
       item.append(make("span", "dim", weight));
       if (edge.reason) item.append(make("div", "", edge.reason));
       list.append(item);

@@ -1,0 +1,61 @@
+"""Texts that strangers may put into a catalogue, and reports full of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+TEXTS = (
+    "</script><script>window.pwned=1;alert(1)</script>",
+    '<img src="http://127.0.0.1:9/x.png" onerror="window.pwned=2;alert(2)">',
+    "x' onmouseover='window.pwned=3' \" onfocus=\"window.pwned=3",
+    "<!--<script>",
+    "]]><svg/onload=window.pwned=4>",
+    "javascript:alert(5)",
+    "${alert(6)}",
+    "</title></style><iframe src=http://127.0.0.1:9/></iframe>",
+    "&lt;b&gt;&amp;",
+    "\u202eevitceles\u202c",
+    "a\u2028b\u2029c",
+    "\x1b[31mred\x1b[0m\x00",
+    "\ud800lone",
+    "__proto__",
+    "constructor",
+    "very_long_" + "x" * 400,
+    "مرحبا بالعالم",
+)
+_NAMES = ("toolId", "toolName", "sourceId", "displayName", "description")
+
+
+def hostile(explained: dict[str, Any]) -> dict[str, Any]:
+    """Put the texts into every place of *explained* that a catalogue or a query can fill."""
+    data = copy.deepcopy(explained)
+    model = data["matches"][0]
+    data |= {"query": " ".join(TEXTS), "normalizedQuery": TEXTS[0], "language": TEXTS[1]}
+    data["matches"] = [_match(model, rank, text) for rank, text in enumerate(TEXTS, start=1)]
+    for reached in (data["relatedMatches"], data["nextStepMatches"]):
+        for place, one in enumerate(reached):
+            text = TEXTS[-1 - place]
+            one.update(dict.fromkeys(_NAMES, f"{text}2"))
+            one["via"].update({"from": TEXTS[place], "reason": f"{text} {TEXTS[place]}"})
+    for word, text in zip(data["words"], TEXTS, strict=False):
+        word.update({"text": text, "origin": text})
+        for repair in word["repairs"]:
+            repair["word"] = text
+    data["diagnostics"] = [
+        {"code": "low_confidence_results", "severity": "warning", "message": text, "place": text}
+        for text in TEXTS
+    ]
+    data["stages"][0]["details"] = {text: [text, {text: text}] for text in TEXTS}
+    return data
+
+
+def _match(model: dict[str, Any], rank: int, text: str) -> dict[str, Any]:
+    match = copy.deepcopy(model)
+    match |= dict.fromkeys(_NAMES, text)
+    match |= {"rank": rank, "calibration": {text: 0.5}}
+    match["evidence"] = {"terms": [text], "missing": [text], "fields": [text]}
+    match["contributions"][0] |= {"feature": text, "stage": text}
+    for term in match["terms"]:
+        term.update({"query": text, "matched": f"{text}!", "field": text})
+    return match

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+import mcpg
+from mcpg.reports.assets import asset, drawing_library, vendored
+
+VENDOR = Path(mcpg.__file__).parent / "reports/assets/vendor"
+
+
+def test_every_vendored_file_is_the_published_one() -> None:
+    """The bytes are those that the registry gave out: nobody edited them here."""
+    for record in vendored():
+        data = (VENDOR / record["file"]).read_bytes().replace(b"\r\n", b"\n")
+        assert hashlib.sha256(data).hexdigest() == record["sha256"], record["file"]
+        name, version = record["package"], record["version"]
+        assert record["url"] == f"https://registry.npmjs.org/{name}/-/{name}-{version}.tgz"
+        assert record["member"] == f"package/dist/{record['file']}"
+        assert f" v{version} ".encode() in data.splitlines()[0]
+
+
+def test_every_vendored_file_is_recorded() -> None:
+    """No script came in without its version, its hash and its licence."""
+    recorded = {record["file"] for record in vendored()}
+    assert {file.name for file in VENDOR.glob("*.js")} == recorded
+    assert {record["licence"] for record in vendored()} == {"ISC", "BSD-3-Clause"}
+
+
+def test_the_licence_travels_with_the_library() -> None:
+    """A report hands on the library, so it hands on its licence, too."""
+    text = drawing_library()
+    assert text.startswith("/*\n")
+    head = text.partition("*/")[0]
+    assert "Permission to use, copy, modify" in head
+    assert "Redistributions of source code" in head
+
+
+@pytest.mark.parametrize("name", ["page.js", "graph.js"])
+def test_scripts_make_no_markup_of_text(name: str) -> None:
+    """Our scripts use none of the ways by which text becomes markup, code or a request."""
+    script = asset(name)
+    forbidden = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", ".html(")
+    for word in (*forbidden, "eval(", "Function(", "fetch(", "XMLHttpRequest", "import("):
+        assert word not in script
+
+
+@pytest.mark.parametrize("text", [asset("page.js"), asset("graph.js"), drawing_library()])
+def test_scripts_can_stand_in_a_page(text: str) -> None:
+    """No script holds what would end its element."""
+    assert "</script" not in text.lower()
+    assert "<!--" not in text
