@@ -46,6 +46,9 @@ def hostile(explained: dict[str, Any]) -> dict[str, Any]:
         {"code": "low_confidence_results", "severity": "warning", "message": text, "place": text}
         for text in TEXTS
     ]
+    data["advice"] = list(TEXTS)
+    data["model"].update({"name": TEXTS[0], "provenance": TEXTS[1]})
+    data["stages"][1]["details"] = {text: [{text: text}] for text in TEXTS}
     data["stages"][0]["details"] = {text: [text, {text: text}] for text in TEXTS}
     return data
 
@@ -53,7 +56,9 @@ def hostile(explained: dict[str, Any]) -> dict[str, Any]:
 def _match(model: dict[str, Any], rank: int, text: str) -> dict[str, Any]:
     match = copy.deepcopy(model)
     match |= dict.fromkeys(_NAMES, text)
-    match |= {"rank": rank, "calibration": {text: 0.5}}
+    match["rank"] = rank
+    match["calibration"].update({"cappedBy": text})
+    match["calibration"]["inputs"][0]["input"] = text
     match["evidence"] = {"terms": [text], "missing": [text], "fields": [text]}
     match["contributions"][0] |= {"feature": text, "stage": text}
     for term in match["terms"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from mcpg.reports.assets import asset, drawing_library
@@ -11,6 +10,7 @@ from mcpg.reports.markup import Markup, element, joined
 from mcpg.reports.matches import matches_section
 from mcpg.reports.page import Section, page
 from mcpg.reports.parts import bdi, cut, facts, meter, notices, number, table
+from mcpg.reports.stages import stages_section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,8 @@ def explain_page(data: Mapping[str, Any]) -> str:
             "its edges and their reasons.",
         ),
         *matches_section(data),
-        *_stages(data),
+        *stages_section(data),
+        *_model(data),
     ]
     title = f"{cut(data['query'], _SHORT) or 'every tool'} · mcpg explain"
     return page(
@@ -102,11 +103,24 @@ def _verdict(data: Mapping[str, Any]) -> Markup | None:
 
 
 def _noticed(data: Mapping[str, Any]) -> list[Section]:
-    items = data["diagnostics"]
-    if not items:
+    items, advice = data["diagnostics"], data["advice"]
+    if not items and not advice:
         return []
-    lead = "What the search noticed, and what to do about it."
-    return [Section("diagnostics", "Diagnostics", notices(items), lead)]
+    content = joined(
+        notices(items) if items else None,
+        element("ul", [element("li", one, dir="auto") for one in advice], class_="advice"),
+    )
+    lead = "What the search noticed, and what can be done about it."
+    return [Section("diagnostics", "Diagnostics", content, lead)]
+
+
+def _model(data: Mapping[str, Any]) -> list[Section]:
+    model = data["model"]
+    if model is None:
+        return []
+    rows = [("Name", bdi(model["name"])), ("Fitted by", bdi(model["provenance"]))]
+    lead = "Where the weights and the calibration come from."
+    return [Section("model", "Model", facts(rows), lead)]
 
 
 def _words(data: Mapping[str, Any]) -> list[Section]:
@@ -160,39 +174,3 @@ def _repair(repair: Mapping[str, Any]) -> Markup:
             class_="dim",
         ),
     )
-
-
-def _stages(data: Mapping[str, Any]) -> list[Section]:
-    stages = data.get("stages") or []
-    if not stages:
-        return []
-    total = sum(stage["durationMs"] for stage in stages) or 1.0
-    rows = [
-        (
-            stage["name"],
-            element(
-                "span",
-                meter(stage["durationMs"] / total, f"{stage['durationMs'] / total:.0%}"),
-                element("span", f"{number(stage['durationMs'])} ms"),
-                class_="share",
-            ),
-            _details(stage["details"]),
-        )
-        for stage in stages
-    ]
-    content = table("The stages of the search", ("Stage", "Time", "What it did"), rows)
-    return [Section("stages", "Stages", content, "The way of the query, in order.")]
-
-
-def _details(details: Mapping[str, Any]) -> Markup:
-    items = [
-        element("li", element("span", name, class_="dim"), " ", _value(value))
-        for name, value in details.items()
-    ]
-    return element("ul", items, class_="inline") if items else joined("–")
-
-
-def _value(value: Any) -> Markup | str:
-    if isinstance(value, str):
-        return bdi(value)
-    return json.dumps(value, ensure_ascii=False)

@@ -11,7 +11,6 @@ from mcpg.reports.page import Section
 from mcpg.reports.parts import (
     bdi,
     cut,
-    facts,
     legend,
     meter,
     number,
@@ -19,10 +18,11 @@ from mcpg.reports.parts import (
     stacked_bar,
     swatch,
     table,
+    times,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _NEGLIGIBLE = 5e-7
 _REASONS_SHOWN = 3
@@ -179,7 +179,7 @@ def _contributions(match: Mapping[str, Any], colors: Mapping[str, int]) -> Marku
             joined(swatch(colors[part["feature"]]), part["feature"]),
             part["stage"],
             number(part["value"]),
-            f"× {part['weight']:g}",
+            times(part["weight"]),
             signed(part["contribution"]),
         )
         for part in parts
@@ -224,17 +224,35 @@ def _matched(term: Mapping[str, Any]) -> Markup:
     return joined(word, " → ", bdi(term["matched"], "term"))
 
 
-def _calibration(match: Mapping[str, Any]) -> Markup | None:
-    rows = list(_inputs(match["calibration"]))
-    if not rows:
-        return None
+def _calibration(match: Mapping[str, Any]) -> Markup:
+    calibration = match["calibration"]
+    rows = [("intercept", "", "", signed(calibration["intercept"]))]
+    rows += [
+        (
+            one["input"],
+            number(one["value"]),
+            times(one["coefficient"]),
+            signed(one["contribution"]),
+        )
+        for one in calibration["inputs"]
+    ]
+    rows.append(("sum", "", "", signed(calibration["logit"])))
+    capped = calibration["cappedBy"]
+    lead = "The logistic function of the sum is the score"
     return element(
         "div",
         element("h4", "Calibration"),
-        facts([*rows, ("score", element("b", f"{match['score']:.6f}"))]),
+        table(
+            f"Calibration of {match['toolId']}",
+            ("Input", "Value", "Coefficient", "Contribution"),
+            rows,
+            numeric="-nnn",
+        ),
+        element(
+            "p",
+            f"{lead}: {match['score']:.6f}",
+            joined("; no match scores above ", bdi(capped), " before it") if capped else None,
+            ".",
+            class_="dim",
+        ),
     )
-
-
-def _inputs(calibration: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in calibration.items():
-        yield name, number(value) if isinstance(value, (int, float)) else str(value)

@@ -35,6 +35,11 @@ def signed(value: float, decimals: int = 3) -> str:
     return f"{value:+.{decimals}f}".replace("-", "−")
 
 
+def times(factor: float) -> str:
+    """Write *factor* as what something is multiplied by."""
+    return f"× {factor:g}".replace("-", "−")
+
+
 def table(
     caption: str, columns: Sequence[str], rows: Iterable[Sequence[Child]], *, numeric: str = ""
 ) -> Markup:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mcpg
-from mcpg.cli.jsonview import explain_json
+from mcpg.cli.explainjson import explain_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import copy
 import hashlib
-import json
 import re
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from hostile import hostile
 
 import mcpg
-from mcpg.cli.jsonview import explain_json
+from mcpg.cli.explainjson import explain_json
 from mcpg.reports import MARK, explain_page
 from mcpg.reports.graph import graph_of
 from mcpg.reports.matches import feature_colors
@@ -63,12 +62,14 @@ def test_everything_explained_is_told(explained: dict[str, Any]) -> None:
             assert signed(part["contribution"]) in told or not part["contribution"]
         for term in match["terms"]:
             assert term["field"] in told
-        for name in match["calibration"]:
-            assert name in told
+        for one in match["calibration"]["inputs"]:
+            assert one["input"] in told
+            assert signed(one["contribution"]) in told
     for one in (*explained["relatedMatches"], *explained["nextStepMatches"]):
         assert one["via"]["reason"].replace("'", "&#x27;") in told
     for stage in explained["stages"]:
         assert stage["name"] in told
+    assert explained["model"]["provenance"] in told
     assert "typo, 1 edit, credit 0.77" in told
 
 
@@ -169,21 +170,44 @@ def test_empty_bars_and_meters_are_drawn() -> None:
     assert 'width="0.00%"' in meter(-1.0, "less")
 
 
-def test_a_foreign_calibration_is_told(explained: dict[str, Any]) -> None:
-    """Inputs of a calibration that are no numbers are shown as they are; no inputs, no list."""
+def test_what_is_not_there_is_left_out(explained: dict[str, Any]) -> None:
+    """No words in fields, no evidence: no empty frames."""
     data = copy.deepcopy(explained)
-    data["matches"][0]["calibration"] = {"model": "isotonic"}
-    data["matches"][1]["calibration"] = {}
-    data["matches"][1]["terms"] = []
-    data["matches"][1]["evidence"] = {"terms": [], "missing": [], "fields": []}
-    data["stages"][0]["details"] = {"name": "x", "list": [1, {"a": None}]}
-    told = text_of(explain_page(data))
-    assert "model isotonic" in told
-    assert json.dumps([1, {"a": None}]).replace('"', "&quot;") in told
+    for match in data["matches"]:
+        match["terms"] = []
+        match["evidence"] = {"terms": [], "missing": [], "fields": []}
+    page = explain_page(data)
+    assert "Words in fields" not in page
+    assert 'class="terms"' not in page
 
 
-def test_an_explanation_without_stages_has_a_page(explained: dict[str, Any]) -> None:
+def test_a_cap_and_advice_are_told(explained: dict[str, Any]) -> None:
+    """A score that a better match caps says by which; advice stands with the diagnostics."""
+    data = copy.deepcopy(explained)
+    data["matches"][1]["calibration"]["cappedBy"] = "shipment_status"
+    told = text_of(explain_page(data | {"advice": ["add an alias"]}))
+    assert "; no match scores above shipment_status before it" in told
+    assert told.index("add an alias") < told.index("What it became") < told.index("Contributions")
+
+
+def test_details_of_stages_are_told_by_their_kind(explained: dict[str, Any]) -> None:
+    """Lists of objects become tables, texts and numbers are set, empty things are left out."""
+    details = {
+        "name": "x",
+        "none": None,
+        "empty": [],
+        "words": ["a", "b"],
+        "mixed": [1, {"a": None}],
+        "rows": [{"tool": "t", "best": 0.5, "gone": None}, {"tool": "u", "best": 1, "gone": 2}],
+    }
+    stages = [{"name": "fuse", "durationMs": 0.0, "details": details}]
+    told = text_of(explain_page(explained | {"stages": stages}))
+    assert "name x words a, b mixed [1, {&quot;a&quot;: null}] fuse: rows" in told
+    assert "tool best gone t 0.500 – u 1 2" in told
+
+
+def test_an_explanation_without_parts_has_a_page(explained: dict[str, Any]) -> None:
     """A part that has nothing to show is left out, and so is its link."""
-    page = explain_page(explained | {"stages": [], "words": []})
+    page = explain_page(explained | {"stages": [], "words": [], "model": None})
     assert 'href="#stages"' not in page
     assert 'href="#words"' not in page
