@@ -11,6 +11,8 @@ import pytest
 import mcpg
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import read_sources
+from mcpg.evaluation.judged import read_judged
+from mcpg.evaluation.report import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +79,15 @@ def test_one_dangerous_tool_is_kept_out(engine: Engine) -> None:
 def test_people_find_the_tool_they_mean(engine: Engine, query: str, expected: str) -> None:
     """A misspelt or foreign request leads to the right tool."""
     assert engine.search(query).matches[0].tool_id == expected
+
+
+def test_the_judged_queries_are_read_without_a_remark(engine: Engine) -> None:
+    """Every tool that they name exists, some have no answer, and most are answered well."""
+    report = evaluate(engine, read_judged(TOOLS.parent / "queries.yaml"))
+    assert report.diagnostics == ()
+    assert 0 < len(report.answerless) < len(report.outcomes)
+    assert report.figures["hit@5"] is not None
+    assert report.figures["hit@5"] >= 0.8
 
 
 def test_the_page_written_by_hand_leads_on(engine: Engine) -> None:

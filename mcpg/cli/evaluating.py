@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcpg.evaluation.report import Report
 
 STDOUT = "-"
-_MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"mcpg eval: ")
+_MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def eval_text(report: Report, view: View, *, worst: int | None, timings: bool) -
         timings: Whether to tell how long searches took.
     """
     blocks = [
-        [f"mcpg eval: {summary(report)}"],
+        [f"evaluated: {summary(report)}"],
         _figures(report, view),
         _reliability(report, view),
         _latency(report, view) if timings else [],
@@ -55,8 +55,13 @@ def eval_text(report: Report, view: View, *, worst: int | None, timings: bool) -
 
 def summary(report: Report) -> str:
     """Say what was measured."""
-    answerless = len(report.answerless)
-    aside = f" ({answerless} without an answer)" if answerless else ""
+    answerless, unknown = len(report.answerless), len(report.unknown_tools)
+    asides = [
+        f"{answerless} without an answer" if answerless else "",
+        f"{_counted(unknown, 'tool', 'tools')} unknown" if unknown else "",
+    ]
+    told = ", ".join(filter(None, asides))
+    aside = f" ({told})" if told else ""
     return (
         f"{_counted(len(report.outcomes), 'query', 'queries')}{aside}, "
         f"{_counted(report.tools, 'tool', 'tools')}, strategy {report.strategy}, "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def reliability_bins(scored: Sequence[Scored], bins: int = BINS) -> tuple[Bin, .
     processing models. EMNLP 2015 (adaptive binning).
     """
     ordered = sorted(scored)
-    size = len(ordered) / bins
-    parts = [ordered[int(number * size) : int((number + 1) * size)] for number in range(bins)]
+    edges = [number * len(ordered) // bins for number in range(bins + 1)]
+    parts = [ordered[start:end] for start, end in pairwise(edges)]
     return tuple(map(_bin, filter(None, parts)))
 
 

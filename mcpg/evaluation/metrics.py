@@ -28,14 +28,6 @@ def recall_at(hits: Sequence[bool], relevant: int, k: int) -> float:
     return sum(hits[:k]) / relevant
 
 
-def precision_at(hits: Sequence[bool], k: int) -> float:
-    """Give the share of the first *k* places that hold a relevant tool; an empty place holds none.
-
-    Source: Manning, Raghavan, Schütze: Introduction to Information Retrieval, section 8.4. 2008.
-    """
-    return sum(hits[:k]) / k
-
-
 def hit_at(hits: Sequence[bool], k: int) -> float:
     """Give 1 when a relevant tool is among the first *k* matches, else 0 (success at k)."""
     return float(any(hits[:k]))

@@ -71,6 +71,11 @@ class Report:
         """The queries that no tool answers."""
         return tuple(one for one in self.outcomes if one.is_answerless)
 
+    @property
+    def unknown_tools(self) -> tuple[str, ...]:
+        """The names in the judged queries that mean no tool, or several, each once."""
+        return tuple(dict.fromkeys(name for one in self.outcomes for name in one.unknown))
+
     def latency(self, share: float) -> float:
         """Give the time in milliseconds that *share* of the searches did not exceed."""
         return percentile(self.durations, share)
@@ -138,6 +143,7 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
         "metrics": {name: report.figures[name] for name in RANKING},
         "calibration": _calibration(report),
         "abstention": _abstention(report),
+        "unknownTools": list(report.unknown_tools),
         "latencyMs": latency,
         "baseline": report.baseline.json() if report.baseline else None,
         "gates": [gate.json() for gate in report.gates],

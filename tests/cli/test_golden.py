@@ -39,8 +39,32 @@ CASES = {
     "bundle.json": ["bundle", "tools", "-o", "new.mdld", "--format", "json"],
     "bundle-check.json": ["bundle", "tools/shop.json", "--check", "--format", "json"],
     "bundle-diff.txt": ["bundle", "tools/shop.json", "--diff"],
+    "eval.txt": ["eval", "queries.yaml", "--all", "--min", "ndcg@5=0.9", "--max", "ece=0.01"],
+    "eval.md": ["eval", "queries.yaml", "--format", "md", "--baseline", "old.json"],
+    "eval.json": [
+        "eval",
+        "queries.yaml",
+        "--format",
+        "json",
+        "--max-drop",
+        "1",
+        "--baseline",
+        "old.json",
+    ],
     "generate.json": ["generate", "tools", "-o", "docs", "--format", "json"],
 }
+QUERIES = """\
+where is my parcel: shipment_status
+pay the bill back: [invoice_refund, invoice_search]
+make a label: [shipment_create, shipment_label]
+wqx zzv: []
+"""
+OLD_QUERIES = """\
+where is my parcel: shipment_status
+pay the bill back: [invoice_refund, invoice_search]
+make a label: shipment_create
+invoices of a customer: invoice_search
+"""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -49,6 +73,10 @@ def test_output_is_as_recorded(
 ) -> None:
     """What a command prints changes only on purpose."""
     monkeypatch.delenv("COLUMNS", raising=False)
+    (graph.parent / "queries.yaml").write_text(QUERIES, "utf-8")
+    (graph.parent / "old.yaml").write_text(OLD_QUERIES, "utf-8")
+    if "old.json" in CASES[name]:
+        run("eval", "old.yaml", "--include-disabled", "--format", "json", "-o", "old.json")
     result = run(*CASES[name])
     found = f"{result.out}--- standard error, exit code {result.code}\n{result.err}"
     found = found.replace(str(graph.parent), "<folder>")

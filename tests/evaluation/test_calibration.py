@@ -1,0 +1,68 @@
+"""Whether scores are probabilities: the measures against definitions and an independent count."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.evaluation.calibration import (
+    auroc,
+    brier_score,
+    expected_calibration_error,
+    precision_coverage,
+    reliability_bins,
+)
+
+SCORE = st.integers(0, 100).map(lambda number: number / 100)
+SCORED = st.lists(st.tuples(SCORE, st.booleans()), min_size=1, max_size=60)
+
+
+@given(SCORED, st.integers(1, 15))
+def test_bins_share_all_pairs_in_order(scored: list[tuple[float, bool]], bins: int) -> None:
+    """Every pair is in one bin, bins are about alike, and scores rise from bin to bin."""
+    made = reliability_bins(scored, bins)
+    assert sum(one.count for one in made) == len(scored)
+    if len(scored) >= bins:
+        assert max(one.count for one in made) - min(one.count for one in made) <= 1
+    edges = [edge for one in made for edge in (one.low, one.high)]
+    assert edges == sorted(edges)
+    assert all(one.low - 1e-9 <= one.mean_score <= one.high + 1e-9 for one in made)
+
+
+def test_perfect_scores_have_no_error() -> None:
+    """Sure and right, sure and wrong: nothing to complain about."""
+    scored = [(1.0, True)] * 7 + [(0.0, False)] * 3
+    assert expected_calibration_error(reliability_bins(scored)) == 0
+    assert brier_score(scored) == 0
+
+
+def test_errors_by_hand() -> None:
+    """Two bins: 0.2 said and half right, 0.9 said and none right."""
+    scored = [(0.2, False), (0.2, True), (0.9, False), (0.9, False)]
+    assert expected_calibration_error(reliability_bins(scored, 2)) == pytest.approx(0.6)
+    assert brier_score(scored) == pytest.approx((0.04 + 0.64 + 0.81 + 0.81) / 4)
+
+
+@given(st.lists(SCORE, min_size=1, max_size=30), st.lists(SCORE, min_size=1, max_size=30))
+def test_auroc_counts_pairs(positive: list[float], negative: list[float]) -> None:
+    """It is the share of pairs in which the positive one is higher, ties counting half."""
+    wins = sum((one > other) + (one == other) / 2 for one in positive for other in negative)
+    assert auroc(positive, negative) == pytest.approx(wins / len(positive) / len(negative))
+
+
+def test_auroc_needs_both_kinds() -> None:
+    """Without right or without wrong answers there is nothing to tell apart."""
+    assert auroc([], [0.5]) is None
+    assert auroc([0.5], []) is None
+
+
+@given(SCORED)
+def test_the_curve_starts_with_everything(scored: list[tuple[float, bool]]) -> None:
+    """At threshold 0 all is answered; coverage falls as the threshold rises."""
+    points = precision_coverage(scored)
+    assert (points[0].threshold, points[0].coverage) == (0, 1)
+    assert points[0].precision == pytest.approx(sum(right for _, right in scored) / len(scored))
+    coverages = [point.coverage for point in points]
+    assert coverages == sorted(coverages, reverse=True)
+    assert all(0 < point.coverage <= 1 and 0 <= point.precision <= 1 for point in points)
