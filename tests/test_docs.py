@@ -161,7 +161,15 @@ def test_the_documents_in_the_reference_are_read_without_a_remark(position: int)
     assert document.body.startswith(("Follow this page", "Whatever a person wrote"))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/how-to/evaluate.md"])
+PAGES_THAT_ARE_REPLAYED = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/how-to/evaluate.md",
+    "docs/how-to/explain.md",
+]
+
+
+@pytest.mark.parametrize("name", PAGES_THAT_ARE_REPLAYED)
 def test_a_session_shows_what_really_happens(name: str) -> None:
     """Every output in the page is today's; `python tests/sessions.py PAGE...` renews them."""
     page = (ROOT / name).read_text(encoding="utf-8")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         MatchExplanation,
         ModelExplanation,
         QueryWord,
-        Reading,
         Stage,
         TermMatch,
     )
@@ -40,7 +39,6 @@ def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -
         "schema": "mcpg/explain/1",
         **members,
         "language": explanation.language,
-        "reading": _reading(explanation.reading) if explanation.reading else None,
         "words": [word_json(word) for word in explanation.words],
         "expansions": _expansions(explanation),
         "stages": [_stage(stage) for stage in explanation.stages],
@@ -89,17 +87,6 @@ def model_json(model: ModelExplanation) -> JsonObject:
         "provenance": model.provenance,
         "weights": dict(model.weights),
         "calibration": {"intercept": model.intercept, "coefficients": dict(model.coefficients)},
-    }
-
-
-def _reading(reading: Reading) -> JsonObject:
-    return {
-        "normalized": reading.normalized,
-        "tokens": list(reading.tokens),
-        "identifiers": list(reading.identifiers),
-        "sentences": [list(sentence) for sentence in reading.sentences],
-        "names": list(reading.names),
-        "catalogueLanguage": reading.catalogue_language,
     }
 
 

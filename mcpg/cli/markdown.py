@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 # What ends a code span or a cell of a table, or begins an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")
+LEFT, RIGHT = "---", "---:"
+"""How a column of a table is aligned."""
+
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
@@ -26,7 +29,12 @@ def code(text: str) -> str:
         return ""
     if _UNSAFE_IN_CODE.search(line) is None:
         return f"`{line}`"
-    escaped = _PUNCTUATION.sub(lambda found: f"&#{ord(found.group())};", line)
+    return element(line)
+
+
+def element(text: str) -> str:
+    """Give *text* on one line as an HTML element, for places where no Markdown is read."""
+    escaped = _PUNCTUATION.sub(lambda found: f"&#{ord(found.group())};", one_line(text))
     return f"<code>{escaped}</code>"
 
 
@@ -38,6 +46,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0)
         rows: The cells of each row.
         numbers: How many columns, from the second on, hold numbers and stand to the right.
     """
-    rules = ["---", *["---:"] * numbers, *["---"] * (len(heads) - 1 - numbers)]
-    lines = [heads, rules, *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    rules = [LEFT, *[RIGHT] * numbers, *[LEFT] * (len(heads) - 1 - numbers)]
+    return "\n".join(aligned_table(heads, rules, rows))
+
+
+def aligned_table(
+    heads: Sequence[str], aligned: Sequence[str], rows: Iterable[Sequence[str]]
+) -> list[str]:
+    """Give the lines of a table as `table` does, its columns *aligned* `LEFT` or `RIGHT`."""
+    return [f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows)]

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from mcpg.cli import flags
 from mcpg.cli.completion import complete_strategy
 from mcpg.cli.helptext import command_help
-from mcpg.cli.output import Color, Output, OutputFormat
+from mcpg.cli.output import Color, Output, OutputFormat, ReportFormat
 from mcpg.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,6 +47,14 @@ Html = Annotated[
         metavar="FILE",
         show_default=False,
         help="Write a report to look at in a browser, too: one HTML file that needs no network.",
+    ),
+]
+Report = Annotated[
+    ReportFormat,
+    typer.Option(
+        "--format",
+        metavar="text|json|md",
+        help="What to write to standard output; md is Markdown for a comment on an issue.",
     ),
 ]
 Limit = Annotated[

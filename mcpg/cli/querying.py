@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.explainjson import explain_json
+from mcpg.cli.explainmd import explain_markdown
 from mcpg.cli.explainview import explain_text
 from mcpg.cli.jsonview import score_json, search_json
 from mcpg.cli.opening import open_engine
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.output import Output, OutputFormat, ReportFormat
 from mcpg.cli.stdin import standard_input
 from mcpg.cli.textview import search_text
 from mcpg.engine.request import check_strategy
@@ -52,6 +53,21 @@ class Question:
         return " ".join(self.words).strip() or None
 
 
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How an explanation is shown.
+
+    Attributes:
+        form: What standard output carries.
+        html: The file for a report to look at, `None` for none.
+        shows_times: Whether texts say how long each stage took.
+    """
+
+    form: OutputFormat | ReportFormat
+    html: str | None = None
+    shows_times: bool = False
+
+
 def context_of(context: str | None, summary: str | None) -> Any:
     """Join *summary* and *context*, which is read as JSON where it is an object or a list."""
     known: Any = context
@@ -81,22 +97,24 @@ def answer_search(
 def answer_explain(
     question: Question,
     settings: Settings,
-    form: OutputFormat,
+    shown: Showing,
     output: Output,
-    html: str | None = None,
 ) -> int:
-    """Search and print everything that led to the result; write it to the file *html*, too."""
+    """Search and print everything that led to the result; write a report of it where asked."""
     arguments = _arguments(question, settings)
     engine = open_engine(settings, output)
     explanation = engine.explain(**arguments)
     passed = _explained_above(explanation, question.min_score)
-    if html is not None:
-        _report_explain(html, explain_json(passed, engine.diagnostics), output)
-    if form is OutputFormat.JSON:
+    if shown.html is not None:
+        _report_explain(shown.html, explain_json(passed, engine.diagnostics), output)
+    if shown.form == OutputFormat.JSON:
         output.json(explain_json(passed, engine.diagnostics))
+        return _judge(passed.result, question)
+    output.diagnostics(engine.diagnostics)
+    if shown.form == ReportFormat.MD:
+        output.text(explain_markdown(passed, shows_times=shown.shows_times))
     else:
-        output.diagnostics(engine.diagnostics)
-        output.text(explain_text(passed, output))
+        output.text(explain_text(passed, output, shows_times=shown.shows_times))
     return _judge(passed.result, question)
 
 

@@ -46,17 +46,17 @@ def width(text: str) -> int:
     return sum(_columns(character) for character in text)
 
 
-def cut(text: str, columns: int) -> str:
-    """Shorten *text* to at most *columns* terminal columns, marking the cut."""
+def cut(text: str, columns: int, mark: str = _ELLIPSIS) -> str:
+    """Shorten *text* to at most *columns* terminal columns, with *mark* where it is cut."""
     if width(text) <= columns:
         return text
-    taken, room = [], columns - 1
+    taken, room = [], columns - len(mark)
     for character in text:
         room -= _columns(character)
         if room < 0:
             break
         taken.append(character)
-    return "".join(taken).rstrip() + _ELLIPSIS if columns > 0 else ""
+    return "".join(taken).rstrip() + mark[: max(0, columns)]
 
 
 def pad(text: str, columns: int) -> str:

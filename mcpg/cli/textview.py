@@ -79,7 +79,7 @@ def _match_line(
         lead += f"{score_text(match.score)}{_GAP}"
     name = output.paint(pad(one_line(match.tool_id), columns), "cyan")
     room = output.columns - len(lead) - max(columns, width(match.tool_id)) - len(_GAP)
-    return f"{lead}{name}{_GAP}{cut(_summary_of_match(match), room)}".rstrip()
+    return f"{lead}{name}{_GAP}{cut(summary_of_match(match), room)}".rstrip()
 
 
 def _tool_line(tool: Tool, output: View, ids: int, sources: int) -> str:
@@ -96,7 +96,8 @@ def summary(tool: Tool) -> str:
     return _summary(tool.display_name, tool.description, names, is_enabled=tool.enabled)
 
 
-def _summary_of_match(match: Match) -> str:
+def summary_of_match(match: Match) -> str:
+    """Give one line on what the tool of *match* is, as `summary` does."""
     names = {match.tool_name, match.tool_id}
     return _summary(match.display_name, match.summary, names, is_enabled=match.is_enabled)
 

@@ -36,7 +36,8 @@ def advise(
             f"no tool has {_named(unknown)}: use another word, or give the tool that is meant an"
             " alias with it in a hints file"
         )
-    missing = [text for text in _missing(result) if text not in unknown]
+    known = {word.text for word in words if word.repairs}
+    missing = [text for text in _missing(result) if text in known]
     if missing:
         yield (
             f"the best match has no {_named(missing)}: if it is the right tool all the same, give"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent / "golden"
 MASKS = [
     (re.compile(r" +\d+\.\d{3} ms"), " <time> ms"),
+    (re.compile(r"^(\| \w+ \| )\d+\.\d{3} \|$", re.MULTILINE), r"\1<time> |"),
     (re.compile(r'"durationMs": [\d.]+'), '"durationMs": 0'),
     (re.compile(r"sha256:[0-9a-f]{64}"), "sha256:<digest>"),
     (re.compile(r'"bytes": \d+|[\d,]+ bytes'), "<bytes>"),
@@ -29,6 +30,8 @@ CASES = {
     "search-auto.txt": ["search", "--strategy", "auto", "invoice"],
     "explain.txt": ["explain", "refund teh invoice for zzqx 4711", "--include-disabled"],
     "explain.json": ["explain", "refund teh invoice for zzqx 4711", "--format", "json"],
+    "explain.md": ["explain", "refund teh invoice for zzqx 4711", "--format", "md", "--timings"],
+    "explain-timings.txt": ["explain", "ship the orderId. track parcels", "-n1", "--timings"],
     "explain-browse.txt": ["explain"],
     "list.txt": ["list"],
     "list.json": ["list", "--category", "BILLING", "--format", "json"],

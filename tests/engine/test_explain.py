@@ -1,16 +1,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import random
+from math import fsum
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.catalog.model import HintRule
 from mcpg.engine.confidence import INPUTS
+from mcpg.engine.defaults import default_origin
+from mcpg.engine.features import FEATURES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcpg.engine import Engine, Explanation
 
 WORDS = ["shipment", "shipmnt", "status", "order", "the", "invoice", "xyzzy", "1z999", "посилка"]
@@ -26,6 +33,8 @@ def make() -> Engine:
 
 
 ENGINE = make()
+TYPED = ["invocie", "invoices", "lists", "getorder", "orderId", "ship", "statuss", "what is"]
+SMALL = 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +53,48 @@ def test_contributions_sum_to_the_fused_score(words: list[str], context: list[st
         lexical = next(p.contribution for p in match.contributions if p.feature == "bm25f")
         assert sum(parts) == pytest.approx(match.fused_score, abs=1e-9)
         assert sum(term.contribution for term in match.terms) == pytest.approx(lexical, abs=1e-9)
+
+
+def made_queries(count: int) -> Iterator[tuple[str, str]]:
+    """Make queries, with a context each, of words that are right, misspelt, foreign or unknown."""
+    chance = random.Random(0)
+    for _ in range(count):
+        words = chance.choices([*WORDS, *TYPED], k=chance.randint(1, 9))
+        yield chance.choice([" ", ". ", "_", " "]).join(words), chance.choice(["", *WORDS])
+
+
+def test_the_sums_hold_for_a_thousand_queries() -> None:
+    """Contributions add up to the fused score, terms to the lexical part, inputs to the logit."""
+    matches = 0
+    for query, context in made_queries(1_000):
+        for match in ENGINE.explain(query, context=context, limit=50).matches:
+            matches += 1
+            assert (
+                abs(fsum(one.contribution for one in match.contributions) - match.fused_score)
+                <= SMALL
+            )
+            lexical = next(one for one in match.contributions if one.feature == "bm25f")
+            assert (
+                abs(fsum(one.contribution for one in match.terms) - lexical.contribution) <= SMALL
+            )
+            inputs = (one.contribution for one in match.calibration.inputs)
+            logit = match.calibration.intercept + fsum(inputs)
+            assert abs(logit - match.calibration.logit) <= SMALL
+    assert matches > 1_000
+
+
+def test_scores_that_were_capped_say_so() -> None:
+    """A score is its own probability, or that of the better ranked match that is named."""
+    capped = 0
+    for query, context in made_queries(300):
+        before: dict[str, float] = {}
+        for match in ENGINE.explain(query, context=context).matches:
+            by = match.calibration.capped_by
+            capped += by is not None
+            assert match.score == (match.calibration.probability if by is None else before[by])
+            assert by is None or match.calibration.probability > match.score
+            before[match.tool_id] = match.score
+    assert capped
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6))
@@ -132,3 +183,106 @@ def test_words_that_match_alike_are_explained() -> None:
 
     assert {(term.query, term.kind) for term in terms} == {("webpage", "exact")}
     assert {term.kind for term in engine.explain("pageweb").matches[0].terms} == {"compound"}
+
+
+def details(explanation: Explanation) -> dict[str, Any]:
+    """Give what each stage of *explanation* found."""
+    return {stage.name: stage.details for stage in explanation.stages}
+
+
+def test_the_analysis_says_what_the_query_became() -> None:
+    """Case, identifiers, sentences, repairs, unknown words and codes are told apart."""
+    found = details(ENGINE.explain("Where is the SHIPMNT 1z999? getOrder xyzzy"))["analyse"]
+
+    assert found["normalized"] == "where is the shipmnt 1z999? getorder xyzzy"
+    assert " ".join(found["tokens"]) == "where is the shipmnt 1z999 get order getorder xyzzy"
+    assert (found["language"], found["catalogueLanguage"]) == ("english", "english")
+    assert (found["dropped"], found["repaired"]) == (["where", "is", "the"], ["shipmnt"])
+    assert (found["unknown"], found["literals"]) == (["xyzzy"], ["1z999"])
+    assert found["identifiers"] == ["getorder"]
+    assert found["sentences"] == [["shipmnt", "1z999"], ["get", "order", "xyzzy"]]
+    assert "getorder" in found["names"]
+
+
+def test_retrieval_says_what_each_word_found() -> None:
+    """Each list of postings is told with the number of its tools and the most it can add."""
+    found = details(ENGINE.explain("order_get shipmnt"))["retrieve"]
+    lists = {row["query"]: row for row in found["lists"]}
+
+    assert lists["shipmnt"] | {"most": 0} == {
+        "query": "shipmnt",
+        "matched": "shipment",
+        "term": "shipment",
+        "kind": "typo",
+        "tools": 2,
+        "most": 0,
+    }
+    assert found["bestLexical"] <= fsum(row["most"] for row in found["lists"])
+    assert (found["found"], found["disabled"], found["pool"]) == (3, 0, 3)
+    assert found["exactNames"] == ["order_get"]
+    assert details(ENGINE.explain("shipmnt"))["retrieve"]["exactNames"] == []
+
+
+def test_fusion_says_what_each_channel_found() -> None:
+    """For each feature the explanation tells how many tools show it, and which most."""
+    explanation = ENGINE.explain("invoice list", limit=50)
+    found = details(explanation)["fuse"]
+    by_feature = {row["feature"]: row for row in found["channels"]}
+
+    assert list(by_feature) == list(FEATURES)
+    assert found["candidates"] == len(explanation.matches)
+    for feature, row in by_feature.items():
+        values = {
+            match.tool_id: part.value
+            for match in explanation.matches
+            for part in match.contributions
+            if part.feature == feature
+        }
+        assert row["tools"] == sum(value > 0 for value in values.values())
+        assert row["best"] == max(values.values())
+        assert row["bestTool"] is None or values[row["bestTool"]] == row["best"]
+
+
+def test_expansions_are_products() -> None:
+    """The score of a tool that an edge reached is the edge's weight times the match's score."""
+    engine = make_engine(
+        make_tool("order_get", description="Get an order."),
+        make_tool("order_list", description="List the orders of a customer."),
+        rules=(HintRule("order_get", related=("order_list",)),),
+    )
+    explanation = engine.explain("order_get", limit=1)
+
+    assert explanation.expansions
+    for one in explanation.expansions:
+        assert one.score == pytest.approx(one.via.weight * one.from_score, abs=1e-9)
+    assert details(explanation)["expand"]["reached"] == len(explanation.expansions)
+
+
+def test_the_model_is_named(explanation: Explanation) -> None:
+    """An explanation says which model ranked, and its weights are those in the contributions."""
+    model = explanation.model
+
+    assert model is not None
+    assert (model.name, model.provenance) == (default_origin().name, default_origin().provenance)
+    for match in explanation.matches:
+        assert {part.feature: part.weight for part in match.contributions} == model.weights
+        coefficients = {one.name: one.coefficient for one in match.calibration.inputs}
+        assert coefficients == model.coefficients
+
+
+def test_a_doubtful_answer_comes_with_advice() -> None:
+    """Unknown words, words that the best match lacks, and disabled tools are pointed out."""
+    engine = make_engine(
+        make_tool("order_get", description="Get an order."),
+        make_tool("pizza_bake", description="Bake a pizza.", enabled_by_default=False),
+    )
+    doubtful, sure = engine.explain("xyzzy bake quux pizza order"), engine.explain("order_get")
+
+    assert sure.advice == ()
+    assert [line.split(":")[0] for line in doubtful.advice] == [
+        "no tool has 'xyzzy', 'quux'",
+        "the best match has no 'bake', 'pizza'",
+        "'pizza_bake' has more of the query but is off by default",
+    ]
+    many = " ".join(f"zzq{one * 3}" for one in "abcdefg")
+    assert "and 2 more" in engine.explain(many).advice[0]

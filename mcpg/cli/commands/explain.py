@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Annotated
+
+import typer
 
 from mcpg.cli import options
 from mcpg.cli.commands.search import MinScore, QueryWords
-from mcpg.cli.output import Output, OutputFormat
-
-if TYPE_CHECKING:
-    import typer
+from mcpg.cli.output import Output, ReportFormat
 
 EXAMPLES = """\
 mcpg explain shipmnt status
 mcpg explain shipmnt status --html report.html
-mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words"""
+mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words
+mcpg explain refund the invoice --format md > why.md"""
 
 
 def register(app: typer.Typer) -> None:
@@ -34,12 +34,16 @@ def explain(
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
     html: options.Html = None,
-    form: options.Format = OutputFormat.TEXT,
+    shows_times: Annotated[
+        bool,
+        typer.Option("--timings", help="Say how long each stage took; JSON always does."),
+    ] = False,
+    form: options.Report = ReportFormat.TEXT,
 ) -> int:
     """Search, and show how every part of the answer came about.
 
     What each word of the query became, what each match's score is the sum of, which words matched
-    in which fields, why the order is so, and how long each stage took.
+    in which fields, how the sum became a probability, why the order is so, and what would help.
     """
     from mcpg.cli import querying  # noqa: PLC0415 - help needs no engine
 
@@ -50,4 +54,5 @@ def explain(
         min_score,
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
-    return querying.answer_explain(question, settings, form, output, html)
+    shown = querying.Showing(form, html, shows_times=shows_times)
+    return querying.answer_explain(question, settings, shown, output)

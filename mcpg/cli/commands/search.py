@@ -72,5 +72,6 @@ def search(
         min_score,
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
-    answer = querying.answer_explain if explain else querying.answer_search
-    return answer(question, settings, form, output)
+    if explain:
+        return querying.answer_explain(question, settings, querying.Showing(form), output)
+    return querying.answer_search(question, settings, form, output)
