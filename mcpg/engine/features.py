@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress, repeat
+from itertools import compress
 from math import fsum
 from operator import mul
 
@@ -68,60 +68,62 @@ class Candidate:
 
 def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Sight]:
     """Look at each document of the *pool*; a sight holds the members of a `Candidate` in order."""
-    eye = _Eye(list(pool), analysis, index)
-    return [eye.sight(document, lexical) for document, lexical in eye.lexical.items()]
-
-
-class _Eye:
-    """Looks at the documents of one pool."""
-
-    def __init__(self, pool: list[int], analysis: Analysis, index: Index) -> None:
-        self._shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
-        columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
-        rows = zip(*columns, strict=True) if columns else repeat(())
-        self._impacts = dict(zip(pool, rows, strict=False))
-        self.lexical = {
-            document: fsum(map(mul, self._shares, impacts))
-            for document, impacts in self._impacts.items()
-        }
-        self._credits = [
-            share * clause.repairs[0].similarity
-            if clause.repairs and clause.origin == "query"
-            else 0.0
-            for clause, share in zip(analysis.clauses, self._shares, strict=True)
-        ]
-        self._sentences = analysis.sentences
-        self._names = NameMatcher(analysis, index)
-        self._grams = GramMatcher(analysis, index)
-        self._exact = named_exactly(analysis, index)
-        self._sources = {document: index.source_of(document) for document in pool}
-        self._best_of_source: dict[int, float] = {}
-        for document, lexical in self.lexical.items():
-            best = self._best_of_source.get(self._sources[document], 0.0)
-            self._best_of_source[self._sources[document]] = max(lexical, best)
-
-    def sight(self, document: int, lexical: float) -> Sight:
-        impacts = self._impacts[document]
-        coverage, opening = self._names.match(document)
-        return (
-            document,
+    pool = list(pool)
+    shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
+    columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
+    rows = list(zip(*columns, strict=True)) if columns else [()] * len(pool)
+    lexical = [fsum(map(mul, shares, row)) for row in rows]
+    names = NameMatcher(analysis, index)
+    grams = GramMatcher(analysis, index)
+    held = _credits(analysis, shares)
+    exact = named_exactly(analysis, index)
+    return [
+        (document, own, row, *names.match(document), gram, source, coverage, best, is_exact)
+        for document, own, row, gram, source, coverage, best, is_exact in zip(
+            pool,
             lexical,
-            impacts,
-            coverage,
-            opening,
-            self._grams.similarity(document),
-            self._best_of_source[self._sources[document]],
-            fsum(compress(self._credits, impacts)),
-            self._best_sentence(impacts) if self._sentences else lexical,
-            float(document in self._exact),
+            rows,
+            map(grams.similarity, pool),
+            _best_of_source(pool, lexical, index),
+            [fsum(compress(held, row)) for row in rows],
+            _best_sentences(analysis, shares, rows) if analysis.sentences else lexical,
+            [float(document in exact) for document in pool],
+            strict=True,
         )
+    ]
 
-    def _best_sentence(self, impacts: Sequence[float]) -> float:
-        """Give the greatest lexical score that one sentence gives."""
-        return max(
-            fsum([self._shares[place] * impacts[place] for place in sentence])
-            for sentence in self._sentences
+
+def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
+    """Give what each clause adds to the coverage of a document that holds it."""
+    return [
+        share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
+        for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
+
+
+def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index) -> list[float]:
+    """Give, for each document, the greatest lexical score of any of its source in the pool."""
+    sources = list(map(index.source_of, pool))
+    best: dict[int, float] = {}
+    for source, own in zip(sources, lexical, strict=True):
+        if own > best.get(source, -1.0):
+            best[source] = own
+    return [best[source] for source in sources]
+
+
+def _best_sentences(
+    analysis: Analysis, shares: Sequence[float], rows: Iterable[Sequence[float]]
+) -> list[float]:
+    """Give, for each document, the greatest lexical score that one sentence gives."""
+    return [
+        max(
+            [
+                fsum([shares[place] * impacts[place] for place in sentence])
+                for sentence in analysis.sentences
+            ]
         )
+        for impacts in rows
+    ]
 
 
 def named_exactly(analysis: Analysis, index: Index) -> frozenset[int]:

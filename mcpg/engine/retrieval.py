@@ -10,7 +10,7 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import repeat
+from itertools import islice, repeat
 from math import fsum
 
 TYPE_CHECKING = False
@@ -26,6 +26,8 @@ DECIMALS = 9
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
+# How many times as many scores as are wanted tell how good the worst wanted one is at least.
+_SAMPLE = 3
 
 
 def retrieve(analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int) -> list[int]:
@@ -40,9 +42,15 @@ def retrieve(analysis: Analysis, index: Index, *, disabled: Iterable[int], size:
     scores = _accumulate(analysis, index, size + len(hidden))
     for document in hidden.intersection(scores):
         del scores[document]
-    least = _nth_best(scores, size) - 10**-DECIMALS
+    # The best words came first, and so did most of the best documents.
+    first = list(islice(scores.values(), _SAMPLE * size))
+    least = _nth_best(first, size) - 10**-DECIMALS
     ranked = sorted(
-        (-round(score, DECIMALS), document) for document, score in scores.items() if score >= least
+        [
+            (-round(score, DECIMALS), document)
+            for document, score in scores.items()
+            if score >= least
+        ]
     )
     return [document for _, document in ranked[:size]]
 
@@ -80,12 +88,12 @@ def _is_closed(scores: Mapping[int, float], remaining: float, size: int, length:
 
     A list that is shorter than what has been found is read rather than thought about.
     """
-    return length > len(scores) > size and _nth_best(scores, size) > remaining
+    return length > len(scores) > size and _nth_best(scores.values(), size) > remaining
 
 
-def _nth_best(scores: Mapping[int, float], place: int) -> float:
+def _nth_best(scores: Collection[float], place: int) -> float:
     """Give the score at *place*, from 1, of the greatest; below 0 when there are fewer."""
-    return sorted(scores.values(), reverse=True)[place - 1] if len(scores) >= place else -1.0
+    return sorted(scores, reverse=True)[place - 1] if len(scores) >= place else -1.0
 
 
 def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -> None:
@@ -107,7 +115,9 @@ def _best_impacts(clause: Clause, index: Index) -> dict[int, float]:
     for term, credit in clause.variants:
         unit = credit * _SCALE
         for document, impact in _impacts(term, index):
-            best[document] = max(best.get(document, 0.0), unit * impact)
+            credited = unit * impact
+            if credited > best.get(document, 0.0):
+                best[document] = credited
     return best
 
 

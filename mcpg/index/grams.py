@@ -25,18 +25,19 @@ _BITS = 21
 _PAD = "_"
 # What a tool is stands at the beginning of its description.
 _DESCRIPTION_LENGTH = 300
-# Words whose 3-grams are remembered; words of queries are endless, so there is a bound.
+# Words, and 3-grams, that are remembered; words of queries are endless, so there is a bound.
 _MOST_WORDS = 16_384
 # Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
 _MOST_TOOLS = 4_096
 
 
-def grams_of_word(word: str) -> Iterator[int]:
+def grams_of_word(word: str) -> list[int]:
     """Give the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
-    padded = [ord(character) for character in f"{_PAD}{word}{_PAD}"]
-    for place in range(len(padded) - 2):
-        first, second, third = padded[place : place + 3]
-        yield first << 2 * _BITS | second << _BITS | third
+    codes = list(map(ord, f"{_PAD}{word}{_PAD}"))
+    return [
+        first << 2 * _BITS | second << _BITS | third
+        for first, second, third in zip(codes, codes[1:], codes[2:], strict=False)
+    ]
 
 
 def described_words(tool: Tool) -> list[str]:
@@ -98,6 +99,7 @@ class Grams:
         self._rows = index.rows("grams_of")
         self._norms = index.section("grams.norm")
         self._words: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._known: dict[int, tuple[int, float] | None] = {}
         self._tools: dict[int, frozenset[int]] = {}
         if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
             raise StaleIndexError("its 3-grams are of unequal length")
@@ -112,11 +114,20 @@ class Grams:
         return known
 
     def _found(self, word: str) -> Iterator[tuple[int, float]]:
-        grams, end = self._grams, len(self._grams)
         for gram in grams_of_word(word):
-            number = bisect_left(grams, gram)
-            if number < end and grams[number] == gram:
-                yield number, inverse_document_frequency(self._size, self._holders[number])
+            found = self._known[gram] if gram in self._known else self._find(gram)
+            if found:
+                yield found
+
+    def _find(self, gram: int) -> tuple[int, float] | None:
+        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
+        found = None
+        number = bisect_left(self._grams, gram)
+        if number < len(self._grams) and self._grams[number] == gram:
+            found = number, inverse_document_frequency(self._size, self._holders[number])
+        if len(self._known) < _MOST_WORDS:
+            self._known[gram] = found
+        return found
 
     def of_tool(self, tool: int) -> frozenset[int]:
         """Give the numbers of the 3-grams of a tool."""

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcpg.index.reader import Index
 
-# Tools whose names are kept once they have been read.
+# Tools whose names, and terms whose rarities, are kept once they have been read.
 _MOST_NAMES = 16_384
 
 
@@ -36,6 +36,7 @@ class Names:
         self._index = index
         self._size = len(index)
         self._names: dict[int, Name] = {}
+        self._rarities: dict[int, float] = {}
 
     def of_tool(self, tool: int) -> Name:
         """Give the name of a tool."""
@@ -47,11 +48,17 @@ class Names:
         return known
 
     def _read(self, tool: int) -> Name:
-        index, size = self._index, self._size
+        terms = self._index.name_terms(tool).tolist()
         weight = 0.0
         rarities = []
-        for term in index.name_terms(tool):
-            rarity = inverse_document_frequency(size, index.document_frequency(term))
+        for term in terms:
+            rarity = self._rarities.get(term) or self._rarity(term)
             weight += rarity
             rarities.append((term, rarity))
-        return Name(frozenset([term for term, _ in rarities]), tuple(rarities), weight)
+        return Name(frozenset(terms), tuple(rarities), weight)
+
+    def _rarity(self, term: int) -> float:
+        rarity = inverse_document_frequency(self._size, self._index.document_frequency(term))
+        if len(self._rarities) < _MOST_NAMES:
+            self._rarities[term] = rarity
+        return rarity

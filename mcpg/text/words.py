@@ -130,8 +130,8 @@ def _continues(sign: str, following: str) -> bool:
 
 
 def _cut_chunk(chunk: str) -> tuple[Word, ...]:
-    if chunk.isalpha() and chunk.isascii() and chunk.islower():
-        return (Word(chunk[:LONGEST_WORD], False),)
+    if chunk.isalpha() and chunk.isascii() and _has_no_seam(chunk):
+        return (Word(chunk[:LONGEST_WORD].lower(), False),)
     runs = _runs(unicodedata.normalize("NFKC", chunk))
     pieces = [
         strip_accents(fold(piece))[:LONGEST_WORD]
@@ -144,6 +144,10 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
             return _literal(chunk, {*pieces} - numeric)
     return (*map(Word, pieces), *_whole(chunk, pieces))
+
+
+def _has_no_seam(letters: str) -> bool:
+    return letters.islower() or letters.istitle() or letters.isupper()
 
 
 def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
