@@ -43,6 +43,7 @@ class Code:
     JUDGED_REPEATED = "judged_repeated"
     JUDGED_TOOL_UNKNOWN = "judged_tool_unknown"
     JUDGED_TOOL_AMBIGUOUS = "judged_tool_ambiguous"
+    JUDGED_TOOL_DISABLED = "judged_tool_disabled"
 
 
 SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.ERROR)

@@ -31,6 +31,7 @@ REMEDIES = {
     Code.JUDGED_INVALID: "The message says what is wrong; see the layouts.",
     Code.JUDGED_REPEATED: "Remove one, or give it its own id.",
     Code.JUDGED_TOOL_AMBIGUOUS: "Use the id, or `source::name`.",
+    Code.JUDGED_TOOL_DISABLED: "Measure with `--include-disabled`, or leave it out.",
     Code.JUDGED_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
 }
 

@@ -151,10 +151,10 @@ def _reliability(report: Report, view: View) -> list[str]:
     ]
     lines.append(f"{_INDENT}{'scores':<13}  {'mean':>6}  {'right':>6}  {'queries':>7}")
     for one in bins:
-        low_high = f"{one.low:.3f}-{one.high:.3f}"
-        lines.append(
-            f"{_INDENT}{low_high:<13}  {one.mean_score:6.3f}  {one.precision:6.3f}  {one.count:7,}"
-        )
+        scores = f"{one.low:.3f}-{one.high:.3f}"
+        shares = f"{one.mean_score:6.3f}  {one.precision:6.3f}  {one.count:7,}"
+        bar = view.paint(_bar(one.precision), "green")
+        lines.append(f"{_INDENT}{scores:<13}  {shares}  {bar}".rstrip())
     return lines
 
 

@@ -21,7 +21,8 @@ from mcpg.evaluation.outcomes import (
     is_abstaining,
     split_scores,
 )
-from mcpg.evaluation.resolved import resolve
+from mcpg.evaluation.resolved import disabled_tools, resolve
+from mcpg.remedies import remedy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +106,7 @@ def evaluate(
     catalog = engine.catalog
     resolved = resolve(judgements, catalog)
     depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
+    off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)
     search = _searcher(engine, depth, strategy, include_disabled=include_disabled)
     if resolved.queries:
         search(resolved.queries[0])  # the first search of an engine pays for what all later share
@@ -117,7 +119,7 @@ def evaluate(
         outcomes=outcomes,
         figures=figures(outcomes),
         durations=tuple(duration for _, duration in searched),
-        diagnostics=(*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics),
+        diagnostics=(*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off),
     )
 
 
@@ -243,6 +245,7 @@ def _diagnostic(item: Diagnostic) -> JsonValue:
         "severity": item.severity,
         "message": item.message,
         "place": item.place,
+        "remedy": remedy_of(item.code),
     }
 
 

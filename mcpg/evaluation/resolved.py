@@ -64,6 +64,25 @@ def resolve(judgements: Judgements, catalog: Catalog) -> Resolved:
     return Resolved(queries, tuple(resolver.diagnostics))
 
 
+def disabled_tools(
+    judgements: Judgements, resolved: Resolved, catalog: Catalog
+) -> list[Diagnostic]:
+    """Tell of every judged tool that is off by default, at the first query that names it."""
+    lines: dict[str, int] = {}
+    for one in resolved.queries:
+        for tool_id in one.relevant:
+            lines.setdefault(tool_id, one.judged.line)
+    tools = [tool for tool_id in lines if (tool := catalog.get(tool_id)) and not tool.enabled]
+    return [
+        warning(
+            Code.JUDGED_TOOL_DISABLED,
+            f"{tool.id!r} is off by default, so nothing finds it: include disabled tools",
+            f"{judgements.place}:{lines[tool.id]}",
+        )
+        for tool in tools
+    ]
+
+
 class _Resolver:
     """Looks up names, each once, and tells of those that it does not know at their first line."""
 

@@ -80,6 +80,20 @@ class TestReport:
         other = run("eval", str(queries), "-b", "tools", "--format", "json")
         assert other.json["metrics"] == one.json["metrics"]
 
+    def test_a_long_list_of_changes_is_cut(self, graph: Path, run: Runner) -> None:
+        """Ten in text, twenty in Markdown; how many more there are is said."""
+        entries = [
+            {"query": f"where is parcel {n}", "relevant": "shipment_status"} for n in range(25)
+        ]
+        name = judged(graph.parent, *entries)
+        run("eval", name, "--format", "json", "-o", "old.json")
+        manifest = graph.parent / "tools" / "shop.json"
+        manifest.write_text('{"server": "shop", "tools": [{"name": "shipment_status"}]}', "utf-8")
+        (graph.parent / "tools" / "shop.hints.yaml").unlink()
+        options = ["-b", "tools", "--baseline", "old.json"]
+        assert "... and 15 more" in run("eval", name, *options).out
+        assert "... and 5 more" in run("eval", name, *options, "--format", "md").out
+
     def test_worst_and_all(self, queries: Path, run: Runner, graph: Path) -> None:
         """`--worst` shows what is not perfect, `--all` everything."""
         name = judged(

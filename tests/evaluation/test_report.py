@@ -71,8 +71,12 @@ def test_an_unknown_tool_stays_out_of_reach(engine: Engine) -> None:
 def test_disabled_tools_are_found_on_request(engine: Engine) -> None:
     """As in a search."""
     text = judgements("delete a note: note_delete")
-    assert evaluate(engine, text).figures["hit@5"] == 0
-    assert evaluate(engine, text, include_disabled=True).figures["hit@1"] == 1
+    without, asked = evaluate(engine, text), evaluate(engine, text, include_disabled=True)
+    assert (without.figures["hit@5"], asked.figures["hit@1"]) == (0, 1)
+    assert [(one.code, one.place) for one in without.diagnostics] == [
+        (Code.JUDGED_TOOL_DISABLED, "q.yaml:1")
+    ]
+    assert asked.diagnostics == ()
 
 
 @pytest.mark.parametrize(("limit", "depth"), [(1, 10), (10, 10), (30, 30), (80, 50)])
