@@ -81,7 +81,7 @@ def answer_search(
     question: Question, settings: Settings, form: OutputFormat, output: Output
 ) -> int:
     """Search and print the result."""
-    arguments = _arguments(question, settings)
+    arguments = arguments_of(question, settings)
     engine = open_engine(settings, output)
     result = engine.search(**arguments)
     passed = above(result, question.min_score)
@@ -91,7 +91,7 @@ def answer_search(
         output.diagnostics((*engine.diagnostics, *passed.diagnostics))
         output.text(search_text(passed, output))
         _say_when_empty(passed, question, output)
-    return _judge(passed, question)
+    return judged(passed, question)
 
 
 def answer_explain(
@@ -101,24 +101,25 @@ def answer_explain(
     output: Output,
 ) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
-    arguments = _arguments(question, settings)
+    arguments = arguments_of(question, settings)
     engine = open_engine(settings, output)
     explanation = engine.explain(**arguments)
-    passed = _explained_above(explanation, question.min_score)
+    passed = explained_above(explanation, question.min_score)
     if shown.html is not None:
-        _report_explain(shown.html, explain_json(passed, engine.diagnostics), output)
+        report_explain(shown.html, explain_json(passed, engine.diagnostics), output)
     if shown.form == OutputFormat.JSON:
         output.json(explain_json(passed, engine.diagnostics))
-        return _judge(passed.result, question)
+        return judged(passed.result, question)
     output.diagnostics(engine.diagnostics)
     if shown.form == ReportFormat.MD:
         output.text(explain_markdown(passed, shows_times=shown.shows_times))
     else:
         output.text(explain_text(passed, output, shows_times=shown.shows_times))
-    return _judge(passed.result, question)
+    return judged(passed.result, question)
 
 
-def _report_explain(path: str, data: JsonObject, output: Output) -> None:
+def report_explain(path: str, data: JsonObject, output: Output) -> None:
+    """Write what `explain` prints as JSON to the file at *path*, as a page."""
     from mcpg.cli.reporting import write_report  # noqa: PLC0415 - few runs write a report
     from mcpg.reports import explain_page  # noqa: PLC0415
 
@@ -138,14 +139,20 @@ def above(result: SearchResult, gate: float | None) -> SearchResult:
     return replace(result, matches=matches, related_matches=related, next_step_matches=next_steps)
 
 
-def _explained_above(explanation: Explanation, gate: float | None) -> Explanation:
+def explained_above(explanation: Explanation, gate: float | None) -> Explanation:
+    """Keep of an explanation what `above` keeps of its result."""
     result = above(explanation.result, gate)
     kept = {match.tool_id for match in result.matches}
     matches = tuple(match for match in explanation.matches if match.tool_id in kept)
     return replace(explanation, result=result, matches=matches)
 
 
-def _arguments(question: Question, settings: Settings) -> dict[str, Any]:
+def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
+    """Give what the engine is asked, by name of the argument.
+
+    Raises:
+        UsageError: There is a gate and no query, or a setting makes no sense.
+    """
     query = question.query
     if question.min_score is not None and not query and not question.context:
         raise UsageError(
@@ -194,7 +201,8 @@ def _say_when_empty(result: SearchResult, question: Question, output: Output) ->
         output.note(f"no tool matches{gate}")
 
 
-def _judge(result: SearchResult, question: Question) -> int:
+def judged(result: SearchResult, question: Question) -> int:
+    """Give the exit code: nothing above a gate that the user set is a finding."""
     if question.min_score is not None and not result.matches:
         return ExitCode.FINDINGS
     return ExitCode.DONE

@@ -8,6 +8,7 @@ from mcpg.engine.request import DEFAULT_LIMIT, check_request
 from mcpg.engine.results import Strategy
 from mcpg.engine.searcher import Searcher
 from mcpg.index.layout import StaleIndexError
+from mcpg.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from mcpg.catalog import Catalog
-    from mcpg.catalog.model import Tool
+    from mcpg.catalog.model import Hints, Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.request import Context
@@ -108,14 +109,58 @@ class Engine:
         self,
         query: str | None,
         *,
+        tool: str | None = None,
         limit: int = DEFAULT_LIMIT,
         strategy: str = Strategy.GRAPH,
         context: Context = None,
         include_disabled: bool = False,
     ) -> Explanation:
-        """Find as `search` does, and say how every part of the answer came about."""
+        """Find as `search` does, and say how every part of the answer came about.
+
+        Args:
+            query: As for `search`.
+            tool: An id, `source::name` or name: say why this tool is not first, by the strategy
+                `graph`, and which smallest change to its hints would make it so. It takes as long
+                as to make the index and some hundred searches.
+            limit: As for `search`.
+            strategy: As for `search`.
+            context: As for `search`.
+            include_disabled: As for `search`.
+
+        Raises:
+            UsageError: As for `search`; or there is no query to ask about *tool*.
+            NotFoundError: No tool is called *tool*, or several are.
+        """
         request, noticed = check_request(query, limit, strategy, context, include_disabled)
-        return self._ask(lambda searcher: searcher.explanation(request, noticed))
+        if tool is None:
+            return self._ask(lambda searcher: searcher.explanation(request, noticed))
+        tool_id = self.catalog.named(tool).id
+        if request.is_browsing:
+            raise _nothing_asked()
+        explanation = self._ask(lambda searcher: searcher.explanation(request, noticed))
+        standing = self._ask(lambda searcher: searcher.standing(request, tool_id))
+        return replace(explanation, tool=standing)
+
+    def with_hints(self, tool: str, hints: Hints) -> Engine:
+        """Give an engine that searches the same catalogue with *hints* added to one tool.
+
+        Its matches are what a hints file with them, and bundling again, would give; edges between
+        tools are not looked for anew. This engine stays as it is.
+
+        Args:
+            tool: An id, `source::name` or name.
+            hints: What to add: lists are joined, and of single values these count.
+
+        Raises:
+            NotFoundError: No tool is called *tool*, or several are.
+            DocumentError: The tool's document becomes too long to be written.
+        """
+        from mcpg.engine.recompile import recompiled  # noqa: PLC0415 - a search changes nothing
+
+        tool_id = self.catalog.named(tool).id
+        return Engine(
+            self._ask(lambda searcher: recompiled(searcher.index, searcher.number(tool_id), hints))
+        )
 
     def _tool(self, tool_id: str) -> Tool:
         return self._ask(lambda searcher: searcher.tool(tool_id))
@@ -136,6 +181,13 @@ class Engine:
             if self._searcher is damaged and self._rebuild is not None:
                 self._searcher = Searcher(self._rebuild(), self._tool)
             return self._searcher
+
+
+def _nothing_asked() -> Exception:
+    from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
+
+    message = "without a query every tool stands where its name puts it"
+    return UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:

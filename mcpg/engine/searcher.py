@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import Via
+    from mcpg.engine.standing import Standing
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.index import Index
 
@@ -57,10 +58,14 @@ class Searcher:
 
     def tool(self, tool_id: str) -> Tool:
         """Give the whole tool of an id that the index has given."""
+        return self.index.record(self.number(tool_id)).tool
+
+    def number(self, tool_id: str) -> int:
+        """Give the number of the tool of an id that the index has given."""
         number = self.index.find_tool(tool_id)
         if number == ABSENT:
             raise StaleIndexError("it does not find a tool that it has")
-        return self.index.record(number).tool
+        return number
 
     def explanation(self, request: Request, noticed: tuple[Diagnostic, ...]) -> Explanation:
         """Answer as `answer` does, and say how every part of the answer came about."""
@@ -70,6 +75,14 @@ class Searcher:
         trace = Trace()
         result, outcome = self.answer(request, noticed, trace)
         return explain(request, result, outcome, trace, self)
+
+    def standing(self, request: Request, tool_id: str) -> Standing:
+        """Say why the tool of an id that the index has given is where it is."""
+        from mcpg.engine.whynot import standing  # noqa: PLC0415 - as above
+
+        disabled = frozenset() if request.include_disabled else self._disabled
+        number = self.number(tool_id)
+        return standing(request, self.index, self.model, disabled, number)
 
     def answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None

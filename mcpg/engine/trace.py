@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from mcpg.engine.analysis import Repair
     from mcpg.engine.results import SearchResult, Via
+    from mcpg.engine.standing import Standing
     from mcpg.jsontypes import JsonObject
 
 
@@ -206,6 +207,7 @@ class Explanation:
         expansions: Why each related and next-step match is there.
         model: The fitted numbers that ranked, `None` when browsing.
         advice: What would make this query's answer surer; sentences for people.
+        tool: Why the tool that was asked about is where it is; `None` when none was.
     """
 
     result: SearchResult
@@ -218,6 +220,7 @@ class Explanation:
     expansions: tuple[ExpansionExplanation, ...]
     model: ModelExplanation | None = None
     advice: tuple[str, ...] = ()
+    tool: Standing | None = None
 
 
 class Trace:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
 
-_SHORTEST_PREFIX = 4
+SHORTEST_PREFIX = 4
+"""The fewest characters that are completed: too many words begin with fewer."""
+
 # Tools whose edges, and reasons that, are kept once they have been read.
 _MOST_REMEMBERED = 16_384
 # Records bear a checksum each, because a search reads few of many.
@@ -298,7 +300,7 @@ class Index:
 
         There are none for prefixes below 4 characters: too many words begin with them.
         """
-        if len(prefix) < _SHORTEST_PREFIX:
+        if len(prefix) < SHORTEST_PREFIX:
             return []
         found = (word for word in self.texts("words").beginning_with(prefix) if word != prefix)
         return list(islice(found, limit))

@@ -10,11 +10,34 @@ from mcpg.cli import options
 from mcpg.cli.commands.search import MinScore, QueryWords
 from mcpg.cli.output import Output, ReportFormat
 
+ToolName = Annotated[
+    str | None,
+    typer.Option(
+        "--tool",
+        metavar="TOOL",
+        show_default=False,
+        help="Say why this tool is not first, and which smallest change to its hints would make it "
+        "so: its id, source::name, or a name that only it has.",
+    ),
+]
+JudgedFile = Annotated[
+    str | None,
+    typer.Option(
+        "--judged",
+        metavar="FILE",
+        show_default=False,
+        help="With --tool: judged queries, as for `mcpg eval`, to say what the change would do to "
+        "them; - reads standard input.",
+    ),
+]
+
 EXAMPLES = """\
 mcpg explain shipmnt status
 mcpg explain shipmnt status --html report.html
 mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words
-mcpg explain refund the invoice --format md > why.md"""
+mcpg explain refund the invoice --format md > why.md
+mcpg explain shipment status --tool order_get
+mcpg explain shipment status --tool order_get --judged queries.jsonl"""
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +56,8 @@ def explain(
     context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
+    tool: ToolName = None,
+    judged: JudgedFile = None,
     html: options.Html = None,
     shows_times: Annotated[
         bool,
@@ -55,4 +80,8 @@ def explain(
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
     shown = querying.Showing(form, html, shows_times=shows_times)
+    if tool is not None or judged is not None:
+        from mcpg.cli import whynot  # noqa: PLC0415 - as above
+
+        return whynot.answer(question, whynot.Asked(tool, judged), settings, shown, output)
     return querying.answer_explain(question, settings, shown, output)

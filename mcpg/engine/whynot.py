@@ -1,0 +1,168 @@
+"""Why a tool is not first: stage by stage against the tools above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.engine.change import MOST_TOOLS_COMPILED, Lifter, smallest_change
+from mcpg.engine.confidence import calibrate
+from mcpg.engine.features import FEATURES, look_closely, named_exactly
+from mcpg.engine.fusion import DECIMALS, fuse
+from mcpg.engine.pipeline import gather
+from mcpg.engine.reasons import reasons
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.standing import FeatureGap, Retrieval, Rival, Standing, WordGap
+
+if TYPE_CHECKING:
+    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.model import Model
+    from mcpg.engine.request import Request
+    from mcpg.engine.standing import Change
+    from mcpg.index import Index
+
+MOST_RANKED = 10_000
+"""Places beyond this are not told."""
+
+
+class Field:
+    """All tools that one request retrieves, ranked, with one of them under the lens."""
+
+    def __init__(
+        self, request: Request, index: Index, model: Model, disabled: frozenset[int], tool: int
+    ) -> None:
+        """Rank them; *tool* is looked at whether or not it is retrieved, or *disabled*."""
+        self.index = index
+        self.model = model
+        self.tool = tool
+        self.is_hidden = tool in disabled
+        self.analysis, self.pool = gather(
+            request, index, disabled - {tool}, size=min(MOST_RANKED, max(POOL, len(index)))
+        )
+        sights = look_closely(dict.fromkeys((*self.pool, tool)), self.analysis, index)
+        ranked = fuse(sights, model.weights, len(sights))
+        self.own = next(one for one in ranked if one.candidate.document == tool)
+        self.others = [one for one in ranked if one is not self.own]
+        self.is_found = tool in self.pool
+        # What nothing retrieved comes after all that something did.
+        self.place = ranked.index(self.own) if self.is_found else len(self.others)
+        self.scores = self._scores()
+        self.is_named = tool in named_exactly(self.analysis, index)
+
+    def _scores(self) -> list[float]:
+        ranked = [*self.others[: self.place], self.own, *self.others[self.place :]]
+        return [one.score for one in calibrate(ranked, self.analysis, self.model)]
+
+    def places_above(self) -> list[int]:
+        """Give the places, from 0, of the first tool and of the one directly above."""
+        return sorted({0, self.place - 1} if self.place else ())
+
+
+def standing(
+    request: Request,
+    index: Index,
+    model: Model,
+    disabled: frozenset[int],
+    tool: int,
+) -> Standing:
+    """Say why the tool numbered *tool* is where it is, and what would make it first.
+
+    Args:
+        request: What is asked; it must not browse.
+        index: What is searched.
+        model: The fitted numbers of the index.
+        disabled: Tools that the search leaves out.
+        tool: Number of the tool.
+    """
+    field = Field(request, index, model, disabled, tool)
+    is_ranked = field.is_found and not field.is_hidden
+    lifter = Lifter(request, index, model, disabled, tool)
+    is_first = is_ranked and not field.place
+    change = None if is_first else smallest_change(lifter)
+    retrieval = _retrieval(field)
+    return Standing(
+        tool_id=index.tool_id(tool),
+        rank=field.place + 1 if is_ranked else None,
+        ranked=len(field.pool),
+        score=field.scores[field.place] if is_ranked else 0.0,
+        fused_score=field.own.score,
+        is_hidden=field.is_hidden,
+        is_named=field.is_named,
+        retrieval=retrieval,
+        missing=_missing(field),
+        above=tuple(_rival(field, place, retrieval) for place in field.places_above()),
+        change=change,
+        remark="it is first already" if is_first else _remark(change, lifter, field),
+    )
+
+
+def _retrieval(field: Field) -> Retrieval:
+    """Say how the tool came through retrieval; the pool stands in order of lexical scores."""
+    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
+    own = lexical[field.tool]
+    place = field.pool.index(field.tool) + 1 if own and field.is_found else None
+    return Retrieval(
+        is_pooled=field.is_named or (place is not None and place <= POOL),
+        lexical=own,
+        place=place,
+        retrieved=len(field.pool),
+        pool=POOL,
+        last=lexical[field.pool[POOL - 1]] if len(field.pool) >= POOL else 0.0,
+    )
+
+
+def _missing(field: Field) -> tuple[str, ...]:
+    rows = zip(field.analysis.clauses, field.own.candidate.impacts, strict=True)
+    lacking = [clause for clause, impact in rows if clause.origin == "query" and not impact]
+    return tuple(clause.text for clause in sorted(lacking, key=lambda clause: -clause.weight))
+
+
+def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
+    own, other = field.own, field.others[place]
+    features = _feature_gaps(own, other, field.model)
+    words = _word_gaps(own, other, field.analysis)
+    return Rival(
+        tool_id=field.index.tool_id(other.candidate.document),
+        rank=place + 1,
+        score=field.scores[place],
+        fused_score=other.score,
+        gap=round(other.score - own.score, DECIMALS),
+        features=features,
+        words=words,
+        because=reasons(features, words, retrieval, is_hidden=field.is_hidden),
+    )
+
+
+def _feature_gaps(own: Fused, other: Fused, model: Model) -> tuple[FeatureGap, ...]:
+    rows = zip(FEATURES, own.values, other.values, model.weights, strict=True)
+    gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
+    return tuple(sorted(gaps, key=lambda gap: -abs(gap.difference)))
+
+
+def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, ...]:
+    rows = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
+    shares = (
+        (clause, clause.weight / analysis.total_weight, one, two) for clause, one, two in rows
+    )
+    return tuple(
+        WordGap(clause.text, share, share * one, share * two) for clause, share, one, two in shares
+    )
+
+
+def _remark(change: Change | None, lifter: Lifter, field: Field) -> str:
+    """Say why there is no change, or what it leaves to wish."""
+    first = field.others[0].candidate if field.others else None
+    if first and first.exact and (change is None or change.rank_after > 1):
+        name = field.index.tool_id(first.document)
+        return f"the query spells the name of {name}, and nothing drawn from it weighs as much"
+    if change is None:
+        if not lifter.candidates() and lifter.whole() is None:
+            return "the query holds no word that one would write down as a keyword"
+        return "no keyword or alias drawn from the query lifts it"
+    if not change.is_verified:
+        return (
+            f"the catalogue has more than {MOST_TOOLS_COMPILED:,} tools: bundle and search to see"
+        )
+    if change.rank_after > 1:
+        return "no keyword or alias drawn from the query makes it first; this lifts it most"
+    return ""

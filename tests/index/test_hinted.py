@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from builders import make_tool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpg.bundle import assemble
+from mcpg.catalog.model import Hints
+from mcpg.catalog.sources import SourceBatch
+from mcpg.engine.features import look_closely
+from mcpg.engine.pipeline import gather
+from mcpg.engine.request import Request
+from mcpg.index import Index
+from mcpg.index.compile import compile_index
+from mcpg.index.hinted import HintableIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.documents import ToolDocument
+
+WORDS = ["ship", "shipping", "shipment", "shipmnt", "order", "getOrder", "order_get", "orders"]
+WORDS += ["parcels", "parcel", "посилка", "快递单号", "v2.1", "the", "tracker", "track"]
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+lists = st.lists(texts, max_size=3).map(tuple)
+tools = st.builds(
+    lambda name, text, aliases, keywords: make_tool(
+        name, description=text, aliases=aliases, keywords=keywords
+    ),
+    st.sampled_from(["order_get", "ship_track", "parcel", "x"]),
+    texts,
+    lists,
+    lists,
+)
+catalogues = st.lists(tools, min_size=1, max_size=4, unique_by=lambda tool: tool.name)
+
+
+def documents_of(*tools: object) -> Sequence[ToolDocument]:
+    """Give the documents of *tools* in order of id."""
+    documents = assemble(SourceBatch(tools=tools)).documents  # type: ignore[arg-type]
+    return sorted(documents, key=lambda document: document.tool.id)
+
+
+def seen(index: Index, query: str) -> object:
+    """Give all that ranks are made of, without the numbers of terms."""
+    analysis, pool = gather(Request(query), index, frozenset(), size=10)
+    clauses = [
+        (
+            clause.text,
+            clause.weight,
+            clause.role,
+            clause.document_frequency,
+            [(repair.word, repair.kind, repair.similarity) for repair in clause.repairs],
+            [index.term(term) for term, _ in clause.variants],
+        )
+        for clause in analysis.clauses
+    ]
+    return clauses, pool, look_closely(range(len(index)), analysis, index)
+
+
+@settings(deadline=None)
+@given(catalogues, st.integers(0, 3), lists, lists, texts)
+def test_hints_tried_give_what_hints_compiled_give(
+    catalogue: list[object],
+    place: int,
+    aliases: tuple[str, ...],
+    keywords: tuple[str, ...],
+    query: str,
+) -> None:
+    """Every number that decides on a rank is the same as in an index that is compiled anew."""
+    documents = list(documents_of(*catalogue))
+    tool = place % len(documents)
+    before = Index(compile_index(documents))
+    hints = Hints.merge(Hints(aliases=aliases, keywords=keywords), documents[tool].tool.hints)
+    documents[tool] = replace(documents[tool], tool=replace(documents[tool].tool, hints=hints))
+
+    tried = HintableIndex(before, tool).with_hints(hints)
+
+    compiled = Index(compile_index(documents))
+    assert seen(tried, query) == seen(compiled, query)
+    for word in WORDS:
+        assert tried.nearest(word) == compiled.nearest(word)
+        assert tried.completions(word[:4], 3) == compiled.completions(word[:4], 3)
+        assert tried.exact(word) == compiled.exact(word)
+
+
+def test_trying_leaves_the_index_as_it_is() -> None:
+    """What is tried on an index changes nothing in it."""
+    index = Index(compile_index(documents_of(make_tool("a"), make_tool("b", keywords=("parcel",)))))
+    before = seen(index, "parcel tracker")
+
+    tried = HintableIndex(index, 0).with_hints(Hints(keywords=("parcel", "tracker")))
+
+    assert seen(tried, "parcel tracker") != before
+    assert seen(index, "parcel tracker") == before
