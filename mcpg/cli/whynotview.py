@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mcpg.cli.glyphs import glyphs_of_standard_output
 from mcpg.cli.jsonview import score_json
 from mcpg.cli.markdown import code
 from mcpg.cli.output import Color
-from mcpg.cli.sanitise import cut, one_line, pad, width
+from mcpg.cli.sanitise import one_line, pad, width
 from mcpg.cli.textview import score_text
 from mcpg.documents.page import fence_for
 from mcpg.documents.scalars import flow, quoted
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mcpg.jsontypes import JsonObject
 
 _BAR = 24
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _INDENT = "    "
 _NEGLIGIBLE = 5e-7
 _MOVED_SHOWN = 10
@@ -150,22 +149,22 @@ def _head(query: str, standing: Standing) -> list[str]:
 def _rank(standing: Standing) -> str:
     fused = f"fused {standing.fused_score:.6f}"
     if standing.is_hidden:
-        return f"none: it is disabled by default · {fused}"
+        return f"none: it is disabled by default, {fused}"
     if standing.rank is None:
-        return f"none among {standing.ranked:,} · {fused}"
+        return f"none among {standing.ranked:,}, {fused}"
     score = score_text(standing.score)
-    return f"{standing.rank:,} of {standing.ranked:,} · score {score} · {fused}"
+    return f"{standing.rank:,} of {standing.ranked:,}, score {score}, {fused}"
 
 
 def _place(retrieval: Retrieval) -> str:
     if not retrieval.lexical:
         return "not found: it holds no word of the query"
     place = f"place {retrieval.place:,}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
-    known = f"{place} · {retrieval.lexical:.3f} of the query"
+    known = f"{place}, {retrieval.lexical:.3f} of the query"
     if retrieval.is_pooled:
         return known
     first = f"the first {retrieval.pool}, down to {retrieval.last:.3f}, are looked at closely"
-    return f"{known} · only {first}"
+    return f"{known}; only {first}"
 
 
 def _rival(rival: Rival, output: Output) -> list[str]:
@@ -175,24 +174,24 @@ def _rival(rival: Rival, output: Output) -> list[str]:
     return [
         f"{rival.rank:>2}  {name}  {output.paint(f'{scores}  {ahead}', 'bold')}",
         *_gaps(rival, output),
-        *(cut(f"{_INDENT}{one_line(reason)}", output.columns) for reason in rival.because),
+        *(_line(one_line(reason), output) for reason in rival.because),
     ]
+
+
+def _line(text: str, output: Output) -> str:
+    return glyphs_of_standard_output().cut(f"{_INDENT}{text}", output.columns)
 
 
 def _gaps(rival: Rival, output: Output) -> Iterator[str]:
     told = [gap for gap in rival.features if abs(gap.difference) >= _NEGLIGIBLE]
     columns = max((len(gap.feature) for gap in told), default=0)
     largest = max((abs(gap.difference) for gap in told), default=1.0)
+    glyphs = glyphs_of_standard_output()
     for gap in told:
         style = "red" if gap.difference > 0 else "green"
-        bar = output.paint(pad(_bar(abs(gap.difference) / largest), _BAR), style)
+        bar = output.paint(glyphs.bar(abs(gap.difference) / largest, _BAR), style)
         sums = f"{gap.difference:+.6f} = {gap.other:.6f} - {gap.own:.6f}"
         yield f"{_INDENT}{gap.feature:<{columns}}  {bar}  {sums}"
-
-
-def _bar(share: float) -> str:
-    eighths = math.ceil(share * _BAR * 8)
-    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
 def _words(standing: Standing, output: Output) -> list[str]:
@@ -202,7 +201,7 @@ def _words(standing: Standing, output: Output) -> list[str]:
     first = standing.above[0]
     names = [one_line(word.query) for word in first.words]
     columns = max(map(width, names), default=0)
-    ids = cut(one_line(first.tool_id), 40)
+    ids = one_line(first.tool_id)
     rows = [
         f"{_INDENT}{pad(name, columns)}  {word.share:>4.0%}  {word.own:>6.3f} here"
         f"  {word.other:>6.3f} in {ids}"
@@ -248,7 +247,7 @@ def _effect(effect: Comparison, output: Output) -> list[str]:
 def _moved(word: str, moved: Sequence[Moved], output: Output) -> Iterator[str]:
     for one in moved[:_MOVED_SHOWN]:
         ranks = f"rank {one.before.rank or '-'} to {one.now.rank or '-'}"
-        yield cut(f"{_INDENT}{word:<6}  {ranks}  {one_line(one.now.query)}", output.columns)
+        yield _line(f"{word:<6}  {ranks}  {one_line(one.now.query)}", output)
     if len(moved) > _MOVED_SHOWN:
         yield f"{_INDENT}... and {len(moved) - _MOVED_SHOWN} more are {word}"
 
