@@ -53,6 +53,33 @@ def hostile(explained: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+def hostile_evaluation(evaluated: dict[str, Any]) -> dict[str, Any]:
+    """Put the texts into every place of *evaluated* that a catalogue or a query can fill."""
+    data = copy.deepcopy(evaluated)
+    model = data["perQuery"][0]
+    data["perQuery"] = [
+        model
+        | {
+            "id": f"{place} {text}",
+            "query": text,
+            "judged": [text],
+            "relevant": [text],
+            "unknown": [text],
+            "matches": [{"toolId": text, "score": 0.5, "isRelevant": place % 2 == 0}] * 2,
+        }
+        for place, text in enumerate(TEXTS)
+    ]
+    data["diagnostics"] = [
+        {"code": "judged_invalid", "severity": "warning", "message": text, "place": text}
+        for text in TEXTS
+    ]
+    changes = data["baseline"]["better"] + data["baseline"]["worse"]
+    data["baseline"]["better"] = [
+        changes[0] | {"id": f"{place} {text}", "query": text} for place, text in enumerate(TEXTS)
+    ]
+    return data
+
+
 def _match(model: dict[str, Any], rank: int, text: str) -> dict[str, Any]:
     match = copy.deepcopy(model)
     match |= dict.fromkeys(_NAMES, text)

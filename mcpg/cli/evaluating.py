@@ -14,6 +14,7 @@ from mcpg.cli.judgedfile import judgements_of
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Color, Output, ReportFormat
 from mcpg.cli.querying import strategy_of
+from mcpg.cli.reporting import check_place, write_report
 from mcpg.cli.sanitise import json_safe
 from mcpg.diagnostics import Code, Severity
 from mcpg.errors import OutputError, UsageError
@@ -22,6 +23,7 @@ from mcpg.evaluation.compare import compare
 from mcpg.evaluation.gates import MAX, MAX_DROP, MIN, Bound, judge, parse_bounds
 from mcpg.evaluation.report import SCHEMA, evaluate, report_json
 from mcpg.files import atomic_write, is_file
+from mcpg.reports import eval_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +66,7 @@ class Shown:
         worst: How many of the worst answers to show; `None` shows every query.
         timings: Whether to tell how long searches took.
         force: Whether to replace a file that mcpg did not write.
+        html: Where to write a report to look at, too.
     """
 
     form: ReportFormat
@@ -71,6 +74,7 @@ class Shown:
     worst: int | None
     timings: bool
     force: bool
+    html: str | None = None
 
 
 def bounds_of(
@@ -114,12 +118,17 @@ def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
     if before is not None:
         report = replace(report, baseline=compare(before, report.outcomes))
     report = replace(report, gates=judge(report, asked.bounds))
+    if shown.html is not None:
+        page = eval_page(report_json(report, timings=shown.timings))
+        write_report(shown.html, page, output, force=shown.force)
     _write(report, shown, output)
     return _judged(report, asked, output)
 
 
 def _check_target(shown: Shown) -> None:
     """Refuse to replace a file that is no report of `mcpg eval`."""
+    if shown.html is not None:
+        check_place(shown.html, force=shown.force)
     if shown.target == STDOUT or shown.force or not is_file(shown.target):
         return
     start = _start_of(shown.target)

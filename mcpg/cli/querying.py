@@ -106,7 +106,7 @@ def answer_explain(
     explanation = engine.explain(**arguments)
     passed = explained_above(explanation, question.min_score)
     if shown.html is not None:
-        report_explain(shown.html, explain_json(passed, engine.diagnostics), output)
+        report_explain(shown.html, explain_json(passed, engine.diagnostics), shown, output)
     if shown.form == OutputFormat.JSON:
         output.json(explain_json(passed, engine.diagnostics))
         return judged(passed.result, question)
@@ -118,12 +118,12 @@ def answer_explain(
     return judged(passed.result, question)
 
 
-def report_explain(path: str, data: JsonObject, output: Output) -> None:
+def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) -> None:
     """Write what `explain` prints as JSON to the file at *path*, as a page."""
     from mcpg.cli.reporting import write_report  # noqa: PLC0415 - few runs write a report
     from mcpg.reports import explain_page  # noqa: PLC0415
 
-    write_report(path, explain_page(data), output)
+    write_report(path, explain_page(data, shows_times=shown.shows_times), output)
 
 
 def above(result: SearchResult, gate: float | None) -> SearchResult:

@@ -14,11 +14,28 @@ if TYPE_CHECKING:
     from mcpg.cli.output import Output
 
 
-def write_report(path: Path | str, report: str, output: Output) -> None:
+def write_report(path: Path | str, report: str, output: Output, *, force: bool = False) -> None:
     """Write *report* to *path* in one step, and say so.
 
     Raises:
-        OutputError: The file cannot be written, or holds something else than a report of mcpg.
+        OutputError: See `check_place`; or the file cannot be written.
+        UsageError: See `check_place`.
+    """
+    check_place(path, force=force)
+    data = report.encode("utf-8")
+    atomic_write(path, data)
+    output.note(f"wrote {path}: {len(data):,} bytes")
+
+
+def check_place(path: Path | str, *, force: bool = False) -> None:
+    """See that a report may be written to *path*, before the work for it is done.
+
+    Args:
+        path: Where it is to be written.
+        force: Whether to replace what is no report of mcpg.
+
+    Raises:
+        OutputError: The file holds something else than a report of mcpg.
         UsageError: *path* is `-`, where the answer itself goes.
     """
     if str(path) == "-":
@@ -27,15 +44,12 @@ def write_report(path: Path | str, report: str, output: Output) -> None:
             place="--html",
             remedy="name a file",
         )
-    if is_file(path) and not _is_replaceable(path):
+    if not force and is_file(path) and not _is_replaceable(path):
         raise OutputError(
             "the file exists and is no report of mcpg, so it is not overwritten",
             place=str(path),
             remedy="name another file, or move it away",
         )
-    data = report.encode("utf-8")
-    atomic_write(path, data)
-    output.note(f"wrote {path}: {len(data):,} bytes")
 
 
 def _is_replaceable(path: Path | str) -> bool:

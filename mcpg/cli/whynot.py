@@ -63,7 +63,7 @@ def answer(
     told = standing_json(standing, effect) if standing else None
     data = explain_json(passed, engine.diagnostics) | {"tool": told}
     if shown.html is not None:
-        report_explain(shown.html, data, output)
+        report_explain(shown.html, data, shown, output)
     if shown.form == ReportFormat.JSON:
         output.json(data)
         return judged(passed.result, question)

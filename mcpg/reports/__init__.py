@@ -6,7 +6,8 @@ nothing in a catalogue can become markup or script here.
 
 from __future__ import annotations
 
+from mcpg.reports.evaluation import eval_page
 from mcpg.reports.explain import explain_page
 from mcpg.reports.page import MARK
 
-__all__ = ["MARK", "explain_page"]
+__all__ = ["MARK", "eval_page", "explain_page"]

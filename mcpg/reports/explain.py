@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.reports.assets import asset, drawing_library
 from mcpg.reports.graph import graph_of, graph_section
 from mcpg.reports.markup import Markup, element, joined
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_LOW = 0.35
 _SHORT = 60
 _LONG = 240
 
 
-def explain_page(data: Mapping[str, Any]) -> str:
-    """Give the report on *data*, an object of the schema `mcpg/explain/1`, as HTML text."""
+def explain_page(data: Mapping[str, Any], *, shows_times: bool = False) -> str:
+    """Give the report on an explanation as HTML text.
+
+    Args:
+        data: An object of the schema `mcpg/explain/1`.
+        shows_times: Whether to tell how long each stage took, which is never the same twice.
+    """
     graph = graph_of(data)
     sections = [
         *_noticed(data),
@@ -35,7 +40,7 @@ def explain_page(data: Mapping[str, Any]) -> str:
             "its edges and their reasons.",
         ),
         *matches_section(data),
-        *stages_section(data),
+        *stages_section(data, shows_times=shows_times),
         *_model(data),
     ]
     title = f"{cut(data['query'], _SHORT) or 'every tool'} · mcpg explain"
@@ -92,7 +97,7 @@ def _verdict(data: Mapping[str, Any]) -> Markup | None:
         return element("p", "No tool matches.", class_="verdict low")
     best = data["matches"][0]
     score = best["score"]
-    sure = "low" if score < _LOW else "sure"
+    sure = "low" if score < LOW_CONFIDENCE else "sure"
     return element(
         "p",
         element("span", number(score), class_="big"),

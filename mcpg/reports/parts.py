@@ -165,7 +165,10 @@ def notices(items: Iterable[Mapping[str, Any]]) -> Markup:
                 " ",
                 element("code", item["code"]),
                 element("span", item["message"], dir="auto", class_="message"),
-                element("small", bdi(item["place"])) if item.get("place") else None,
+                element("small", bdi(item["place"])) if item["place"] else None,
+                element("span", item["remedy"], dir="auto", class_="remedy")
+                if item.get("remedy")
+                else None,
                 class_=f"notice {item['severity']}",
             )
             for item in items

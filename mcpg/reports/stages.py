@@ -13,18 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def stages_section(data: Mapping[str, Any]) -> list[Section]:
+def stages_section(data: Mapping[str, Any], *, shows_times: bool) -> list[Section]:
     """Give the section on the stages of *data*, none where there are none."""
     stages: Sequence[Mapping[str, Any]] = data["stages"]
     if not stages:
         return []
     total = sum(stage["durationMs"] for stage in stages) or 1.0
+    columns = ("Stage", *(("Time",) if shows_times else ()), "What it did")
     rows = [
-        (stage["name"], _time(stage["durationMs"], total), _details(stage["details"]))
+        (
+            stage["name"],
+            *((_time(stage["durationMs"], total),) if shows_times else ()),
+            _details(stage["details"]),
+        )
         for stage in stages
     ]
     content = joined(
-        table("The stages of the search", ("Stage", "Time", "What it did"), rows),
+        table("The stages of the search", columns, rows),
         [
             _unfolded(stage["name"], name, value)
             for stage in stages

@@ -68,3 +68,27 @@ def test_standard_output_takes_no_report(run: Callable[..., Run]) -> None:
     refused = run("explain", "shipment", "--html", "-")
     assert refused.code == 2
     assert "--html: standard output cannot take both" in refused.err
+
+
+def test_an_evaluation_has_a_report(folder: Path, run: Callable[..., Run]) -> None:
+    """The report stands beside the answer; a foreign file is refused before any search."""
+    (folder / "queries.jsonl").write_text('{"query": "parcel", "relevant": ["shipment_status"]}')
+    plain = run("eval", "queries.jsonl")
+    told = run("eval", "queries.jsonl", "--html", "report.html")
+    assert (told.code, told.out) == (plain.code, plain.out)
+    assert "1 query answered from 4 tools" in (folder / "report.html").read_text("utf-8")
+    (folder / "report.html").write_text("mine")
+    refused = run("eval", "queries.jsonl", "--html", "report.html")
+    assert refused.code == 2
+    assert refused.out == ""
+    assert "is no report of mcpg" in refused.err
+    assert run("eval", "queries.jsonl", "--html", "report.html", "--force").code == 0
+    assert "mine" not in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_gate_that_fails_leaves_its_report(folder: Path, run: Callable[..., Run]) -> None:
+    """The report is there when it is needed most."""
+    (folder / "queries.jsonl").write_text('{"query": "zzxq", "relevant": ["shipment_status"]}')
+    failed = run("eval", "queries.jsonl", "--min", "hit@1=1", "--html", "report.html")
+    assert failed.code == 1
+    assert "1 of 1 gates fail" in (folder / "report.html").read_text("utf-8")

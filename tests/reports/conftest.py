@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,10 @@ import pytest
 
 import mcpg
 from mcpg.cli.explainjson import explain_json
+from mcpg.evaluation.compare import compare
+from mcpg.evaluation.gates import judge, parse_bounds
+from mcpg.evaluation.judged import read_judged
+from mcpg.evaluation.report import evaluate, report_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +53,21 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     tools = tmp_path_factory.mktemp("explained") / "tools"
     shutil.copytree(ROOT / "examples/tools", tools)
     return explain_json(mcpg.load(tools).explain("shipmnt status"))
+
+
+@pytest.fixture(scope="session")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `eval` says on the examples, compared with a ranking without the best match."""
+    tools = tmp_path_factory.mktemp("evaluated") / "tools"
+    shutil.copytree(ROOT / "examples/tools", tools)
+    report = evaluate(mcpg.load(tools), read_judged(ROOT / "examples/queries.yaml"))
+    before = [
+        replace(one, matches=one.matches[place % 2 :]) for place, one in enumerate(report.outcomes)
+    ]
+    report = replace(report, baseline=compare(before, report.outcomes))
+    bounds = [*parse_bounds("min", "ndcg@5=0.999"), *parse_bounds("max-drop", "0.5")]
+    report = replace(report, gates=judge(report, tuple(bounds)))
+    return report_json(report)
 
 
 @dataclass

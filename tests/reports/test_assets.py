@@ -38,7 +38,7 @@ def test_the_licence_travels_with_the_library() -> None:
     assert "Redistributions of source code" in head
 
 
-@pytest.mark.parametrize("name", ["page.js", "graph.js"])
+@pytest.mark.parametrize("name", ["page.js", "graph.js", "table.js"])
 def test_scripts_make_no_markup_of_text(name: str) -> None:
     """Our scripts use none of the ways by which text becomes markup, code or a request."""
     script = asset(name)
@@ -47,7 +47,9 @@ def test_scripts_make_no_markup_of_text(name: str) -> None:
         assert word not in script
 
 
-@pytest.mark.parametrize("text", [asset("page.js"), asset("graph.js"), drawing_library()])
+@pytest.mark.parametrize(
+    "text", [asset("page.js"), asset("graph.js"), asset("table.js"), drawing_library()]
+)
 def test_scripts_can_stand_in_a_page(text: str) -> None:
     """No script holds what would end its element."""
     assert "</script" not in text.lower()

@@ -8,9 +8,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostile import TEXTS, hostile
+from hostile import TEXTS, hostile, hostile_evaluation
 
-from mcpg.reports import explain_page
+from mcpg.reports import eval_page, explain_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,22 @@ def hostile_report(explained: dict[str, Any], tmp_path: Path) -> Path:
     """The report on a catalogue of which every text is an attack."""
     file = tmp_path / "hostile.html"
     file.write_text(explain_page(hostile(explained)), "utf-8", newline="\n")
+    return file
+
+
+@pytest.fixture
+def eval_report(evaluated: dict[str, Any], tmp_path: Path) -> Path:
+    """The report on real judged queries."""
+    file = tmp_path / "eval.html"
+    file.write_text(eval_page(evaluated), "utf-8", newline="\n")
+    return file
+
+
+@pytest.fixture
+def hostile_eval_report(evaluated: dict[str, Any], tmp_path: Path) -> Path:
+    """The report on judged queries of which every text is an attack."""
+    file = tmp_path / "hostile-eval.html"
+    file.write_text(eval_page(hostile_evaluation(evaluated)), "utf-8", newline="\n")
     return file
 
 
@@ -83,7 +99,7 @@ def test_everything_is_drawn(browser: Browser, report: Path, explained: dict[str
 
 
 @pytest.mark.parametrize("place", ["file", "server"])
-@pytest.mark.parametrize("name", ["report", "hostile_report"])
+@pytest.mark.parametrize("name", ["report", "hostile_report", "eval_report", "hostile_eval_report"])
 def test_nothing_is_fetched_and_nothing_is_run(
     browser: Browser,
     served: tuple[str, list[str]],
@@ -188,13 +204,17 @@ def test_the_graph_moves_and_zooms(browser: Browser, report: Path) -> None:
     assert browser.run(scale) == pytest.approx(size * 1.3)
 
 
-def test_names_and_roles_are_told(browser: Browser, report: Path) -> None:
+@pytest.mark.parametrize("name", ["report", "eval_report"])
+def test_names_and_roles_are_told(
+    browser: Browser, name: str, request: pytest.FixtureRequest
+) -> None:
     """Each node, bar and table has a name for those who hear the page."""
-    browser.open(report.as_uri())
+    browser.open(request.getfixturevalue(name).as_uri())
     unnamed = browser.run(
         "return [...document.querySelectorAll('[role], button, select, nav, section, article')]"
         ".filter((one) => !one.getAttribute('aria-label') && !one.getAttribute('aria-labelledby')"
-        " && !one.closest('label')).map((one) => one.outerHTML.slice(0, 80))"
+        " && !one.closest('label') && !(one.matches('button, [role=status], article')"
+        " && one.textContent.trim())).map((one) => one.outerHTML.slice(0, 80))"
     )
     assert unnamed == []
     assert browser.run("return document.documentElement.lang") == "en"
@@ -221,11 +241,14 @@ def test_dark_and_light(browser: Browser, report: Path) -> None:
     assert browser.run(ground) == dark
 
 
+@pytest.mark.parametrize("name", ["report", "eval_report"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out(browser: Browser, report: Path, scheme: str) -> None:
+def test_text_stands_out(
+    browser: Browser, scheme: str, name: str, request: pytest.FixtureRequest
+) -> None:
     """Text has at least the contrast of 4.5 that WCAG 2.2 asks for, in both themes."""
     browser.prefer(scheme)
-    browser.open(report.as_uri())
+    browser.open(request.getfixturevalue(name).as_uri())
     weak = browser.run(CONTRAST)
     assert weak == []
 

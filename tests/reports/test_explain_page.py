@@ -69,6 +69,7 @@ def test_everything_explained_is_told(explained: dict[str, Any]) -> None:
         assert one["via"]["reason"].replace("'", "&#x27;") in told
     for stage in explained["stages"]:
         assert stage["name"] in told
+        assert f"{stage['durationMs']:.3f} ms" not in told
     assert explained["model"]["provenance"] in told
     assert "typo, 1 edit, credit 0.77" in told
 
@@ -115,13 +116,22 @@ def test_level_matches_say_why_one_is_first(explained: dict[str, Any]) -> None:
     assert "the smaller tool id goes first" in explain_page(data)
 
 
+def test_times_are_told_on_request(explained: dict[str, Any]) -> None:
+    """Times differ from run to run, so a report has them only when asked for them."""
+    timed = text_of(explain_page(explained, shows_times=True))
+    for stage in explained["stages"]:
+        assert f"{stage['durationMs']:.3f} ms" in timed
+
+
 def test_low_confidence_shows(explained: dict[str, Any]) -> None:
     """A best match below the threshold looks unsure, and the diagnostic stands first."""
     data = copy.deepcopy(explained)
     data["matches"][0]["score"] = 0.2
     note = {"code": "low_confidence_results", "severity": "warning", "message": "m", "place": None}
+    note["remedy"] = "say more"
     page = explain_page(data | {"diagnostics": [note]})
     assert 'class="verdict low"' in page
+    assert "say more" in page
     assert page.index("low_confidence_results") < page.index('id="words"')
 
 

@@ -15,6 +15,7 @@ mcpg eval queries.yaml -b real.mdld --worst 20
 mcpg eval queries.jsonl --format json -o report.json
 mcpg eval queries.jsonl --baseline report.json --max-drop 0.02     # in CI
 mcpg eval queries.jsonl --min ndcg@5=0.8 --max ece=0.1
+mcpg eval queries.jsonl --html report.html
 mcpg eval queries.jsonl --format md >> "$GITHUB_STEP_SUMMARY\""""
 
 QueriesFile = Annotated[
@@ -122,6 +123,7 @@ def evaluate(
     every: Everything = False,
     timings: Timings = False,
     strict: Strict = False,
+    html: options.Html = None,
     force: options.Force = False,
 ) -> int:
     """Measure how well a bundle answers judged queries, and hold it to a bar.
@@ -142,6 +144,6 @@ def evaluate(
         bounds=evaluating.bounds_of(minimum, maximum, drop, baseline),
         strict=strict,
     )
-    shown = evaluating.Shown(form, target, None if every else worst, timings, force)
+    shown = evaluating.Shown(form, target, None if every else worst, timings, force, html)
     settings = options.settings_of(bundle=bundle, strategy=strategy)
     return evaluating.run(asked, shown, settings, output)
