@@ -75,6 +75,11 @@ class Engine:
         return tuple(document.tool for document in self._ask(Searcher.documents))
 
     @property
+    def roll(self) -> dict[str, bool]:
+        """Whether each tool is offered without being asked for, by tool id, in order of id."""
+        return self._ask(Searcher.roll)
+
+    @property
     def catalog(self) -> Catalog:
         """The tools, for look-ups by id, name or pattern."""
         from mcpg.catalog import Catalog  # noqa: PLC0415 - a search needs no catalogue

@@ -14,7 +14,7 @@ from mcpg.engine.retrieval import clause_impacts
 from mcpg.index.sections import IMPACT_SCALE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcpg.engine.analysis import Clause
     from mcpg.engine.pipeline import Outcome
@@ -123,23 +123,29 @@ class Findings:
 
     def _fused(self) -> JsonObject:
         everything = fuse(self._outcome.sights, self._model.weights, len(self._outcome.sights))
-        channels: list[JsonValue] = []
-        for place, (feature, weight) in enumerate(zip(FEATURES, self._model.weights, strict=True)):
-            values = {one.candidate.document: one.values[place] for one in everything}
-            best = max(values, key=lambda document: (values[document], -document), default=None)
-            is_found = best is not None and values[best] > 0
-            channels.append(
-                {
-                    "feature": feature,
-                    "weight": weight,
-                    "tools": sum(value > 0 for value in values.values()),
-                    "best": values[best] if best is not None and is_found else 0.0,
-                    "bestTool": self._index.tool_id(best)
-                    if best is not None and is_found
-                    else None,
-                }
-            )
-        return {"candidates": len(everything), "channels": channels}
+        columns = zip(*(one.values for one in everything), strict=True)
+        tools = [one.candidate.document for one in everything]
+        rows = zip(FEATURES, self._model.weights, columns, strict=bool(everything))
+        return {
+            "candidates": len(everything),
+            "channels": [
+                self._channel(feature, weight, values, tools) for feature, weight, values in rows
+            ],
+        }
+
+    def _channel(
+        self, feature: str, weight: float, values: Sequence[float], tools: Sequence[int]
+    ) -> JsonObject:
+        """Tell of one feature in how many tools it is seen, and in which most."""
+        best = max(values)
+        found = len(values) - values.count(0.0)
+        return {
+            "feature": feature,
+            "weight": weight,
+            "tools": found,
+            "best": best,
+            "bestTool": self._index.tool_id(tools[values.index(best)]) if found else None,
+        }
 
     def _calibrated(self) -> JsonObject:
         best = self._outcome.calibrations[0].score if self._outcome.calibrations else None

@@ -56,6 +56,11 @@ class Searcher:
         """Give the document of every tool, in order of id."""
         return [self.index.record(number) for number in range(len(self.index))]
 
+    def roll(self) -> dict[str, bool]:
+        """Say of every tool, by id, whether it is offered without being asked for."""
+        numbers = range(len(self.index))
+        return {self.index.tool_id(number): number not in self._disabled for number in numbers}
+
     def tool(self, tool_id: str) -> Tool:
         """Give the whole tool of an id that the index has given."""
         return self.index.record(self.number(tool_id)).tool

@@ -23,13 +23,22 @@ FIELDS = (
     "source",
 )
 
+OF_PARAMETERS = ("parameters", "parameter_texts")
+"""The fields whose texts come from schemas."""
+
 _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
 
 
-def field_texts(document: ToolDocument) -> Iterator[tuple[int, str]]:
-    """Give (number of the field in `FIELDS`, text) for every text of *document*."""
+def field_texts(
+    document: ToolDocument, *, with_parameters: bool = True
+) -> Iterator[tuple[int, str]]:
+    """Give (number of the field in `FIELDS`, text) for every text of *document*.
+
+    To walk the schemas takes longest: `with_parameters=False` leaves their fields out.
+    """
     tool = document.tool
-    for name, text in (*_names(tool), *_hint_texts(tool.hints), *_parameter_texts(tool)):
+    parameters = _parameter_texts(tool) if with_parameters else ()
+    for name, text in (*_names(tool), *_hint_texts(tool.hints), *parameters):
         if text:
             yield _NUMBERS[name], text
     if document.body:

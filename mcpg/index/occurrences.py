@@ -7,7 +7,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.index.bm25f import BY_NUMBER, occurrence_weight
-from mcpg.index.fields import FIELDS, field_texts
+from mcpg.index.fields import FIELDS, OF_PARAMETERS, field_texts
 from mcpg.index.places import posting
 from mcpg.text import iter_words, stem
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcpg.index.reader import Index
+
+_MASK_OF_PARAMETERS = sum(1 << FIELDS.index(name) for name in OF_PARAMETERS)
 
 
 def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int, dict[str, float]]:
@@ -41,7 +43,10 @@ def _counted(index: Index, document: int, masks: Mapping[int, int]) -> dict[int,
     terms = {index.term(term): term for term in masks}
     counts: dict[int, Counter[int]] = {term: Counter() for term in masks}
     lengths: Counter[int] = Counter()
-    for field, content in field_texts(index.record(document)):
+    document_texts = field_texts(
+        index.record(document), with_parameters=bool(wanted & _MASK_OF_PARAMETERS)
+    )
+    for field, content in document_texts:
         if not wanted >> field & 1:
             continue
         for word in iter_words(content):

@@ -23,6 +23,7 @@ MASKS = [
     (re.compile(r'"bytes": \d+|[\d,]+ bytes'), "<bytes>"),
 ]
 
+COMPARE = ["explain", "refund teh invoice", "--compare", "tools/shop.json", "tools", "-n2"]
 CASES = {
     "search.txt": ["search", "were is my shipmnt"],
     "search.json": ["search", "were is my shipmnt", "--format", "json"],
@@ -32,6 +33,9 @@ CASES = {
     "explain.json": ["explain", "refund teh invoice for zzqx 4711", "--format", "json"],
     "explain.md": ["explain", "refund teh invoice for zzqx 4711", "--format", "md", "--timings"],
     "explain-timings.txt": ["explain", "ship the orderId. track parcels", "-n1", "--timings"],
+    "explain-compare.txt": [*COMPARE],
+    "explain-compare.json": [*COMPARE, "--format", "json"],
+    "explain-compare.md": [*COMPARE, "--format", "md"],
     "explain-browse.txt": ["explain"],
     "list.txt": ["list"],
     "list.json": ["list", "--category", "BILLING", "--format", "json"],

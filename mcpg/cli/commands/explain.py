@@ -37,7 +37,8 @@ mcpg explain shipmnt status --html report.html
 mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words
 mcpg explain refund the invoice --format md > why.md
 mcpg explain shipment status --tool order_get
-mcpg explain shipment status --tool order_get --judged queries.jsonl"""
+mcpg explain shipment status --tool order_get --judged queries.jsonl
+mcpg explain refund the invoice --compare old.mdld new.mdld"""
 
 
 def register(app: typer.Typer) -> None:
@@ -58,6 +59,15 @@ def explain(
     min_score: MinScore = None,
     tool: ToolName = None,
     judged: JudgedFile = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--compare",
+            metavar="THEN NOW",
+            show_default=False,
+            help="Ask two bundles, folders or manifests, and show what moved and what moved it.",
+        ),
+    ] = None,
     html: options.Html = None,
     shows_times: Annotated[
         bool,
@@ -80,6 +90,11 @@ def explain(
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
     shown = querying.Showing(form, html, shows_times=shows_times)
+    if compare:
+        from mcpg.cli.comparing import answer_compare, refuse  # noqa: PLC0415 - as above
+
+        refuse({"--tool": tool, "--judged": judged})
+        return answer_compare(question, settings, compare, shown, output)
     if tool is not None or judged is not None:
         from mcpg.cli import whynot  # noqa: PLC0415 - as above
 
