@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _WIDTH, _HEIGHT = 460.0, 400.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 16.0, 14.0, 52.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 16.0, 14.0, 52.0
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SMALLEST, _LARGEST = 4.0, 11.0
-_APART = 46.0
+_APART = 62.0
 _HIGH, _RIGHTMOST = 0.9, 0.97
 
 

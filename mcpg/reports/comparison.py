@@ -19,7 +19,13 @@ def comparison_section(compared: Mapping[str, Any] | None) -> list[Section]:
     """Give the section on *compared*, the member `baseline` of a report; none without one."""
     if compared is None:
         return []
-    content = joined(
+    content = changes_since(compared)
+    return [Section("baseline", "Since the baseline", content, _verdict(compared["significance"]))]
+
+
+def changes_since(compared: Mapping[str, Any]) -> Markup:
+    """Tell what of *compared*, a comparison as JSON has it, is other than before."""
+    return joined(
         facts(
             [
                 ("Queries in both", f"{compared['common']:,}"),
@@ -34,7 +40,6 @@ def comparison_section(compared: Mapping[str, Any] | None) -> list[Section]:
         _changes("Answered worse", compared["worse"], is_open=True),
         _changes("Answered better", compared["better"], is_open=False),
     )
-    return [Section("baseline", "Since the baseline", content, _verdict(compared["significance"]))]
 
 
 def _verdict(found: Mapping[str, Any] | None) -> str:

@@ -12,6 +12,7 @@ from mcpg.reports.matches import matches_section
 from mcpg.reports.page import Section, page
 from mcpg.reports.parts import bdi, cut, facts, meter, notices, number, table
 from mcpg.reports.stages import stages_section
+from mcpg.reports.standing import standing_section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,7 @@ def explain_page(data: Mapping[str, Any], *, shows_times: bool = False) -> str:
     graph = graph_of(data)
     sections = [
         *_noticed(data),
+        *standing_section(data.get("tool")),
         *_words(data),
         Section(
             "graph",

@@ -12,6 +12,7 @@ import pytest
 
 import mcpg
 from mcpg.cli.explainjson import explain_json
+from mcpg.cli.whynotview import standing_json
 from mcpg.evaluation.compare import compare
 from mcpg.evaluation.gates import judge, parse_bounds
 from mcpg.evaluation.judged import read_judged
@@ -53,6 +54,16 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     tools = tmp_path_factory.mktemp("explained") / "tools"
     shutil.copytree(ROOT / "examples/tools", tools)
     return explain_json(mcpg.load(tools).explain("shipmnt status"))
+
+
+@pytest.fixture(scope="session")
+def stood(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `explain --tool` says of a tool that is not first."""
+    tools = tmp_path_factory.mktemp("stood") / "tools"
+    shutil.copytree(ROOT / "examples/tools", tools)
+    found = mcpg.load(tools).explain("send label to buyer", tool="shipment_create")
+    assert found.tool is not None
+    return explain_json(found) | {"tool": standing_json(found.tool)}
 
 
 @pytest.fixture(scope="session")
