@@ -144,8 +144,8 @@ def smallest_change(lifter: Lifter) -> Change | None:
     """Find the smallest change that makes the tool first, or else the one that lifts it most.
 
     Of two changes the one with fewer added words is smaller, then keywords before an alias, then
-    words that the tool lacks, then the shorter. All single words and pairs are tried, of more
-    words those that go on from the best. What is proposed has been proved.
+    words that the tool lacks, then words of a subject, then the shorter. All single words and pairs
+    are tried, of more words those that go on from the best. What is proposed has been proved.
     """
     tried: list[Lift] = [lifter.lift(Hints())]
     for lift in _edits(lifter, tried):

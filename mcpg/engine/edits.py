@@ -22,8 +22,8 @@ LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 8, 80
 """What is longer, in words or characters, is no name of anything."""
 
 _SHORTEST = 3
-# More than one in thirty texts of a hundred words holds it.
-_SMALL_TALK = 1 / 30
+# The share of texts of a hundred words that hold such a word.
+_SMALL_TALK, _COMMON = 1 / 30, 1 / 100
 _REPAIRS_TRIED = 2
 _RESPELT = ("typo", "prefix", "compound")
 # What stands in quotation marks is what a tool shall be given, not what it does.
@@ -44,6 +44,7 @@ class Candidate:
         is_lacking: Whether the tool lacks the word.
         is_doubtful: Whether it is better left out where another word does: one that people say in
             any request, one of a letter or two, or the name of something that no tool speaks of.
+        is_common: Whether it is one that people use often, whatever they speak of.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Candidate:
     weight: float
     is_lacking: bool
     is_doubtful: bool
+    is_common: bool
 
 
 def candidates(
@@ -80,11 +82,14 @@ def candidates(
             place,
             clause.weight,
             not impacts[place],
-            (clause.role == "unknown" and clause.text in names) or _is_small_talk(text, language),
+            (clause.role == "unknown" and clause.text in names)
+            or _is_short(text)
+            or _share(text, language) > _SMALL_TALK,
+            _share(text, language) > _COMMON,
         )
         for place, clause in enumerate(analysis.clauses)
         if _is_sayable(clause) and clause.text in spoken
-        for text in _texts(clause)
+        for text in _texts(clause, language)
         if text.casefold() not in has
     ]
     heaviest = sorted(found, key=lambda one: (-one.weight, one.place, one.text))[:MOST_WORDS]
@@ -111,13 +116,15 @@ def as_alias(chosen: Iterable[Candidate]) -> Hints:
     return Hints(aliases=(" ".join(one.text for one in ordered),))
 
 
-def preference(chosen: Sequence[Candidate]) -> tuple[int, int, list[str]]:
+def preference(chosen: Sequence[Candidate]) -> tuple[int, int, int, list[str]]:
     """Give what sorts the better of two sets of equally many words first.
 
-    Words that the tool lacks go before words that it has, short ones before long ones.
+    Words that the tool lacks go before words that it has, words of a subject before common ones,
+    short ones before long ones.
     """
     texts = sorted(one.text for one in chosen)
-    return sum(not one.is_lacking for one in chosen), sum(map(len, texts)), texts
+    present = sum(not one.is_lacking for one in chosen)
+    return present, sum(one.is_common for one in chosen), sum(map(len, texts)), texts
 
 
 def _is_sayable(clause: Clause) -> bool:
@@ -129,17 +136,23 @@ def _is_sayable(clause: Clause) -> bool:
     return 2 * letters > len(clause.text) and not is_code
 
 
-def _is_small_talk(word: str, language: str | None) -> bool:
+def _is_short(word: str) -> bool:
     # Only scripts with small letters write words of several letters; in others two are a word.
-    if len(word) < _SHORTEST and word.islower():
-        return True
-    return language is not None and share_of_texts(word, language) > _SMALL_TALK
+    return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
 
 
-def _texts(clause: Clause) -> list[str]:
-    """Give the words to write down for a clause."""
+def _share(word: str, language: str | None) -> float:
+    return share_of_texts(word, language) if language else 0.0
+
+
+def _texts(clause: Clause, language: str | None) -> list[str]:
+    """Give the words to write down for a clause.
+
+    A word of the language is taken as it stands, for it may well be meant, whatever the catalogue's
+    nearest word is.
+    """
     repairs = clause.repairs[:_REPAIRS_TRIED]
-    if repairs and repairs[0].kind in _RESPELT:
+    if repairs and repairs[0].kind in _RESPELT and not _share(clause.text, language):
         return list(dict.fromkeys(repair.word for repair in repairs))
     return [clause.text]
 

@@ -50,6 +50,11 @@ def test_a_repaired_word_is_proposed_as_the_catalogue_has_it() -> None:
     assert proposed("shipmnt") == ["shipment"]
 
 
+def test_a_word_of_the_language_is_proposed_as_typed() -> None:
+    """A real word is no slip, though the catalogue has none but a near one."""
+    assert proposed("customs") == ["customs"]
+
+
 def test_keywords_that_are_there_are_not_proposed() -> None:
     """A tool gets no keyword twice, in whatever case."""
     assert proposed("courier parcel", ("Courier",)) == ["parcel"]
@@ -74,6 +79,11 @@ def test_short_common_words_and_strange_names_come_last() -> None:
 
     assert {"want", "zorblax"} <= doubtful
     assert "courier" not in doubtful
+
+
+def test_words_of_a_subject_go_before_common_ones() -> None:
+    """Of words that the tool lacks, one that people use of anything comes last."""
+    assert proposed("provide the courier across") == ["courier", "across", "provide"]
 
 
 def test_words_are_bounded() -> None:
