@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mcpg.cli.explainjson import explain_json
 from mcpg.cli.judgedfile import judgements_of
@@ -57,10 +57,10 @@ def answer(
     engine = open_engine(settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=asked.tool)
-        standing = explanation.tool
-        effect = _effect(engine, standing, judgements, question) if standing else None
+        standing = cast("Standing", explanation.tool)
+        effect = _effect(engine, standing, judgements, question)
     passed = explained_above(explanation, question.min_score)
-    told = standing_json(standing, effect) if standing else None
+    told = standing_json(standing, effect)
     data = explain_json(passed, engine.diagnostics) | {"tool": told}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
@@ -70,7 +70,7 @@ def answer(
     noticed = judgements.diagnostics if judgements else ()
     output.diagnostics((*engine.diagnostics, *passed.result.diagnostics, *noticed))
     view = standing_markdown if shown.form == ReportFormat.MD else standing_text
-    output.text(view(explanation, effect, output))
+    output.text(view(passed.result.query, standing, effect, output))
     return judged(passed.result, question)
 
 

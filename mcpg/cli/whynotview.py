@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcpg.cli.output import Output
-    from mcpg.engine import Explanation
     from mcpg.engine.standing import Change, Retrieval, Rival, Standing
     from mcpg.evaluation.compare import Change as Moved
     from mcpg.evaluation.compare import Comparison
@@ -50,29 +49,25 @@ def standing_json(standing: Standing, effect: Comparison | None = None) -> JsonO
     return members if effect is None else members | {"effect": effect.json()}
 
 
-def standing_text(explanation: Explanation, effect: Comparison | None, output: Output) -> str:
+def standing_text(query: str, standing: Standing, effect: Comparison | None, output: Output) -> str:
     """Give the story of one tool: where it is, who is above and why, what would lift it."""
-    standing = explanation.tool
-    if standing is None:
-        return ""
     blocks = [
-        _head(explanation.result.query, standing),
+        _head(query, standing),
         *(_rival(rival, output) for rival in standing.above),
         _words(standing, output),
         _change(standing, output),
         _effect(effect, output) if effect else [],
-        _snippet(standing) if standing.change else [],
+        _snippet(standing.tool_id, standing.change) if standing.change else [],
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def standing_markdown(explanation: Explanation, effect: Comparison | None, output: Output) -> str:
+def standing_markdown(
+    query: str, standing: Standing, effect: Comparison | None, output: Output
+) -> str:
     """Give what `standing_text` gives for a comment on an issue: nothing in it is markup."""
-    standing = explanation.tool
-    if standing is None:
-        return ""
     plain = replace(output, color=Color.NEVER)
-    text, _, snippet = standing_text(explanation, effect, plain).partition(f"\n\n{_SNIPPET}\n")
+    text, _, snippet = standing_text(query, standing, effect, plain).partition(f"\n\n{_SNIPPET}\n")
     parts = [f"### Why {code(standing.tool_id)} is where it is", _fenced("text", text)]
     if snippet:
         parts += ["Add to a hints file:", _fenced("yaml", snippet)]
@@ -208,7 +203,7 @@ def _words(standing: Standing, output: Output) -> list[str]:
         for name, word in zip(names, first.words, strict=True)
     ]
     heading = output.paint("words", "bold")
-    return [f"{heading}: share of the query, and what of it is answered", *rows] if rows else []
+    return [f"{heading}: share of the query, and what of it is answered", *rows]
 
 
 def _change(standing: Standing, output: Output) -> list[str]:
@@ -252,10 +247,8 @@ def _moved(word: str, moved: Sequence[Moved], output: Output) -> Iterator[str]:
         yield f"{_INDENT}... and {len(moved) - _MOVED_SHOWN} more are {word}"
 
 
-def _snippet(standing: Standing) -> list[str]:
+def _snippet(tool_id: str, change: Change) -> list[str]:
     """Give the hints file that makes the change, or what to add to the tool's entry of one."""
-    if standing.change is None:
-        return []
-    members = hints_to_add(standing.change)
-    lines = [f"    {key}: {flow(value)}" for key, value in members.items() if value]
-    return [_SNIPPET, "tools:", f"  {quoted(standing.tool_id)}:", *lines]
+    members = hints_to_add(change).items()
+    lines = [f"    {key}: {flow(value)}" for key, value in members if value]
+    return [_SNIPPET, "tools:", f"  {quoted(tool_id)}:", *lines]

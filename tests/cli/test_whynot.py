@@ -95,6 +95,28 @@ def test_a_report_may_be_written_as_well(folder: Path, run: Callable[..., Run]) 
     assert (folder / "why.html").exists()
 
 
+def test_many_moved_queries_are_counted(graph: Path, run: Callable[..., Run]) -> None:
+    """Ten queries that became better are listed, the rest are counted."""
+    line = '{"id": "%d", "query": "zorb number %d", "relevant": ["invoice_search"]}\n'
+    (graph.parent / "q.jsonl").write_text("".join(line % (n, n) for n in range(12)), "utf-8")
+
+    told = run("explain", QUERY, "--tool", "invoice_search", "--judged", "q.jsonl").out
+
+    assert told.count("rank - to 1") == 10
+    assert "... and 2 more are better" in told
+
+
+def test_a_tool_far_below_says_how_far(folder: Path, run: Callable[..., Run]) -> None:
+    """Beyond the tools that are looked at closely, its place by words is told."""
+    tools = [{"name": f"p{n:02}", "description": "parcel " * (40 - n)} for n in range(40)]
+    (folder / "many.json").write_text(json.dumps({"server": "s", "tools": tools}), "utf-8")
+
+    told = run("explain", "parcel", "--tool", "p39", "-b", "many.json").out
+
+    assert "rank            40 of 40, score" in told
+    assert "only the first 20, down to" in told
+
+
 @pytest.mark.usefixtures("graph")
 def test_a_disabled_tool_is_told_and_enabled(run: Callable[..., Run]) -> None:
     """The snippet enables what is off by default."""
