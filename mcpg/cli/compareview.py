@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import MatchExplanation, QueryWord
     from mcpg.jsontypes import JsonObject
 
+_FACT = 12
 _ID = 40
 _SHOWN = 6
 _NAMED = 8
@@ -63,7 +64,7 @@ def compare_text(compared: Compared, output: Output) -> str:
     glyphs = glyphs_of_standard_output()
     comparison = compared.comparison
     blocks = [
-        list(_head(compared)),
+        list(_head(compared, output)),
         _section("words", _words(comparison, glyphs.arrow), output),
         list(_ranks(comparison, output, glyphs)),
         _section("what moved them", list(_reasons(comparison)), output),
@@ -186,9 +187,11 @@ def _tools(count: int) -> str:
     return f"{count} tool{'' if count == 1 else 's'}"
 
 
-def _head(compared: Compared) -> Iterator[str]:
+def _head(compared: Compared, output: Output) -> Iterator[str]:
     for name, value in _facts(compared):
-        yield f"{name:<12}{value}"
+        first, *others = wrapped(value.split(" "), output.columns - _FACT)
+        yield f"{name:<{_FACT}}{first}"
+        yield from (" " * _FACT + other for other in others)
 
 
 def _section(heading: str, lines: list[str], output: Output) -> list[str]:

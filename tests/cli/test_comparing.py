@@ -1,10 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from builders import make_engine, make_tool
 from shop import HINTS, MANIFEST
+
+from mcpg.cli.compareview import Compared, Side, compare_markdown, compare_text
+from mcpg.cli.output import Output
+from mcpg.engine.comparison import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,3 +135,35 @@ def test_hostile_names_stay_text_in_markdown(
     for head in heads:
         first = rows.index(head)
         assert {row.count("|") for row in rows[first : first + 3]} == {head.count("|")}
+
+
+def test_another_model_and_language_are_told() -> None:
+    """Where the two catalogues were ranked by other models, both are named."""
+    engine = make_engine(make_tool("order_get", description="Get an order."))
+    same = compare(engine, engine, "get the order", limit=5)
+    assert same.then.model is not None
+    tuned = replace(same.then.model, name="tuned on our queries", weights={"bm25f": 2.0})
+    then = replace(same.then, model=tuned, language="german")
+    match = same.tools[0]
+    weighed = tuple(replace(one, delta=0.5, by_weight=0.25) for one in match.features)
+    changed = replace(match, features=weighed, then=replace(match.then, fused_score=0.0))
+    compared = Compared(
+        replace(same, then=then, tools=(changed,)), Side("old.mdld"), Side("new.mdld")
+    )
+
+    told = compare_text(compared, Output())
+    assert "model then  tuned on our queries" in told
+    assert "language    german, now none told" in told
+    assert "(its weight)" in told
+    assert "+1.000000 others" in told
+    assert "`tuned on our queries" in compare_markdown(compared)
+
+
+@pytest.mark.usefixtures("graph")
+def test_markdown_tells_of_what_is_not_there(run: Callable[..., Run]) -> None:
+    """Browsing, an empty answer and a score that was capped have their words in Markdown, too."""
+    assert "| 1 | `invoice_search` |  |  |" in run("explain", "--format", "md").out
+    assert "No tool matches." in run("explain", "qqqq", "--format", "md").out
+    for form in ("text", "md"):
+        told = run("explain", "customer shipment", "--format", form).out
+        assert "but no score is above that of" in " ".join(told.split())
