@@ -30,6 +30,9 @@ _SHORTEST_COMPOUND_PART = 3
 _MOST_COMPLETIONS = 8
 # Words of queries are endless, so there is a bound.
 _MOST_REMEMBERED = 16_384
+# A request has no more intents than this; they are those that weigh most.
+MOST_INTENTS = 8
+_CLAUSE_ENDS = (", ", "\uff0c")
 _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 
 
@@ -89,6 +92,8 @@ class Analysis:
     Attributes:
         clauses: The words that can find tools, the query's before the context's.
         sentences: For each sentence, the places of its words in `clauses`.
+        intents: For each part of the query between sentence ends and commas, the places of its
+            words in `clauses`; none for a query of one part, and of many those that weigh most.
         words: The distinct words of the query in order, function words among them.
         language: Language whose function words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
@@ -97,6 +102,7 @@ class Analysis:
 
     clauses: tuple[Clause, ...]
     sentences: tuple[tuple[int, ...], ...] = ()
+    intents: tuple[tuple[int, ...], ...] = ()
     words: tuple[str, ...] = ()
     language: str | None = None
     exact_keys: tuple[str, ...] = ()
@@ -116,13 +122,15 @@ def analyse(query: str, index: Index, *, context: str = "", memo: Memo | None = 
     asked = reader.clauses(_content_words(plain, language))
     identifiers = reader.identifiers(wholes)
     added = _lightened(reader.context(context, plain), asked)
+    found = (*asked, *identifiers)
     return Analysis(
-        (*asked, *identifiers, *added),
-        _sentences(query, asked),
+        (*found, *added),
+        _parts(query, asked, _SENTENCE_ENDS),
+        _intents(_parts(query, found, (*_SENTENCE_ENDS, *_CLAUSE_ENDS)), found),
         (*plain, *(clause.text for clause in identifiers)),
         language,
         _distinct(key for key in (joined(query), *wholes) if key),
-        fsum(clause.weight for clause in (*asked, *identifiers)) or 1.0,
+        fsum(clause.weight for clause in found) or 1.0,
     )
 
 
@@ -276,20 +284,29 @@ def _lightened(added: Sequence[Clause], asked: Sequence[Clause]) -> list[Clause]
     return [replace(clause, weight=clause.weight * factor) for clause in added]
 
 
-def _sentences(query: str, asked: Sequence[Clause]) -> tuple[tuple[int, ...], ...]:
-    """Give the places of the clauses of each sentence; none for a query of one sentence."""
+def _parts(query: str, asked: Sequence[Clause], ends: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Give the places of the clauses of each part up to one of the *ends*; none for one part."""
     text = query
-    for end in _SENTENCE_ENDS:
+    for end in ends:
         text = text.replace(end, "\n")
-    sentences = [sentence for sentence in text.split("\n") if sentence.strip()]
-    if len(sentences) == 1:
+    parts = [part for part in text.split("\n") if part.strip()]
+    if len(parts) == 1:
         return ()
     places = {clause.text: place for place, clause in enumerate(asked)}
-    rows = (
-        _distinct_places(places.get(word.text) for word in iter_words(sentence))
-        for sentence in sentences
-    )
+    rows = (_distinct_places(places.get(word.text) for word in iter_words(part)) for part in parts)
     return tuple(row for row in rows if row)
+
+
+def _intents(
+    parts: Iterable[tuple[int, ...]], asked: Sequence[Clause]
+) -> tuple[tuple[int, ...], ...]:
+    """Give the distinct *parts* that weigh most, in order; none where there is only one."""
+    distinct = list(dict.fromkeys(parts))
+    if len(distinct) < 2:
+        return ()
+    weights = {part: fsum([asked[place].weight for place in part]) for part in distinct}
+    heaviest = sorted(distinct, key=lambda part: -weights[part])[:MOST_INTENTS]
+    return tuple(part for part in distinct if part in heaviest)
 
 
 def _distinct_places(places: Iterable[int | None]) -> tuple[int, ...]:

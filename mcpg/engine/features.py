@@ -6,7 +6,7 @@ from itertools import compress
 from math import fsum
 from operator import mul
 
-from mcpg.engine.retrieval import clause_impacts
+from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from mcpg.index import Index
 
     Sight: TypeAlias = tuple[
-        int, float, tuple[float, ...], float, float, float, float, float, float, float
+        int,
+        float,
+        tuple[float, ...],
+        float,
+        float,
+        float,
+        float,
+        float,
+        float,
+        tuple[float, ...],
+        float,
     ]
 
 FEATURES = (
@@ -30,6 +40,7 @@ FEATURES = (
     "coverage",
     "sentence",
     "exactName",
+    "intent",
 )
 """The features of the fused score, in the order in which models list their weights."""
 
@@ -48,9 +59,10 @@ class Candidate:
         opening: Share of the query that its opening words take when they are the tool's whole
             name, else 0; in [0, 1].
         grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
-        source: Greatest lexical score of any tool of its source in the pool.
+        source: Greatest lexical score of any tool of its source among the first `POOL`, or its own.
         coverage: Share of the query, weighed by rarity, that it holds at all, in [0, 1].
         sentence: Greatest lexical score that a single sentence of the query gives it.
+        intents: For each intent of the query, the lexical score that it gives.
         exact: 1 when the query names the tool exactly, else 0.
     """
 
@@ -63,6 +75,7 @@ class Candidate:
     source: float
     coverage: float
     sentence: float
+    intents: tuple[float, ...]
     exact: float
 
 
@@ -78,15 +91,18 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
     held = _credits(analysis, shares)
     exact = named_exactly(analysis, index)
     return [
-        (document, own, row, *names.match(document), gram, source, coverage, best, is_exact)
-        for document, own, row, gram, source, coverage, best, is_exact in zip(
+        (document, own, row, *names.match(document), gram, source, coverage, best, parts, is_exact)
+        for document, own, row, gram, source, coverage, best, parts, is_exact in zip(
             pool,
             lexical,
             rows,
             map(grams.similarity, pool),
             _best_of_source(pool, lexical, index),
             [fsum(compress(held, row)) for row in rows],
-            _best_sentences(analysis, shares, rows) if analysis.sentences else lexical,
+            list(map(max, _by_part(analysis.sentences, shares, rows)))
+            if analysis.sentences
+            else lexical,
+            _by_part(analysis.intents, shares, rows) if analysis.intents else [()] * len(pool),
             [float(document in exact) for document in pool],
             strict=True,
         )
@@ -102,26 +118,24 @@ def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
 
 
 def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index) -> list[float]:
-    """Give, for each document, the greatest lexical score of any of its source in the pool."""
+    """Give, for each document, the greatest lexical score of any of its source, or its own.
+
+    Only the first `POOL` count for others: they are there whatever the limit.
+    """
     sources = list(map(index.source_of, pool))
     best: dict[int, float] = {}
-    for source, own in zip(sources, lexical, strict=True):
-        if own > best.get(source, -1.0):
+    for source, own in zip(sources, lexical[:POOL], strict=False):
+        if own > best.get(source, 0.0):
             best[source] = own
-    return [best[source] for source in sources]
+    return [max(own, best.get(source, 0.0)) for source, own in zip(sources, lexical, strict=True)]
 
 
-def _best_sentences(
-    analysis: Analysis, shares: Sequence[float], rows: Iterable[Sequence[float]]
-) -> list[float]:
-    """Give, for each document, the greatest lexical score that one sentence gives."""
+def _by_part(
+    parts: Sequence[Sequence[int]], shares: Sequence[float], rows: Iterable[Sequence[float]]
+) -> list[tuple[float, ...]]:
+    """Give, for each document, the lexical score that each part of the query gives."""
     return [
-        max(
-            [
-                fsum([shares[place] * impacts[place] for place in sentence])
-                for sentence in analysis.sentences
-            ]
-        )
+        tuple([fsum([shares[place] * impacts[place] for place in part]) for part in parts])
         for impacts in rows
     ]
 

@@ -6,18 +6,24 @@ from math import fsum
 from operator import mul
 
 from mcpg.engine.features import Candidate
+from mcpg.engine.intents import spread
 from mcpg.engine.retrieval import POOL
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from mcpg.engine.features import Sight
+
+    # Whether it is beyond the pool, its negative rounded score, document, features, sight, score.
+    _Ranked: TypeAlias = tuple[bool, float, int, tuple[float, ...], Sight, float]
 
 # Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
 # here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
 DECIMALS = 9
+_INTENTS = -2
 
 
 @value
@@ -39,8 +45,10 @@ class Fused:
 def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[Fused]:
     """Give the best *limit* of what was seen; ties go to the smaller document number.
 
-    What was seen comes in order of its lexical score. Where more is asked for than the `POOL` that
-    every search looks at, the rest follows below, so that a limit only cuts.
+    The first `POOL` that were seen are what every search looks at. Where more is asked for, the
+    rest follows below, so that a limit only cuts. Among the first, a query of several intents has
+    them spread: what each adds to those above it counts, and of ties the one that is better
+    without comes first.
 
     Shares of the query are divided by the greatest lexical score, so that weights mean the same
     in every catalogue and for every query.
@@ -51,18 +59,35 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
     ranked = []
     for place, sight in enumerate(sights):
         values = _features(sight, lexical)
-        score = round(fsum(map(mul, values, weights)), DECIMALS)
+        score = fsum(map(mul, values, weights))
         is_beyond = place >= POOL and not sight[-1]
-        ranked.append((is_beyond, -score, sight[0], values, sight))
+        ranked.append((is_beyond, -round(score, DECIMALS), sight[0], values, sight, score))
     ranked.sort()
-    return [
-        Fused(Candidate(*sight), values, -negative)
-        for _, negative, _, values, sight in ranked[:limit]
+    if not sights[0][_INTENTS]:
+        return [
+            Fused(Candidate(*sight), values, -negative)
+            for _, negative, _, values, sight, _ in ranked[:limit]
+        ]
+    return _spread(ranked, weights[-1], limit)
+
+
+def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]:
+    """Give the best *limit* of the *ranked*, those that are not beyond spread over the intents."""
+    within = [one for one in ranked if not one[0]]
+    answered = [sight[_INTENTS] for *_, sight, _ in within]
+    chosen = []
+    for place, added, score in spread([one[-1] for one in within], answered, weight, limit):
+        _, _, _, values, sight, _ = within[place]
+        chosen.append(Fused(Candidate(*sight), (*values[:-1], added), score))
+    beyond = ranked[len(within) : len(within) + limit - len(chosen)]
+    return chosen + [
+        Fused(Candidate(*sight), values, -negative) for _, negative, _, values, sight, _ in beyond
     ]
 
 
 def _features(sight: Sight, lexical: float) -> tuple[float, ...]:
-    _, own, _, name_coverage, opening, gram, source, coverage, best_sentence, exact = sight
+    """Give the features of what was seen; its intents add nothing before it has a place."""
+    _, own, _, name_coverage, opening, gram, source, coverage, best_sentence, _, exact = sight
     return (
         own / lexical,
         own / lexical * name_coverage,
@@ -72,4 +97,5 @@ def _features(sight: Sight, lexical: float) -> tuple[float, ...]:
         coverage,
         best_sentence / lexical,
         exact,
+        0.0,
     )

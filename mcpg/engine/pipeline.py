@@ -7,7 +7,8 @@ from mcpg.engine.confidence import calibrate
 from mcpg.engine.expansion import expand
 from mcpg.engine.features import look_closely, named_exactly
 from mcpg.engine.fusion import fuse
-from mcpg.engine.retrieval import POOL, retrieve
+from mcpg.engine.intents import retrieve_for_each
+from mcpg.engine.retrieval import POOL
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -103,7 +104,7 @@ def gather(
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context, memo=memo)
     with _stage(trace, "retrieve"):
-        pool = retrieve(analysis, index, disabled=disabled, size=size)
+        pool = retrieve_for_each(analysis, index, disabled=disabled, size=size)
         exact = sorted(named_exactly(analysis, index) - disabled)[:size]
     return analysis, list(dict.fromkeys((*pool, *exact)))
 

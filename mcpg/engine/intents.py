@@ -1,0 +1,98 @@
+"""Intents: the several wishes of one request, and the tools that answer each of them.
+
+The parts of a request between full stops and commas are taken for its intents. Each brings its own
+best tools into the pool, and the ranking is built from the top: what a tool adds there is what it
+answers of the intents that the tools above it leave open. A tool for another intent so comes before
+one more variant of a tool that is there already, and a part that no tool answers well asks for
+nothing.
+
+What a tool adds never grows with what is above it, so to take the best tool each time gives scores
+that never rise, and a limit only cuts.
+
+Source: Santos, Macdonald & Ounis, "Exploiting query reformulations for web search result
+diversification", WWW 2010 (xQuAD), with the parts of the request for sub-queries; Nemhauser, Wolsey
+& Fisher, "An analysis of approximations for maximizing submodular set functions", Mathematical
+Programming 14, 1978 (why each time the best).
+"""
+
+from __future__ import annotations
+
+from itertools import chain, zip_longest
+from math import fsum
+from operator import mul
+
+from mcpg.engine.retrieval import POOL, retrieve
+from mcpg.values import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.engine.analysis import Analysis
+    from mcpg.index import Index
+
+DECIMALS = 9
+# So many places of the pool at most are kept for the best tools of single intents.
+_OWN_PLACES = POOL // 2
+
+
+def retrieve_for_each(
+    analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int
+) -> list[int]:
+    """Give the *size* documents with the best lexical scores, those of each intent among them.
+
+    The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
+    which is at least that; the rest follows them. The order is not that of the scores.
+    """
+    hidden = frozenset(disabled)
+    whole = retrieve(analysis, index, disabled=hidden, size=size)
+    if not analysis.intents:
+        return whole
+    alone = (_alone(analysis, places) for places in analysis.intents)
+    bests = [retrieve(each, index, disabled=hidden, size=_OWN_PLACES) for each in alone]
+    in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
+    own = list(in_turns)[:_OWN_PLACES]
+    return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
+
+
+def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
+    """Give what the request would be without all but one intent."""
+    clauses = tuple([analysis.clauses[place] for place in places])
+    total = fsum([clause.weight for clause in clauses])
+    return replace(analysis, clauses=clauses, total_weight=total)
+
+
+def spread(
+    scores: Sequence[float], answered: Sequence[Sequence[float]], weight: float, limit: int
+) -> Iterator[tuple[int, float, float]]:
+    """Order candidates so that each adds most to those before it, and say what it adds.
+
+    Args:
+        scores: The score of each candidate without its intents; of equals the first is taken.
+        answered: For each candidate, the share of the request that it answers by each intent.
+        weight: Weight of what is added beside the scores; at least 0.
+        limit: How many are ordered.
+
+    Yields:
+        The place of a candidate in *scores*, what it adds, in [0, 1], and its score with that. It
+        adds, of each intent, what those before it leave open and it answers as well as any tool
+        does. An intent weighs what its best tool answers of the request; together they weigh 1.
+    """
+    best = [max(column) for column in zip(*answered, strict=True)]
+    total = fsum(best) or 1.0
+    shares = [one / total for one in best]
+    degrees = [
+        [one / top if top else 0.0 for one, top in zip(row, best, strict=True)] for row in answered
+    ]
+    left = list(range(len(scores)))
+    for _ in range(min(limit, len(left))):
+        added = {place: fsum(map(mul, shares, degrees[place])) for place in left}
+        reached = {
+            place: round(scores[place] + weight * one, DECIMALS) for place, one in added.items()
+        }
+        place = max(reached, key=reached.__getitem__)
+        yield place, added[place], reached[place]
+        left.remove(place)
+        shares = [
+            share * (1 - degree) for share, degree in zip(shares, degrees[place], strict=True)
+        ]
