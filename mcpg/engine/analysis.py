@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import fsum
 
+from mcpg.engine.parts import intents_of, parts_of, sentences_of
 from mcpg.index.rarity import smoothed_rarity
 from mcpg.text import function_words_of, iter_words, joined, language_of, stem
 from mcpg.text.background import share_of_texts
@@ -30,10 +31,6 @@ _SHORTEST_COMPOUND_PART = 3
 _MOST_COMPLETIONS = 8
 # Words of queries are endless, so there is a bound.
 _MOST_REMEMBERED = 16_384
-# A request has no more intents than this; they are those that weigh most.
-MOST_INTENTS = 8
-_CLAUSE_ENDS = (", ", "\uff0c")
-_SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 
 
 @value
@@ -92,8 +89,8 @@ class Analysis:
     Attributes:
         clauses: The words that can find tools, the query's before the context's.
         sentences: For each sentence, the places of its words in `clauses`.
-        intents: For each part of the query between sentence ends and commas, the places of its
-            words in `clauses`; none for a query of one part, and of many those that weigh most.
+        intents: For each of its parts that may be a wish of its own, the same; none when there is
+            one, and of many those that weigh most.
         words: The distinct words of the query in order, function words among them.
         language: Language whose function words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
@@ -123,10 +120,11 @@ def analyse(query: str, index: Index, *, context: str = "", memo: Memo | None = 
     identifiers = reader.identifiers(wholes)
     added = _lightened(reader.context(context, plain), asked)
     found = (*asked, *identifiers)
+    parts = parts_of(query, [clause.text for clause in found])
     return Analysis(
         (*found, *added),
-        _parts(query, asked, _SENTENCE_ENDS),
-        _intents(_parts(query, found, (*_SENTENCE_ENDS, *_CLAUSE_ENDS)), found),
+        sentences_of(parts, len(asked)),
+        intents_of(parts, [clause.weight for clause in found]),
         (*plain, *(clause.text for clause in identifiers)),
         language,
         _distinct(key for key in (joined(query), *wholes) if key),
@@ -282,32 +280,3 @@ def _lightened(added: Sequence[Clause], asked: Sequence[Clause]) -> list[Clause]
     context = fsum(clause.weight for clause in added)
     factor = CONTEXT_WEIGHT * min(1.0, query / context) if context else 0.0
     return [replace(clause, weight=clause.weight * factor) for clause in added]
-
-
-def _parts(query: str, asked: Sequence[Clause], ends: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-    """Give the places of the clauses of each part up to one of the *ends*; none for one part."""
-    text = query
-    for end in ends:
-        text = text.replace(end, "\n")
-    parts = [part for part in text.split("\n") if part.strip()]
-    if len(parts) == 1:
-        return ()
-    places = {clause.text: place for place, clause in enumerate(asked)}
-    rows = (_distinct_places(places.get(word.text) for word in iter_words(part)) for part in parts)
-    return tuple(row for row in rows if row)
-
-
-def _intents(
-    parts: Iterable[tuple[int, ...]], asked: Sequence[Clause]
-) -> tuple[tuple[int, ...], ...]:
-    """Give the distinct *parts* that weigh most, in order; none where there is only one."""
-    distinct = list(dict.fromkeys(parts))
-    if len(distinct) < 2:
-        return ()
-    weights = {part: fsum([asked[place].weight for place in part]) for part in distinct}
-    heaviest = sorted(distinct, key=lambda part: -weights[part])[:MOST_INTENTS]
-    return tuple(part for part in distinct if part in heaviest)
-
-
-def _distinct_places(places: Iterable[int | None]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(place for place in places if place is not None))

@@ -86,6 +86,9 @@ class Findings:
             "literals": self._with(lambda clause: clause.role == "literal"),
             "identifiers": list(reading.identifiers),
             "sentences": [list(sentence) for sentence in reading.sentences],
+            "intents": [
+                [analysis.clauses[place].text for place in intent] for intent in analysis.intents
+            ],
             "names": list(reading.names),
         }
 

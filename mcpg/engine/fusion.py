@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
 # here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
 DECIMALS = 9
-_INTENTS = -2
 
 
 @value
@@ -63,7 +62,7 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
         is_beyond = place >= POOL and not sight[-1]
         ranked.append((is_beyond, -round(score, DECIMALS), sight[0], values, sight, score))
     ranked.sort()
-    if not sights[0][_INTENTS]:
+    if not sights[0][-2]:
         return [
             Fused(Candidate(*sight), values, -negative)
             for _, negative, _, values, sight, _ in ranked[:limit]
@@ -74,7 +73,7 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
 def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]:
     """Give the best *limit* of the *ranked*, those that are not beyond spread over the intents."""
     within = [one for one in ranked if not one[0]]
-    answered = [sight[_INTENTS] for *_, sight, _ in within]
+    answered = [sight[-2] for _, _, _, _, sight, _ in within]
     chosen = []
     for place, added, score in spread([one[-1] for one in within], answered, weight, limit):
         _, _, _, values, sight, _ = within[place]

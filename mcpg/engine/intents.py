@@ -1,10 +1,10 @@
 """Intents: the several wishes of one request, and the tools that answer each of them.
 
-The parts of a request between full stops and commas are taken for its intents. Each brings its own
-best tools into the pool, and the ranking is built from the top: what a tool adds there is what it
-answers of the intents that the tools above it leave open. A tool for another intent so comes before
-one more variant of a tool that is there already, and a part that no tool answers well asks for
-nothing.
+What stands between full stops and commas, unless it is short, is taken for an intent. Each brings
+its own best tools into the pool, and the ranking is built from the top: what a tool adds there is
+what it answers of the intents that the tools above it leave open. A tool for another intent so
+comes before one more variant of a tool that is there already, and a part that no tool answers well
+asks for little.
 
 What a tool adds never grows with what is above it, so to take the best tool each time gives scores
 that never rise, and a limit only cuts.
@@ -21,17 +21,19 @@ from itertools import chain, zip_longest
 from math import fsum
 from operator import mul
 
+from mcpg.engine.analysis import Analysis
 from mcpg.engine.retrieval import POOL, retrieve
-from mcpg.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.engine.analysis import Analysis
     from mcpg.index import Index
 
 DECIMALS = 9
+# An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
+# common words are long, and find little that these do not.
+_TELLING_WORDS = 4
 # So many places of the pool at most are kept for the best tools of single intents.
 _OWN_PLACES = POOL // 2
 
@@ -56,10 +58,10 @@ def retrieve_for_each(
 
 
 def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
-    """Give what the request would be without all but one intent."""
-    clauses = tuple([analysis.clauses[place] for place in places])
-    total = fsum([clause.weight for clause in clauses])
-    return replace(analysis, clauses=clauses, total_weight=total)
+    """Give what the request would be with nothing but the words that tell most of one intent."""
+    clauses = sorted([analysis.clauses[place] for place in places], key=lambda one: -one.weight)
+    telling = tuple(clauses[:_TELLING_WORDS])
+    return Analysis(telling, total_weight=fsum([one.weight for one in telling]))
 
 
 def spread(
