@@ -97,9 +97,9 @@ def standing(
 
 
 def _retrieval(field: Field) -> Retrieval:
-    """Say how the tool came through retrieval; the pool stands in order of lexical scores."""
+    """Say how the tool came through retrieval; its place counts those of single intents too."""
     lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
-    own = lexical[field.tool]
+    own, first = lexical[field.tool], field.pool[:POOL]
     place = field.pool.index(field.tool) + 1 if own and field.is_found else None
     return Retrieval(
         is_pooled=field.is_named or (place is not None and place <= POOL),
@@ -107,7 +107,7 @@ def _retrieval(field: Field) -> Retrieval:
         place=place,
         retrieved=len(field.pool),
         pool=POOL,
-        last=lexical[field.pool[POOL - 1]] if len(field.pool) >= POOL else 0.0,
+        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
     )
 
 

@@ -264,3 +264,16 @@ def test_hostile_names_are_explained() -> None:
 
     assert standing.change is not None
     assert standing.change.rank_after == 1
+
+
+def test_a_standing_in_a_request_of_several_wishes_is_that_of_the_search() -> None:
+    """What the tools above take from a tool is part of its standing."""
+    query = "create a shipment label now please print. list the bill invoices of this order"
+    matches = ENGINE.explain(query, limit=50).matches
+    second = matches[1]
+    standing = ask(query, second.tool_id)
+
+    assert standing.rank == 2
+    assert standing.fused_score == second.fused_score
+    assert [rival.fused_score for rival in standing.above] == [matches[0].fused_score]
+    assert any(part.feature == "intent" and part.value for part in second.contributions)
