@@ -30,6 +30,11 @@ _RESPELT = ("typo", "prefix", "compound")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
 # Addresses, paths, file names, versions, numbered codes: a sign joins two sides of one token.
 _LITERAL = re.compile(r"@|://|\\|^~|^\.{0,2}/|/.*/|\w\.\w|\d[-_:]|[-_:]\d")
+# Scripts without spaces between words: a number within is no part of the words around it.
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\uff00-\uffef\U00020000-\U0003ffff]+)"
+)
 _SENTENCE_END = (".", "!", "?", ":", ";", "\n")
 
 
@@ -175,7 +180,7 @@ def _spoken(query: str) -> tuple[set[str], set[str]]:
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
     """Give each token with whether it begins a sentence."""
     begins = True
-    for token in text.split():
+    for token in _UNSPACED.sub(r" \1 ", text).split():
         yield token.strip("()[]{}<>*_,;:!?\"'…“”«»"), begins
         begins = token.endswith(_SENTENCE_END)
 

@@ -87,6 +87,11 @@ def test_words_of_a_subject_go_before_common_ones() -> None:
     assert proposed("provide the courier across") == ["courier", "across", "provide"]
 
 
+def test_a_time_makes_no_literal_of_a_sentence_without_spaces() -> None:
+    """Where words are written together, a number is cut from them first."""
+    assert "闹钟" in proposed("请把8:30的闹钟改为9:00。")
+
+
 def test_words_are_bounded() -> None:
     """A long request is read in part: its weightiest words."""
     assert len(
