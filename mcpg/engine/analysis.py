@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_WORDS = 256
 # All the context's words together weigh at most this much beside the query's own.
 CONTEXT_WEIGHT = 0.3
-# A number or code that the catalogue does not hold is most often an argument, not a wish.
+# A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
 LITERAL_WEIGHT = 0.2
 # The catalogue's frequencies are smoothed by the language's as if for every document there were
 # this many of a hundred words of running text.
@@ -211,7 +211,7 @@ class _Reader:
         frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
         common = share_of_texts(word, self._background) if self._background else 0.0
         weight = smoothed_rarity(len(index), frequency, common, BACKGROUND_TEXTS)
-        weight *= LITERAL_WEIGHT if role == "literal" else 1.0
+        weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
         # The most similar come first: of two words of one term the first counts.
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
         return Clause(word, repairs, variants, weight, frequency, role, "query")

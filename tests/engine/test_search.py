@@ -290,3 +290,19 @@ def test_context_may_be_structured() -> None:
 
     assert ids(engine.search("search", context=context).matches)[0] == "weather_search"
     assert engine.search("search", context={"odd": object()}).matches[0].score > 0
+
+
+def test_a_number_does_not_drown_what_is_asked() -> None:
+    """A number is an argument even where some tool happens to mention it; alone it is the wish."""
+    engine = make_engine(
+        make_tool("invoice_refund", description="Refund an invoice."),
+        make_tool("report_page", description="Print 30 rows of a report."),
+        make_tool("invoice_list", description="List every invoice."),
+    )
+
+    refund, number = engine.explain("refund 30").words
+
+    assert number.document_frequency == refund.document_frequency == 1
+    assert number.weight < refund.weight / 2
+    assert ids(engine.search("refund 30").matches)[0] == "invoice_refund"
+    assert ids(engine.search("30").matches)[0] == "report_page"
