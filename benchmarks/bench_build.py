@@ -4,7 +4,8 @@
 
 The catalogue is made. `mcpg bundle` runs as a whole process on a manifest and on a folder of the
 documents that `mcpg generate` writes from it: from scratch, again when nothing has changed, and
-again when one tool's description has. The bundle's index is part of it. A peer's row is a whole
+again when one tool's description has. The bundle's index is part of it; the cache folder is empty
+at first. A peer's row is a whole
 process that reads the manifest and makes the index; for one that keeps none on disk, one search
 is part of it.
 
@@ -15,6 +16,8 @@ scratch in the same run.
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -40,6 +43,8 @@ class Bench:
         self.catalogue, self.root = catalogue, root
         self.manifest, self.documents = root / "tools.json", root / "documents"
         self.seconds: dict[str, list[float]] = {}
+        self.cache = root / "cache"
+        os.environ["MCPG_CACHE"] = str(self.cache)
         self.manifest.write_text(catalogue.manifest, encoding="utf-8")
         generate = ("generate", str(self.manifest), "-o", str(self.documents), "--quiet")
         measuring.run([*program(), *generate])
@@ -53,6 +58,7 @@ class Bench:
         bundle = self.root / "graph.mdld"
         for file in self.root.glob("graph.mdld*"):
             file.unlink()
+        shutil.rmtree(self.cache, ignore_errors=True)
         make = [*program(), "bundle", str(source), "-o", str(bundle), "--quiet"]
         for state in ("from scratch", "nothing changed", "one changed"):
             if state == "one changed":

@@ -44,8 +44,12 @@ def timed(action: Callable[[], object]) -> float:
 
 
 def environment() -> Mapping[str, str]:
-    """Give the environment of measured processes: as it is, but compiled modules are kept."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MCPG_")}
+    """Give the environment of measured processes: compiled modules are kept, settings are not."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("MCPG_") or name == "MCPG_CACHE"
+    }
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
     return kept
 

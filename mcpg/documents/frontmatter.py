@@ -158,12 +158,21 @@ def _item(line: str, start: str) -> JsonValue:
 
 
 def _decode(text: str) -> JsonValue:
+    plain = text.strip(" ")
+    if plain[:1] == '"' == plain[-1:] and plain.count('"') == _QUOTES and _means_itself(plain):
+        return plain[1:-1]
     value: JsonValue = _DECODER.decode(text)
     return value
+
+
+def _means_itself(text: str) -> bool:
+    """Tell whether nothing in a JSON string is escaped or would have to be."""
+    return text.isprintable() and "\\" not in text
 
 
 def _refuse_constant(name: str) -> JsonValue:
     raise ValueError(name)
 
 
+_QUOTES = 2
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

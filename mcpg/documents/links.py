@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code, Diagnostic, warning
@@ -21,6 +20,7 @@ LINK_KEYS: Mapping[EdgeKind, str] = {
 }
 """The front-matter key of each kind of link, in the order in which links stand."""
 
+_ORIGINS = tuple(EdgeOrigin)
 _SPELLINGS = {
     GROUPS_KEY: (GROUPS_KEY, "graphGroups"),
     "graph_related": ("graph_related", "graphRelated"),
@@ -111,6 +111,8 @@ def _name(item: JsonValue, keys: tuple[str, ...]) -> str:
 
 def _evidence(link: Link, members: JsonObject) -> tuple[Link, str | None]:
     """Give *link* with the evidence among *members*, and what is wrong with it."""
+    if not members:
+        return link, None
     weight = members.get("weight", link.weight)
     reason = members.get("reason", link.reason)
     origin = members.get("origin", link.origin)
@@ -118,10 +120,9 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link, str | None]:
         return link, "a weight that is not in (0, 1]"
     if not isinstance(reason, str):
         return link, "a reason that is not text"
-    if origin not in tuple(EdgeOrigin):
+    if origin not in _ORIGINS:
         return link, "an origin that is neither authored nor inferred"
-    origin = EdgeOrigin(str(origin))
-    return replace(link, weight=float(weight), reason=reason, origin=origin), None
+    return Link(link.kind, link.target, float(weight), reason, EdgeOrigin(str(origin))), None
 
 
 def _stated(link: Link) -> JsonObject:

@@ -142,7 +142,7 @@ def _fence_after(line: str, fence: str) -> str:
     """Give the fence that is open after *line*, when *fence* ("" for none) is open before."""
     if fence:
         mark = line.strip()
-        closes = set(mark) == {fence[0]} and len(mark) >= len(fence)
+        closes = len(mark) >= len(fence) and not mark.strip(fence[0])
         return "" if closes else fence
     opening = _FENCE.match(line)
     return opening[1] if opening else ""

@@ -115,6 +115,16 @@ def parse_document(
     return document, (*found, *faults)
 
 
+def tool_without_extras(source: SourceDocument) -> Tool:
+    """Read the tool of a document from everything but the `mcpg` key, as `parse_document` does.
+
+    Raises:
+        DocumentError: See `parse_document`.
+    """
+    place = source.place or source.path
+    return _tool(_cut(source, place), source.path, None, place)
+
+
 def _cut(source: SourceDocument, place: str) -> _Text:
     content = source.content.removeprefix("\ufeff")
     if "\r" in content:

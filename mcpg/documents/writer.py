@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import SourceDocument
@@ -21,8 +20,8 @@ from mcpg.documents.page import (
     fence_for,
     tidy,
 )
-from mcpg.documents.reader import EXCERPT_LENGTH, parse_document
-from mcpg.documents.scalars import flow, one_line, quoted, without_breaks
+from mcpg.documents.reader import EXCERPT_LENGTH, tool_without_extras
+from mcpg.documents.scalars import flow, indented, one_line, quoted, without_breaks
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def _compose(document: ToolDocument, markdown: str, cut: int | None) -> str | No
 def _extras(document: ToolDocument, text: str) -> str:
     """Write the front-matter key for what reading *text* would not give back."""
     source = SourceDocument(_NOWHERE, text, document.uri)
-    extras: JsonObject = extras_for(document.tool, parse_document(source)[0].tool)
+    extras: JsonObject = extras_for(document.tool, tool_without_extras(source))
     evidence = evidence_of(document.links)
     if evidence:
         extras[RELATIONS_KEY] = evidence
@@ -148,6 +147,6 @@ def _identity(tool: Tool) -> str:
 
 
 def _fenced(schema: JsonObject) -> str:
-    text = json.dumps(schema, indent=2, ensure_ascii=False)
+    text = indented(schema)
     fence = fence_for(text)
     return f"{fence}json\n{text}\n{fence}\n"

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcpg.index.fields import field_texts
 from mcpg.index.grams import described_words
 from mcpg.memo import Kind
+from mcpg.text import split_words
 from mcpg.text.words import words_of_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.memo import Memo
 
@@ -38,10 +40,12 @@ class Analysed(NamedTuple):
     Attributes:
         fields: Its fields that hold any word, in order of their numbers.
         described: The words whose 3-grams stand for it; see `described_words`.
+        name: The words of its tool's name.
     """
 
     fields: Sequence[FieldWords]
     described: Sequence[str]
+    name: Sequence[str]
 
 
 def _encode(analysed: Analysed) -> bytes:
@@ -49,8 +53,8 @@ def _encode(analysed: Analysed) -> bytes:
 
 
 def _decode(data: bytes) -> Analysed:
-    fields, described = json.loads(data.decode("utf-8", "surrogatepass"))
-    return Analysed([FieldWords(*members) for members in fields], described)
+    fields, described, name = json.loads(data.decode("utf-8", "surrogatepass"))
+    return Analysed([FieldWords(*members) for members in fields], described, name)
 
 
 _ANALYSED = Kind("analysed", _encode, _decode)
@@ -91,7 +95,9 @@ def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
     for field, text in field_texts(document):
         texts[field].append(text)
     found = (_counted(field, " ".join(texts[field]), cut) for field in sorted(texts))
-    return Analysed([held for held in found if held.words], described_words(document.tool))
+    tool = document.tool
+    held = [one for one in found if one.words]
+    return Analysed(held, described_words(tool), _name_words(tool))
 
 
 def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
@@ -106,3 +112,14 @@ def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
         words += parts
         wholes += whole
     return FieldWords(field, Counter(words), Counter(wholes))
+
+
+def _name_words(tool: Tool) -> list[str]:
+    """Give the words of a tool's name.
+
+    Words of the source's name are left out, for they say nothing of the tool, unless the name has
+    no other.
+    """
+    words = split_words(tool.name)
+    source = set(split_words(tool.source_id))
+    return [word for word in words if word not in source] or words

@@ -54,7 +54,7 @@ def compile_index(
     kept = texts or {}
     records = [encode_record(document, kept.get(document.path)) for document in ordered]
     analysed = analysed_documents(ordered, records, memo)
-    inverted = InvertedFile(tools, analysed)
+    inverted = InvertedFile(analysed)
     sections = (
         Section("meta", "B", _meta(len(ordered), len(inverted.words))),
         Section("model", "d", array("d", model).tobytes()),

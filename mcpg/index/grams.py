@@ -56,11 +56,12 @@ def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
     """
     from array import array  # noqa: PLC0415 - needed to build, not to search
     from collections import Counter  # noqa: PLC0415 - as above
+    from itertools import chain  # noqa: PLC0415 - as above
     from math import fsum  # noqa: PLC0415 - as above
 
     known = _GramsOfWords()
     held = [frozenset[int]().union(*map(known.__getitem__, words)) for words in described]
-    holders = Counter(gram for grams in held for gram in grams)
+    holders = Counter(chain.from_iterable(held))
     ordered = sorted(holders)
     numbers = {gram: number for number, gram in enumerate(ordered)}
     counts = [holders[gram] for gram in ordered]

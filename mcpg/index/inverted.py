@@ -10,12 +10,11 @@ from mcpg.index.fields import FIELDS
 from mcpg.index.layout import Section
 from mcpg.index.sections import IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.tables import keys_sections, rows_sections
-from mcpg.text import split_words, stem
+from mcpg.text import stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcpg.catalog.model import Tool
     from mcpg.index.analysed import Analysed
 
 
@@ -26,13 +25,13 @@ class InvertedFile:
         words: The words that occur, sorted.
     """
 
-    def __init__(self, tools: Sequence[Tool], analysed: Iterable[Analysed]) -> None:
-        """Number the terms of *tools*, whose documents are *analysed*."""
-        self._tools = tools
+    def __init__(self, analysed: Sequence[Analysed]) -> None:
+        """Number the terms of documents that are *analysed*."""
+        self._analysed = analysed
         self._terms = _Terms()
         self._occurrences = _Occurrences()
-        for document, (fields, _) in enumerate(analysed):
-            for field, words, wholes in fields:
+        for document, held in enumerate(analysed):
+            for field, words, wholes in held.fields:
                 terms = [*map(self._terms.of_word.__getitem__, words)]
                 terms += map(self._terms.of_whole.__getitem__, wholes)
                 counts = (*words.values(), *wholes.values())
@@ -51,7 +50,7 @@ class InvertedFile:
         yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self._term, self.words)).tobytes())
         yield from self._posting_sections()
-        yield from rows_sections("names.terms", map(self._name_terms, self._tools))
+        yield from rows_sections("names.terms", map(self._name_terms, self._analysed))
 
     def _term(self, word: str) -> int:
         return self._numbers[stem(word)]
@@ -63,8 +62,8 @@ class InvertedFile:
             first[self._term(self.words[number])] = number
         return first
 
-    def _name_terms(self, tool: Tool) -> list[int]:
-        return list(dict.fromkeys(map(self._term, _name_words(tool))))
+    def _name_terms(self, held: Analysed) -> list[int]:
+        return list(dict.fromkeys(map(self._term, held.name)))
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -180,14 +179,3 @@ def _post(
         rows[term].append(place | impact << 16 | masks[term])
     frequencies.clear()
     masks.clear()
-
-
-def _name_words(tool: Tool) -> list[str]:
-    """Give the words of a tool's name.
-
-    Words of the source's name are left out, for they say nothing of the tool, unless the name has
-    no other.
-    """
-    words = split_words(tool.name)
-    source = set(split_words(tool.source_id))
-    return [word for word in words if word not in source] or words

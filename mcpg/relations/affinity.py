@@ -60,8 +60,12 @@ class AffinityIndex:
         for term in affordable(own, self.postings):
             abroad = own[term] * self.vocabulary.rarity(term)
             at_home = own[term] * self._local_rarity(source, term)
-            for other, weight in self.postings[term]:
-                found[other] += weight * (at_home if sources[other] == source else abroad)
+            if at_home == abroad:
+                for other, weight in self.postings[term]:
+                    found[other] += weight * abroad
+            else:
+                for other, weight in self.postings[term]:
+                    found[other] += weight * (at_home if sources[other] == source else abroad)
         found.pop(position, None)
         return {
             other: affinity + SAME_SOURCE * (sources[other] == source)

@@ -77,7 +77,7 @@ class _Reader:
             text = read_text(location, argument)
         except NotFoundError:
             raise missing_source(argument) from None
-        if not self._is_new(location):
+        if not self._is_new(os.path.realpath(location)):
             return SourceBatch()
         name = text_of_path(location.name)
         source = SourceText(
@@ -90,8 +90,8 @@ class _Reader:
         files, noticed = walk_folder(argument)
         yield SourceBatch(diagnostics=noticed)
         for file in files:
-            is_output = os.path.realpath(file.location) in self._excluded
-            if not is_output and self._is_new(file.location):
+            resolved = os.path.realpath(file.location)
+            if resolved not in self._excluded and self._is_new(resolved):
                 yield self._in_folder(file)
 
     def _in_folder(self, file: FolderFile) -> SourceBatch:
@@ -106,8 +106,7 @@ class _Reader:
             failed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
             return SourceBatch(diagnostics=(failed,))
 
-    def _is_new(self, location: Path) -> bool:
-        resolved = os.path.realpath(location)
+    def _is_new(self, resolved: str) -> bool:
         is_new = resolved not in self._seen
         self._seen.add(resolved)
         return is_new
