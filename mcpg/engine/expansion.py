@@ -60,9 +60,11 @@ def expand(
         if target not in best or edge < best[target]:
             best[target] = edge
     ordered = sorted(best.values())
+    related = [edge for edge in ordered if edge[_IS_RELATED]][:limit]
+    next_steps = [edge for edge in ordered if not edge[_IS_RELATED]][:limit]
     return (
-        [_reached(edge, index) for edge in ordered if edge[_IS_RELATED]][:limit],
-        [_reached(edge, index) for edge in ordered if not edge[_IS_RELATED]][:limit],
+        [_reached(edge, index) for edge in related],
+        [_reached(edge, index) for edge in next_steps],
     )
 
 

@@ -38,18 +38,23 @@ def span(starts: memoryview, number: int) -> tuple[int, int]:
 class Rows:
     """Rows of numbers."""
 
-    __slots__ = ("_items", "_starts")
+    __slots__ = ("_end", "_items", "_starts")
 
     def __init__(self, items: memoryview, starts: memoryview) -> None:
         self._items = items
         self._starts = starts
+        self._end = len(items)
 
     def __len__(self) -> int:
         return max(0, len(self._starts) - 1)
 
     def __getitem__(self, number: int) -> memoryview:
-        start, end = span(self._starts, number)
-        if end > len(self._items):
+        starts = self._starts
+        try:
+            start, end = starts[number], starts[number + 1]
+        except IndexError as fault:
+            raise StaleIndexError("a number leads out of its table") from fault
+        if not start <= end <= self._end:
             raise StaleIndexError("a row leads out of its table")
         return self._items[start:end]
 
