@@ -206,7 +206,7 @@ class GramMatcher:
 
     def similarity(self, document: int) -> float:
         """Give the cosine of the query's and a document's 3-grams, in [0, 1]."""
-        shared = self._grams & self._all.of_tool(document)
+        shared = self._grams.intersection(self._all.of_tool(document))
         if not shared:
             return 0.0
         product = sum(map(self._products.__getitem__, shared))
