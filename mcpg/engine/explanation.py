@@ -24,7 +24,7 @@ from mcpg.engine.trace import (
     TermMatch,
 )
 from mcpg.index.occurrences import field_shares
-from mcpg.index.places import impact_of
+from mcpg.index.postings import impact_of
 from mcpg.text import fold, iter_words, stem
 
 if TYPE_CHECKING:

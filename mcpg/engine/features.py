@@ -84,7 +84,7 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
-    rows = list(zip(*columns, strict=True)) if columns else [()] * len(pool)
+    rows = [tuple([column.get(document, 0.0) for column in columns]) for document in pool]
     lexical = [fsum(map(mul, shares, row)) for row in rows]
     names = NameMatcher(analysis, index)
     grams = GramMatcher(analysis, index)

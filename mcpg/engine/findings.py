@@ -51,8 +51,7 @@ class Findings:
         clauses = self._outcome.analysis.clauses
         scores: dict[int, float] = dict.fromkeys(self._found() & self._disabled, 0.0)
         for clause in clauses:
-            impacts = clause_impacts(clause, scores, self._index)
-            for document, impact in zip(tuple(scores), impacts, strict=True):
+            for document, impact in clause_impacts(clause, scores, self._index).items():
                 scores[document] += clause.weight * impact
         least = self._best_lexical() * self._outcome.analysis.total_weight
         better = [document for document, score in scores.items() if score > least]

@@ -10,7 +10,7 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import islice, repeat
+from itertools import islice
 from math import fsum
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ DECIMALS = 9
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
-# How many times as many scores as are wanted tell how good the worst wanted one is at least.
+# How many times as many scores as are wanted tell what the worst wanted one is at least.
 _SAMPLE = 3
 
 
@@ -42,9 +42,7 @@ def retrieve(analysis: Analysis, index: Index, *, disabled: Iterable[int], size:
     scores = _accumulate(analysis, index, size + len(hidden))
     for document in hidden.intersection(scores):
         del scores[document]
-    # The best words came first, and so did most of the best documents.
-    first = list(islice(scores.values(), _SAMPLE * size))
-    least = _nth_best(first, size) - 10**-DECIMALS
+    least = _nth_best(scores.values(), size) - 10**-DECIMALS
     ranked = sorted(
         [
             (-round(score, DECIMALS), document)
@@ -62,8 +60,7 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
     remaining = fsum(bound for bound, _, _ in lists)
     for bound, share, clause in lists:
         if _is_closed(scores, remaining, size, clause.document_frequency):
-            impacts = clause_impacts(clause, scores, index)
-            for document, impact in zip(list(scores), impacts, strict=True):
+            for document, impact in clause_impacts(clause, scores, index).items():
                 scores[document] += share * impact
         else:
             _add(scores, clause, share, index)
@@ -93,7 +90,11 @@ def _is_closed(scores: Mapping[int, float], remaining: float, size: int, length:
 
 def _nth_best(scores: Collection[float], place: int) -> float:
     """Give the score at *place*, from 1, of the greatest; below 0 when there are fewer."""
-    return sorted(scores, reverse=True)[place - 1] if len(scores) >= place else -1.0
+    if len(scores) < place:
+        return -1.0
+    # The best words came first, and so did most of the best documents.
+    least = sorted(islice(scores, _SAMPLE * place), reverse=True)[place - 1]
+    return sorted([score for score in scores if score >= least], reverse=True)[place - 1]
 
 
 def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -> None:
@@ -129,25 +130,25 @@ def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
     return zip(documents, impacts, strict=True)
 
 
-def clause_impacts(clause: Clause, wanted: Collection[int], index: Index) -> list[float]:
-    """Give the best credited impact of the clause's variants in each of the *wanted* documents."""
-    columns = [
-        [credit * _SCALE * impact for impact in _impacts_in(wanted, term, index)]
-        for term, credit in clause.variants
-    ]
-    if len(columns) == 1:
-        return columns[0]
-    return list(map(max, *columns)) if columns else [0.0] * len(wanted)
+def clause_impacts(clause: Clause, wanted: Collection[int], index: Index) -> dict[int, float]:
+    """Give the best credited impact of the clause's variants in those *wanted* that hold one."""
+    best: dict[int, float] = {}
+    for term, credit in clause.variants:
+        unit = credit * _SCALE
+        for document, impact in _impacts_among(wanted, term, index):
+            credited = unit * impact
+            if credited > best.get(document, 0.0):
+                best[document] = credited
+    return best
 
 
-def _impacts_in(wanted: Collection[int], term: int, index: Index) -> Iterable[int]:
-    """Give the impact of a term in each of the *wanted* documents, 0 where it does not occur."""
+def _impacts_among(wanted: Collection[int], term: int, index: Index) -> list[tuple[int, int]]:
+    """Give those of the *wanted* documents that hold a term, each with its impact there."""
     kept = index.impacts(term)
-    if kept is None:
-        documents, impacts, _ = index.postings(term)
-        common = _common(documents, sorted(wanted))
-        kept = {document: impacts[place] for document, place in common}
-    return map(kept.get, wanted, repeat(0))
+    if kept is not None:
+        return [(document, kept[document]) for document in wanted if document in kept]
+    documents, impacts, _ = index.postings(term)
+    return [(document, impacts[place]) for document, place in _common(documents, sorted(wanted))]
 
 
 def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:

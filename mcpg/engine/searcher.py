@@ -9,7 +9,7 @@ from mcpg.engine.pipeline import run_graph
 from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
 from mcpg.index.fields import FIELDS
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.places import add_fields
+from mcpg.index.postings import add_fields
 from mcpg.index.tables import ABSENT
 
 TYPE_CHECKING = False

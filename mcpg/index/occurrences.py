@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.index.bm25f import BY_NUMBER, occurrence_weight
 from mcpg.index.fields import FIELDS, OF_PARAMETERS, field_texts
-from mcpg.index.places import posting
+from mcpg.index.postings import posting
 from mcpg.text import iter_words, stem
 
 if TYPE_CHECKING:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.tables import span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcpg.index.reader import Index
 
 _SECTIONS = ("postings", "postings.impact", "postings.fields")
 # How many postings are kept once they have been read, and the longest list of them that is.
 _MOST_KEPT = 262_144
-_LONGEST_KEPT = 4_096
+_LONGEST_KEPT = 1_024
 
 
 class Postings:
@@ -54,3 +58,27 @@ class Postings:
             known = self._kept[term] = dict(zip(tools, impacts, strict=True))
             self._left -= len(known)
         return known
+
+
+def posting(index: Index, term: int, document: int) -> tuple[int, int]:
+    """Give impact and field mask of *term* in *document*, zeros when it does not occur there."""
+    documents, impacts, fields = index.postings(term)
+    place = bisect_left(documents, document)
+    if place == len(documents) or documents[place] != document:
+        return 0, 0
+    return impacts[place], fields[place]
+
+
+def impact_of(index: Index, term: int, document: int) -> int:
+    """Give the impact of *term* in *document*, 0 when it does not occur there."""
+    return posting(index, term, document)[0]
+
+
+def add_fields(index: Index, term: int, asked: Iterable[int], masks: dict[int, int]) -> None:
+    """Add, for each document *asked* about, a bit for every field in which *term* occurs there."""
+    documents, _, fields = index.postings(term)
+    end = len(documents)
+    for document in asked:
+        place = bisect_left(documents, document)
+        if place < end and documents[place] == document:
+            masks[document] |= fields[place]

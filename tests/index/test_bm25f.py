@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mcpg.index.bm25f import PARAMETERS, FieldParameters, occurrence_weight, saturate
 from mcpg.index.fields import FIELDS
 from mcpg.index.occurrences import field_shares
-from mcpg.index.places import impact_of
+from mcpg.index.postings import impact_of
 from mcpg.index.rarity import inverse_document_frequency, smoothed_rarity
 from mcpg.index.sections import IMPACT_SCALE
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.index.grams import Grams, grams_of_word
-from mcpg.index.places import add_fields, impact_of, posting
+from mcpg.index.postings import add_fields, impact_of, posting
 from mcpg.index.rarity import inverse_document_frequency
 
 if TYPE_CHECKING:
