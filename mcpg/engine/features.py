@@ -177,6 +177,8 @@ class NameMatcher:
         return held / name.weight, self._opening(name.terms)
 
     def _opening(self, names: frozenset[int]) -> float:
+        if not names <= self._credits.keys():
+            return 0.0
         opening = self._words[: len(names)]
         spoken = {term for _, terms in opening for term in terms}
         return fsum([share for share, _ in opening]) if names <= spoken else 0.0
