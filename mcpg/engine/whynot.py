@@ -50,7 +50,8 @@ class Field:
         self.is_named = tool in named_exactly(self.analysis, index)
 
     def _scores(self) -> list[float]:
-        ranked = [*self.others[: self.place], self.own, *self.others[self.place :]]
+        found = [self.own] if self.is_found else []
+        ranked = [*self.others[: self.place], *found, *self.others[self.place :]]
         return [one.score for one in calibrate(ranked, self.analysis, self.model)]
 
     def places_above(self) -> list[int]:

@@ -46,9 +46,12 @@ names = st.sampled_from([tool.id for tool in TOOLS])
 @settings(deadline=None, max_examples=60)
 @given(queries, names)
 def test_a_standing_tells_the_truth(query: str, tool: str) -> None:
-    """Rank, score and gaps are those of the search, and differences sum to the gap."""
+    """Rank, score and gaps are those of the search, and differences sum to the gap.
+
+    A tool that is hidden is compared as if it were not.
+    """
     standing = ask(query, tool)
-    matches = ENGINE.explain(query, limit=50).matches
+    matches = ENGINE.explain(query, limit=50, include_disabled=standing.is_hidden).matches
 
     assert standing.rank == rank(ENGINE, query, tool)
     by_id = {match.tool_id: match for match in matches}
@@ -250,6 +253,13 @@ def test_the_only_tool_is_first_or_not_found() -> None:
     assert (alone.rank, alone.above) == (None, ())
     assert alone.change is not None
     assert alone.change.hints.keywords == ("zorb",)
+
+
+def test_a_lone_rival_has_the_score_of_the_search() -> None:
+    """A tool that is not found takes no part in how sure the search is of another."""
+    standing = ask("bill", "order_get")
+
+    assert standing.above[0].score == ENGINE.search("bill").matches[0].score
 
 
 def test_hostile_names_are_explained() -> None:
