@@ -1,15 +1,17 @@
 """Fit the ranking model on judged sets, and say what it does on sets it was not fitted on.
 
     pip install numpy
-    python benchmarks/fit_ranking.py FOLDER [--queries 300] [--sets a,b,c] [--write]
+    python benchmarks/fit_ranking.py FOLDER [--queries 300] [--sets a,b] [--keep-weights] [--write]
 
 FOLDER is laid out as for `bench_quality.py`; beside it or in its parent, `noise.jsonl` and
 `ood.jsonl` may hold queries that no tool answers. Fusion weights maximise the mean nDCG@5 of the
 sets, clean and misspelt alike, by coordinate ascent over a fixed grid (Metzler & Croft, "Linear
 feature-based models for information retrieval", 2007); every set weighs the same. The calibration
-is a logistic regression on the best match of each query, with the answers of every fifth query
-taken out of the catalogue. Both are then fitted on all sets but one and measured on that one.
-`--write` puts the model fitted on all sets into `mcpg/engine/data/ranking.json`.
+is a logistic regression on the best matches of each query, the first before all, with the answers
+of every fifth query taken out of the catalogue; as the queries of the sets are long, a few of
+their words and the names of tools, also misspelt, are asked as well. Both are then fitted on all
+sets but one and measured on that one. `--write` puts the model fitted on all sets into
+`mcpg/engine/data/ranking.json`.
 """
 
 from __future__ import annotations
@@ -18,22 +20,26 @@ import argparse
 import json
 import random
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import texts
 from numpy.typing import NDArray
 
 import mcpg.engine
 from mcpg.engine.analysis import analyse
-from mcpg.engine.confidence import INPUTS, calibrate
-from mcpg.engine.defaults import default_model
+from mcpg.engine.confidence import INPUTS, MARGIN_DEPTH, calibrate
+from mcpg.engine.defaults import default_model, default_origin
 from mcpg.engine.features import FEATURES, look_closely
 from mcpg.engine.fusion import fuse
-from mcpg.engine.intents import retrieve_for_each
 from mcpg.engine.model import Model
+from mcpg.engine.pipeline import gather
+from mcpg.engine.request import Request
 from mcpg.engine.retrieval import POOL, retrieve
+from mcpg.text import split_words
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -44,6 +50,19 @@ VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
 GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
 STARTS = 3
 DEPTH = 5
+# Of the queries of a catalogue, three in ten are taken to have no answer there, and half as many
+# more to be noise. Matches below the best count for little: what is looked at first is to be right.
+JUDGED, ANSWERLESS, NOISE = "judged", "answerless", "noise"
+SHARES = {JUDGED: 0.7, ANSWERLESS: 0.3, NOISE: 0.15}
+# What is asked: the queries of the sets, clean and misspelt, a few words of them, names of tools.
+ASKED, WORDS, NAMES, MISSPELT_NAMES = "asked", "words", "names", "misspelt names"
+FORMS = {ASKED: 1.0, WORDS: 0.05, NAMES: 0.03, MISSPELT_NAMES: 0.03}
+SURE = "; calibration, on sets left out: "
+MOST_WORDS = 4
+MOST_NAMES = 120
+LONG_WORD = 5
+LOWER = 0.05
+FOLDS = (0, 2)
 DISCOUNTS = 1 / np.log2(np.arange(2, DEPTH + 2))
 # The weight of BM25F is the unit of the others; what names a tool is a rule, not a guess, and keeps
 # the weight that makes it hold. What a tool adds for an intent depends on the order that the others
@@ -64,9 +83,12 @@ class Judged(NamedTuple):
 
 
 class Top(NamedTuple):
-    """The best match of one query: the calibration's inputs, and whether it is right."""
+    """One of the best matches of one query: the calibration's inputs, and whether it is right."""
 
     set: str
+    kind: str
+    form: str
+    rank: int
     inputs: Array
     right: float
 
@@ -158,29 +180,76 @@ def climb(queries: Sequence[Judged], start: Array, rounds: int = 4) -> tuple[Arr
 
 
 def tops(folder: Path, root: Path, count: int, weights: Array) -> Iterator[Top]:
-    """Give the best match of each query, the answers of every fifth one taken away."""
+    """Give the best matches of each query, the answers of every fifth one taken away."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
-    model = default_model()
-    model = Model(tuple(weights), model.intercept, model.coefficients)
-    for variant in VARIANTS:
-        queries = read(folder / variant, count)
-        gone = {key for query in queries[::5] for key in query["relevant"]}
-        kept = [tool for tool in tools if f"{tool['server']}::{tool['name']}" not in gone]
-        asked = [
-            (query["query"], set() if place % 5 == 0 else set(query["relevant"]))
-            for place, query in enumerate(queries)
-            if place % 5 == 0 or not gone & set(query["relevant"])
-        ]
-        engine = load(kept)
-        asked += [(query, set()) for query in unanswerable(root, folder.name)]
-        for query, relevant in asked:
-            analysis = analyse(query, engine.index)
-            pool = retrieve_for_each(analysis, engine.index, disabled=(), size=POOL)
-            ranked = fuse(look_closely(pool, analysis, engine.index), model.weights, 2)
-            if ranked:
-                best = ranked[0].candidate.document
-                inputs = calibrate(ranked, analysis, model)[0].inputs
-                yield Top(folder.name, np.array(inputs), float(key_of(engine, best) in relevant))
+    queries = {variant: read(folder / variant, count) for variant in VARIANTS}
+    model = Model(tuple(weights), 0.0, (0.0,) * len(INPUTS))
+    for fold in FOLDS:
+        without = [one for asked in queries.values() for one in asked[fold::5]]
+        gone = {key for query in without for key in query["relevant"]}
+        engine = load([tool for tool in tools if texts.key(tool) not in gone])
+        for variant, asked in queries.items():
+            for place, query in enumerate(asked):
+                relevant = set(query["relevant"]) - gone
+                if place % 5 == fold or relevant == set(query["relevant"]):
+                    label = folder.name, JUDGED if relevant else ANSWERLESS
+                    yield from seen(engine, query["query"], relevant, model, (*label, ASKED))
+                    if variant == VARIANTS[0]:
+                        words = few_words(query["query"], engine)
+                        yield from seen(engine, words, relevant, model, (*label, WORDS))
+        yield from named(folder.name, tools, gone, engine, model)
+    for query in unanswerable(root, folder.name):
+        yield from seen(engine, query, set(), model, (folder.name, NOISE, ASKED))
+
+
+def named(
+    name: str, tools: list[dict[str, Any]], gone: set[str], engine: mcpg.Engine, model: Model
+) -> Iterator[Top]:
+    """Ask for some tools by their names, as they are and misspelt."""
+    rng = random.Random(name)
+    holders: defaultdict[str, set[str]] = defaultdict(set)
+    for tool in tools:
+        holders[" ".join(split_words(tool["name"]))].add(texts.key(tool))
+    for asked in rng.sample(sorted(holders), min(len(holders), MOST_NAMES)):
+        relevant = holders[asked] - gone
+        label = name, JUDGED if relevant else ANSWERLESS
+        yield from seen(engine, asked, relevant, model, (*label, NAMES))
+        slipped = misspelt(asked, rng)
+        if slipped != asked:
+            yield from seen(engine, slipped, relevant, model, (*label, MISSPELT_NAMES))
+
+
+def few_words(query: str, engine: mcpg.Engine) -> str:
+    """Give some words of a query, drawn by a seed, in their order; no function words."""
+    rng = random.Random(query)
+    clauses = analyse(query, engine.index).clauses
+    words = [clause.text for clause in clauses if clause.role in ("term", "unknown")]
+    count = min(rng.randint(1, MOST_WORDS), len(words))
+    return " ".join(words[place] for place in sorted(rng.sample(range(len(words)), count)))
+
+
+def misspelt(text: str, rng: random.Random) -> str:
+    """Drop a letter of a long word, or swap two; a text without long words stays."""
+    long_words = [word for word in text.split() if len(word) >= LONG_WORD]
+    if not long_words:
+        return text
+    word = rng.choice(long_words)
+    place = rng.randrange(1, len(word) - 1)
+    swapped = word[place + 1] + word[place] if rng.random() < 1 / 2 else ""
+    return text.replace(word, word[:place] + swapped + word[place + (2 if swapped else 1) :], 1)
+
+
+def seen(
+    engine: mcpg.Engine, query: str, relevant: set[str], model: Model, label: tuple[str, str, str]
+) -> Iterator[Top]:
+    """Give the best matches of a query with what the calibration is told of them."""
+    analysis, pool = gather(Request(query), engine.index, frozenset(), size=POOL)
+    sights = look_closely(pool, analysis, engine.index)
+    ranked = fuse(sights, model.weights, MARGIN_DEPTH)
+    found = zip(ranked, calibrate(ranked, sights, analysis, model, len(engine.index)), strict=True)
+    for rank, (one, calibration) in enumerate(islice(found, DEPTH)):
+        right = key_of(engine, one.candidate.document) in relevant
+        yield Top(*label, rank, np.array(calibration.inputs), float(right))
 
 
 def unanswerable(root: Path, name: str) -> list[str]:
@@ -189,10 +258,24 @@ def unanswerable(root: Path, name: str) -> list[str]:
     return [one["query"] for one in queries if {"*", name} & set(one["irrelevant_for"])]
 
 
-def logistic(samples: Sequence[Top], ridge: float = 1e-3, rounds: int = 50) -> Array:
-    """Fit a logistic regression by Newton's method; every set weighs the same."""
-    sizes = {name: sum(one.set == name for one in samples) for name in {one.set for one in samples}}
-    share = np.array([1 / sizes[one.set] for one in samples]) / len(sizes)
+def shares(samples: Sequence[Top]) -> Array:
+    """Give each sample its weight: every set the same, kinds, forms and ranks as told above."""
+    counts = Counter((one.set, one.kind, one.form, one.rank) for one in samples)
+    return np.array(
+        [
+            SHARES[one.kind]
+            * FORMS[one.form]
+            * (LOWER if one.rank else 1)
+            / counts[one.set, one.kind, one.form, one.rank]
+            for one in samples
+        ]
+    )
+
+
+def logistic(samples: Sequence[Top], ridge: float = 1e-4, rounds: int = 50) -> Array:
+    """Fit a logistic regression by Newton's method."""
+    share = shares(samples)
+    share /= share.sum()
     inputs = np.array([[1.0, *one.inputs] for one in samples])
     right = np.array([one.right for one in samples])
     weights = np.zeros(inputs.shape[1])
@@ -204,12 +287,34 @@ def logistic(samples: Sequence[Top], ridge: float = 1e-3, rounds: int = 50) -> A
     return weights
 
 
+def scores(samples: Sequence[Top], weights: Array) -> Array:
+    """Give the calibrated score of each sample."""
+    inputs = np.array([one.inputs for one in samples]).reshape(len(samples), -1)
+    return np.asarray(1 / (1 + np.exp(-weights[0] - inputs @ weights[1:])))
+
+
+def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
+    """Give the best match of each query of one form."""
+    return [one for one in samples if not one.rank and one.form == form]
+
+
 def calibration_error(samples: Sequence[Top], weights: Array, bins: int = 10) -> float:
-    """Give the expected calibration error over ten bins of equal mass."""
-    scores = np.array([1 / (1 + np.exp(-weights[0] - one.inputs @ weights[1:])) for one in samples])
-    right = np.array([one.right for one in samples])
-    parts = np.array_split(np.argsort(scores, kind="stable"), bins)
-    return float(sum(abs((scores[part] - right[part]).sum()) for part in parts) / len(samples))
+    """Give the expected calibration error of best matches over ten bins of equal mass."""
+    firsts = [one for one in of_form(samples) if one.kind != NOISE]
+    found, share = scores(firsts, weights), shares(firsts)
+    order = np.argsort(found, kind="stable")
+    right = np.array([one.right for one in firsts])
+    bin_of = np.minimum((np.cumsum(share[order]) / share.sum() * bins).astype(int), bins - 1)
+    error = share[order] * (found[order] - right[order])
+    return float(sum(abs(error[bin_of == one].sum()) for one in range(bins)) / share.sum())
+
+
+def separation(samples: Sequence[Top], weights: Array, kind: str) -> float:
+    """Give how often a right best match scores above a best match of that *kind* (AUROC)."""
+    firsts = of_form(samples)
+    right = scores([one for one in firsts if one.right], weights)
+    wrong = scores([one for one in firsts if one.kind == kind], weights)
+    return float(np.mean(np.sign(right[:, None] - wrong[None, :]) / 2 + 0.5)) if len(wrong) else 1.0
 
 
 def left_out(
@@ -242,17 +347,23 @@ def fit_fusion(queries: Sequence[Judged], names: Sequence[str]) -> tuple[Array, 
     return weights, shown(unseen)
 
 
-def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Array, float]:
-    """Fit the calibration, print errors left out, and give coefficients and their mean error."""
-    errors: list[float] = []
+def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Array, str]:
+    """Fit the calibration, print figures left out, and give coefficients and their summary."""
+    found: list[tuple[float, float, float]] = []
 
     def test(name: str, fitted: Array) -> str:
-        errors.append(calibration_error([one for one in samples if one.set == name], fitted))
-        return f"expected calibration error {errors[-1]:.4f}"
+        own = [one for one in samples if one.set == name]
+        apart = [separation(own, fitted, kind) for kind in (ANSWERLESS, NOISE)]
+        found.append((calibration_error(own, fitted), apart[0], apart[1]))
+        return "error {:.4f}, AUROC against answerless {:.3f}, noise {:.3f}".format(*found[-1])
 
     left_out(names, lambda kept: logistic([one for one in samples if one.set in kept]), test)
-    print(f"left out: expected calibration error {np.mean(errors):.4f}")
-    return logistic(samples), float(np.mean(errors))
+    error, answerless, noise = np.mean(found, axis=0)
+    summary = (
+        f"error {error:.3f}, AUROC of right against answerless {answerless:.3f}, noise {noise:.3f}"
+    )
+    print("left out:", summary)
+    return logistic(samples), summary
 
 
 def document(weights: Array, calibration: Array, provenance: str) -> str:
@@ -281,21 +392,25 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--sets", default="")
+    parser.add_argument("--keep-weights", action="store_true", help="fit the calibration alone")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     folders = sorted(path for path in arguments.folder.iterdir() if (path / "tools.json").exists())
     chosen = [f for f in folders if not arguments.sets or f.name in arguments.sets.split(",")]
     names = [folder.name for folder in chosen]
-    queries = [one for folder in chosen for one in pools(folder, arguments.queries)]
-    weights, unseen = fit_fusion(queries, names)
+    made = (
+        f"benchmarks/fit_ranking.py on {', '.join(names)}; {arguments.queries} queries a set, clean"
+        " and misspelt, seed 0"
+    )
+    weights, told = np.array(default_model().weights), default_origin().provenance.split(SURE)[0]
+    if not arguments.keep_weights:
+        queries = [one for folder in chosen for one in pools(folder, arguments.queries)]
+        weights, unseen = fit_fusion(queries, names)
+        told = f"{made}; nDCG@5 of sets left out {unseen}"
     root = arguments.folder.parent
     samples = [one for f in chosen for one in tops(f, root, arguments.queries, weights)]
-    calibration, error = fit_calibration(samples, names)
-    provenance = (
-        f"benchmarks/fit_ranking.py on {', '.join(names)}; {arguments.queries} queries a set, clean"
-        f" and misspelt, seed 0; nDCG@5 of sets left out {unseen}, calibration error {error:.3f}"
-    )
-    text = document(weights, calibration, provenance)
+    calibration, sure = fit_calibration(samples, names)
+    text = document(weights, calibration, f"{told}{SURE}{sure}")
     print(text)
     if arguments.write:
         file = Path(mcpg.engine.__file__).parent / "data" / "ranking.json"

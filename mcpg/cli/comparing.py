@@ -37,6 +37,7 @@ def answer_compare(
             "--bundle": settings.flags.get("bundle"),
             "--html": shown.html,
             "--min-score": question.min_score is not None,
+            "--abstain": question.abstain,
             "--timings": shown.shows_times,
         }
     )

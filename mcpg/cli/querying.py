@@ -11,7 +11,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainmd import explain_markdown
 from mcpg.cli.explainview import explain_text
-from mcpg.cli.jsonview import score_json, search_json
+from mcpg.cli.jsonview import search_json
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, OutputFormat, ReportFormat
 from mcpg.cli.stdin import standard_input
@@ -19,11 +19,10 @@ from mcpg.cli.textview import search_text
 from mcpg.engine.request import check_strategy
 from mcpg.engine.results import Strategy
 from mcpg.errors import McpgError, UsageError
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
-    from mcpg.engine import Explanation, SearchResult
+    from mcpg.engine import SearchResult
     from mcpg.jsontypes import JsonObject
 
 _DEFAULT_LIMIT = 5
@@ -39,12 +38,19 @@ class Question:
         context: What the conversation is about.
         include_disabled: Whether tools that are off by default may be offered.
         min_score: The gate: the least score that counts, in [0, 1].
+        abstain: Whether a doubtful answer is none.
     """
 
     words: tuple[str, ...]
     context: Any = None
     include_disabled: bool = False
     min_score: float | None = None
+    abstain: bool = False
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether to find nothing is a finding."""
+        return self.abstain or self.min_score is not None
 
     @property
     def query(self) -> str | None:
@@ -84,14 +90,13 @@ def answer_search(
     arguments = arguments_of(question, settings)
     engine = open_engine(settings, output)
     result = engine.search(**arguments)
-    passed = above(result, question.min_score)
     if form is OutputFormat.JSON:
-        output.json(search_json(passed, engine.diagnostics))
+        output.json(search_json(result, engine.diagnostics))
     else:
-        output.diagnostics((*engine.diagnostics, *passed.diagnostics))
-        output.text(search_text(passed, output))
-        _say_when_empty(passed, question, output)
-    return judged(passed, question)
+        output.diagnostics((*engine.diagnostics, *result.diagnostics))
+        output.text(search_text(result, output))
+        _say_when_empty(result, question, output)
+    return judged(result, question)
 
 
 def answer_explain(
@@ -104,18 +109,17 @@ def answer_explain(
     arguments = arguments_of(question, settings)
     engine = open_engine(settings, output)
     explanation = engine.explain(**arguments)
-    passed = explained_above(explanation, question.min_score)
     if shown.html is not None:
-        report_explain(shown.html, explain_json(passed, engine.diagnostics), shown, output)
+        report_explain(shown.html, explain_json(explanation, engine.diagnostics), shown, output)
     if shown.form == OutputFormat.JSON:
-        output.json(explain_json(passed, engine.diagnostics))
-        return judged(passed.result, question)
+        output.json(explain_json(explanation, engine.diagnostics))
+        return judged(explanation.result, question)
     output.diagnostics(engine.diagnostics)
     if shown.form == ReportFormat.MD:
-        output.text(explain_markdown(passed, shows_times=shown.shows_times))
+        output.text(explain_markdown(explanation, shows_times=shown.shows_times))
     else:
-        output.text(explain_text(passed, output, shows_times=shown.shows_times))
-    return judged(passed.result, question)
+        output.text(explain_text(explanation, output, shows_times=shown.shows_times))
+    return judged(explanation.result, question)
 
 
 def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) -> None:
@@ -126,27 +130,6 @@ def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
 
 
-def above(result: SearchResult, gate: float | None) -> SearchResult:
-    """Keep the matches whose score, as printed, reaches *gate*, and what their edges brought."""
-    if gate is None:
-        return result
-    matches = tuple(match for match in result.matches if score_json(match.score) >= gate)
-    kept = {match.tool_id for match in matches}
-    related, next_steps = (
-        tuple(match for match in reached if match.via is None or match.via.source in kept)
-        for reached in (result.related_matches, result.next_step_matches)
-    )
-    return replace(result, matches=matches, related_matches=related, next_step_matches=next_steps)
-
-
-def explained_above(explanation: Explanation, gate: float | None) -> Explanation:
-    """Keep of an explanation what `above` keeps of its result."""
-    result = above(explanation.result, gate)
-    kept = {match.tool_id for match in result.matches}
-    matches = tuple(match for match in explanation.matches if match.tool_id in kept)
-    return replace(explanation, result=result, matches=matches)
-
-
 def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
     """Give what the engine is asked, by name of the argument.
 
@@ -154,11 +137,12 @@ def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
         UsageError: There is a gate and no query, or a setting makes no sense.
     """
     query = question.query
-    if question.min_score is not None and not query and not question.context:
+    if question.is_gated and not query and not question.context:
+        option = "--abstain" if question.abstain else "--min-score"
         raise UsageError(
             "without a query there are no scores to compare",
-            place="--min-score",
-            remedy="add a query, or leave --min-score out",
+            place=option,
+            remedy=f"add a query, or leave {option} out",
         )
     return {
         "query": query,
@@ -166,6 +150,8 @@ def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
         "include_disabled": question.include_disabled,
         "limit": _limit(settings),
         "strategy": strategy_of(settings),
+        "min_score": question.min_score or 0.0,
+        "abstain": question.abstain,
     }
 
 
@@ -203,6 +189,6 @@ def _say_when_empty(result: SearchResult, question: Question, output: Output) ->
 
 def judged(result: SearchResult, question: Question) -> int:
     """Give the exit code: nothing above a gate that the user set is a finding."""
-    if question.min_score is not None and not result.matches:
+    if question.is_gated and not result.matches:
         return ExitCode.FINDINGS
     return ExitCode.DONE

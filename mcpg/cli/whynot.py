@@ -13,7 +13,6 @@ from mcpg.cli.querying import (
     Question,
     Showing,
     arguments_of,
-    explained_above,
     judged,
     report_explain,
 )
@@ -59,19 +58,18 @@ def answer(
         explanation = engine.explain(**arguments, tool=asked.tool)
         standing = cast("Standing", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    passed = explained_above(explanation, question.min_score)
     told = standing_json(standing, effect)
-    data = explain_json(passed, engine.diagnostics) | {"tool": told}
+    data = explain_json(explanation, engine.diagnostics) | {"tool": told}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == ReportFormat.JSON:
         output.json(data)
-        return judged(passed.result, question)
+        return judged(explanation.result, question)
     noticed = judgements.diagnostics if judgements else ()
-    output.diagnostics((*engine.diagnostics, *passed.result.diagnostics, *noticed))
+    output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *noticed))
     view = standing_markdown if shown.form == ReportFormat.MD else standing_text
-    output.text(view(passed.result.query, standing, effect, output))
-    return judged(passed.result, question)
+    output.text(view(explanation.result.query, standing, effect, output))
+    return judged(explanation.result, question)
 
 
 def _effect(

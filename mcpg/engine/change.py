@@ -126,8 +126,7 @@ class Lifter:
         return whole_alias(self._request.query or self._request.context)
 
     def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> Lift:
-        # One more than a search looks at, for the lead of the last one.
-        analysis, pool = gather(self._request, index, disabled, size=POOL + 1)
+        analysis, pool = gather(self._request, index, disabled, size=POOL)
         sights = look_closely(dict.fromkeys((*pool, self._tool)), analysis, index)
         ranked = fuse(sights, self._model.weights, len(sights))
         place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
@@ -136,7 +135,7 @@ class Lifter:
         lead = own - max(others, default=0.0)
         if self._tool not in pool:
             return Lift(added, None, lead, 0.0)
-        scores = calibrate(ranked, analysis, self._model)
+        scores = calibrate(ranked, sights, analysis, self._model, len(index))
         return Lift(added, place + 1, lead, scores[place].score)
 
 

@@ -6,8 +6,10 @@ a coefficient of its own.
 
 from __future__ import annotations
 
-from math import exp, fsum
+from math import exp, fsum, log1p
 
+from mcpg.engine.features import FEATURES
+from mcpg.engine.retrieval import POOL
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -15,18 +17,43 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcpg.engine.analysis import Analysis
+    from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
+    from mcpg.engine.request import Request
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
 
-INPUTS = ("coverage", "nameCoverage", "unknownShare", "lead", "exactName")
+INPUTS = (
+    "likeness",
+    "likenessLead",
+    "gramsLead",
+    "margin",
+    "knownWords",
+    "queryWords",
+    "literalShare",
+    "repairedShare",
+    "openingName",
+    "exactName",
+)
 """The inputs of the calibration, in the order in which models list their coefficients."""
 
+MARGIN_DEPTH = 10
+"""The rank whose fused score others are measured against."""
+
 DECIMALS = 9
-# A lead of twice the next score is as clear as a lead can be.
-_MAX_LEAD = 2.0
+SHOWN_DECIMALS = 6
+"""Scores are shown with so many decimals."""
+
+_NEAREST = 5
+# Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
+_WIDEST = 5.0
+# What the others reach of the best one's values where there are enough of them: medians over the
+# sets of judged queries that the model was fitted on.
+_USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
+_KNOWN = ("exact", "stem")
+_INTENT = FEATURES.index("intent")
 
 
 @value
@@ -34,10 +61,16 @@ class Calibration:
     """From evidence to a probability, for one match.
 
     Attributes:
-        inputs: In the order of `INPUTS`: the share of the query, weighed by rarity, that the match
-            holds; the share of its own name that the query holds; the share of the query that no
-            tool holds; its fused score over the best other one, at most 2; 1 when the query spells
-            its name.
+        inputs: In the order of `INPUTS`: the root of its cosine with the query; that cosine less
+            the mean of those looked at; its cosine of 3-grams less the mean of the five greatest;
+            the logarithm of one more than its fused score less that of the tenth, both without what
+            they add for intents, at most 5; those
+            of one more than the number of the query's words that it holds as they stand or in
+            another inflection, and of one more than the number of its words; the share of the
+            query that is numbers and codes no tool holds; the cube of the share, of what it holds
+            of the query, that it holds by repair alone, for a few slips are nothing and nothing
+            but slips is noise; the share of the query that its opening words take when they are
+            the tool's whole name; 1 when the query spells its name.
         score: The probability that the match is wanted, in [0, 1].
     """
 
@@ -45,20 +78,19 @@ class Calibration:
     score: float
 
 
-def calibrate(ranked: Sequence[Fused], analysis: Analysis, model: Model) -> list[Calibration]:
-    """Give each of the *ranked* candidates its probability; it never rises down the ranks."""
-    unknown = fsum(clause.weight for clause in analysis.clauses if clause.role == "unknown")
+def calibrate(
+    ranked: Sequence[Fused], sights: Sequence[Sight], analysis: Analysis, model: Model, tools: int
+) -> list[Calibration]:
+    """Give each of the *ranked* candidates its probability; it never rises down the ranks.
+
+    *sights* are what was seen of all that was looked at, *ranked* the best of them, ten at least
+    where there are so many, and *tools* the number of tools in the catalogue.
+    """
+    evidence = _Inputs(ranked, sights, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
-    for rank, one in enumerate(ranked):
-        candidate = one.candidate
-        inputs = (
-            candidate.coverage,
-            candidate.name_coverage,
-            unknown / analysis.total_weight,
-            _lead(ranked, rank),
-            candidate.exact,
-        )
+    for fused in ranked:
+        inputs = evidence.of(fused)
         lowest = min(lowest, probability(inputs, model))
         calibrations.append(Calibration(inputs, lowest))
     return calibrations
@@ -70,7 +102,71 @@ def probability(inputs: Sequence[float], model: Model) -> float:
     return round(1 / (1 + exp(-model.intercept - fsum(products))), DECIMALS)
 
 
-def _lead(ranked: Sequence[Fused], rank: int) -> float:
-    other = ranked[0] if rank else ranked[1] if len(ranked) > 1 else None
-    beaten = other.score if other else 0.0
-    return min(ranked[rank].score / beaten, _MAX_LEAD) if beaten > 0 else _MAX_LEAD
+def worth_offering(scores: Sequence[float], request: Request) -> int:
+    """Give how many of the *scores*, which never rise, are worth offering to *request*.
+
+    They are compared as they are shown, with six decimals.
+    """
+    if request.abstain and (not scores or scores[0] < LOW_CONFIDENCE):
+        return 0
+    return sum(round(score, SHOWN_DECIMALS) >= request.min_score for score in scores)
+
+
+def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list[float]:
+    """Give the *count* greatest of what was *found*, with others to make up the number.
+
+    A tool that was not found counts 0. One that a small catalogue does not have counts the *usual*
+    share of the greatest: to be better than nothing says nothing.
+    """
+    greatest = sorted(found, reverse=True)[:count]
+    greatest += [0.0] * (min(tools, count) - len(greatest))
+    return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
+
+
+class _Inputs:
+    """Gives the calibration's inputs of the matches of one search."""
+
+    def __init__(
+        self,
+        ranked: Sequence[Fused],
+        sights: Sequence[Sight],
+        analysis: Analysis,
+        model: Model,
+        tools: int,
+    ) -> None:
+        self._weights = model.weights
+        # Whatever the limit, a match is compared with the same others.
+        pool = sights[:POOL]
+        strengths = [self._strength(one) for one in ranked[:MARGIN_DEPTH]]
+        cosines = _among([sight[6] for sight in pool], POOL, _USUAL_COSINE, tools)
+        grams = _among([sight[5] for sight in pool], _NEAREST, _USUAL_GRAMS, tools)
+        self._mean = fsum(cosines) / POOL
+        self._nearest = fsum(grams) / _NEAREST
+        self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
+        self._asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+        literals = [clause.weight for clause in self._asked if clause.role == "literal"]
+        self._of_query = log1p(len(self._asked)), fsum(literals) / analysis.total_weight
+
+    def of(self, fused: Fused) -> tuple[float, ...]:
+        """Give the inputs of one match, in the order of `INPUTS`."""
+        candidate = fused.candidate
+        # The context's words come after the query's.
+        pairs = zip(self._asked, candidate.impacts, strict=False)
+        held = [clause for clause, impact in pairs if impact]
+        known = [clause.weight for clause in held if clause.repairs[0].kind in _KNOWN]
+        total = fsum([clause.weight for clause in held]) or 1.0
+        return (
+            candidate.cosine**0.5,
+            candidate.cosine - self._mean,
+            candidate.grams - self._nearest,
+            log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
+            log1p(len(known)),
+            *self._of_query,
+            (1 - fsum(known) / total) ** 3 if held else 0.0,
+            candidate.opening,
+            candidate.exact,
+        )
+
+    def _strength(self, fused: Fused) -> float:
+        """Give the fused score without what depends on the matches above."""
+        return fused.score - fused.values[_INTENT] * self._weights[_INTENT]

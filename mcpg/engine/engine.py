@@ -94,6 +94,8 @@ class Engine:
         strategy: str = Strategy.GRAPH,
         context: Context = None,
         include_disabled: bool = False,
+        min_score: float = 0.0,
+        abstain: bool = False,
     ) -> SearchResult:
         """Find the tools that *query* asks for.
 
@@ -103,11 +105,16 @@ class Engine:
             strategy: `graph`, `embeddings` or `auto`.
             context: What else is known, as text or a JSON value; it weighs less than the query.
             include_disabled: Whether tools that are off by default may be offered.
+            min_score: The least score of a match worth offering, in [0, 1].
+            abstain: Whether nothing is to be offered when the best match is doubtful: better no
+                tool than a wrong one.
 
         Raises:
-            UsageError: *limit* is below 1, or *strategy* is unknown.
+            UsageError: *limit* is below 1, *strategy* is unknown, or *min_score* is not in [0, 1].
         """
-        request, noticed = check_request(query, limit, strategy, context, include_disabled)
+        request, noticed = check_request(
+            query, limit, strategy, context, include_disabled, min_score, abstain
+        )
         return self._ask(lambda searcher: searcher.answer(request, noticed))[0]
 
     def explain(
@@ -119,6 +126,8 @@ class Engine:
         strategy: str = Strategy.GRAPH,
         context: Context = None,
         include_disabled: bool = False,
+        min_score: float = 0.0,
+        abstain: bool = False,
     ) -> Explanation:
         """Find as `search` does, and say how every part of the answer came about.
 
@@ -131,12 +140,16 @@ class Engine:
             strategy: As for `search`.
             context: As for `search`.
             include_disabled: As for `search`.
+            min_score: As for `search`.
+            abstain: As for `search`.
 
         Raises:
             UsageError: As for `search`; or there is no query to ask about *tool*.
             NotFoundError: No tool is called *tool*, or several are.
         """
-        request, noticed = check_request(query, limit, strategy, context, include_disabled)
+        request, noticed = check_request(
+            query, limit, strategy, context, include_disabled, min_score, abstain
+        )
         if tool is None:
             return self._ask(lambda searcher: searcher.explanation(request, noticed))
         tool_id = self.catalog.named(tool).id

@@ -7,6 +7,7 @@ from math import fsum
 from operator import mul
 
 from mcpg.engine.retrieval import POOL, clause_impacts
+from mcpg.index.rarity import inverse_document_frequency
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         float,
         float,
         float,
+        float,
         tuple[float, ...],
         float,
     ]
@@ -36,6 +38,7 @@ FEATURES = (
     "nameCoverage",
     "openingName",
     "grams",
+    "cosine",
     "source",
     "coverage",
     "sentence",
@@ -59,6 +62,8 @@ class Candidate:
         opening: Share of the query that its opening words take when they are the tool's whole
             name, else 0; in [0, 1].
         grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
+        cosine: Cosine of the query's and the document's words, weighed by rarity, in [0, 1]; words
+            that the document lacks, or no tool holds, count against it.
         source: Greatest lexical score of any tool of its source among the first `POOL`, or its own.
         coverage: Share of the query, weighed by rarity, that it holds at all, in [0, 1].
         sentence: Greatest lexical score that a single sentence of the query gives it.
@@ -72,6 +77,7 @@ class Candidate:
     name_coverage: float
     opening: float
     grams: float
+    cosine: float
     source: float
     coverage: float
     sentence: float
@@ -91,12 +97,25 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
     held = _credits(analysis, shares)
     exact = named_exactly(analysis, index)
     return [
-        (document, own, row, *names.match(document), gram, source, coverage, best, parts, is_exact)
-        for document, own, row, gram, source, coverage, best, parts, is_exact in zip(
+        (
+            document,
+            own,
+            row,
+            *names.match(document),
+            gram,
+            cosine,
+            source,
+            coverage,
+            best,
+            parts,
+            is_exact,
+        )
+        for document, own, row, gram, cosine, source, coverage, best, parts, is_exact in zip(
             pool,
             lexical,
             rows,
             map(grams.similarity, pool),
+            _cosines(pool, rows, analysis, index),
             _best_of_source(pool, lexical, index),
             [fsum(compress(held, row)) for row in rows],
             list(map(max, _by_part(analysis.sentences, shares, rows)))
@@ -137,6 +156,26 @@ def _by_part(
     return [
         tuple([fsum([shares[place] * impacts[place] for place in part]) for part in parts])
         for impacts in rows
+    ]
+
+
+def _cosines(
+    pool: Sequence[int], rows: Iterable[Sequence[float]], analysis: Analysis, index: Index
+) -> list[float]:
+    """Give, for each document and its impacts, its cosine with the query, in [0, 1].
+
+    Source: Salton, Wong & Yang, "A vector space model for automatic indexing", CACM 18(11), 1975.
+    """
+    size = len(index)
+    weights = [clause.weight for clause in analysis.clauses]
+    rarities = [
+        inverse_document_frequency(size, clause.document_frequency) for clause in analysis.clauses
+    ]
+    products = list(map(mul, weights, rarities))
+    length = fsum(map(mul, weights, weights)) ** 0.5 or 1.0
+    return [
+        min(1.0, fsum(map(mul, products, row)) / (length * index.norm(document)))
+        for document, row in zip(pool, rows, strict=True)
     ]
 
 

@@ -86,12 +86,15 @@ def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]
 
 def _features(sight: Sight, lexical: float) -> tuple[float, ...]:
     """Give the features of what was seen; its intents add nothing before it has a place."""
-    _, own, _, name_coverage, opening, gram, source, coverage, best_sentence, _, exact = sight
+    _, own, _, name_coverage, opening, gram, cosine, source, coverage, best_sentence, _, exact = (
+        sight
+    )
     return (
         own / lexical,
         own / lexical * name_coverage,
         opening / lexical,
         gram,
+        cosine,
         source / lexical,
         coverage,
         best_sentence / lexical,

@@ -20,14 +20,15 @@ def fallbacks(strategy: str) -> list[Diagnostic]:
     ]
 
 
-def doubts(best: float | None) -> list[Diagnostic]:
-    """Say that the *best* match's score is low, or that there is no match."""
+def doubts(best: float | None, *, is_offered: bool = True) -> list[Diagnostic]:
+    """Say that the *best* match's score is low, or that there is no match.
+
+    *is_offered* tells whether the match is offered all the same.
+    """
     if best is None:
         return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
     if best >= LOW_CONFIDENCE:
         return []
-    message = (
-        f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}:"
-        " say more, or take the answer with care"
-    )
+    advice = "say more, or take the answer with care" if is_offered else "it is not offered"
+    message = f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}: {advice}"
     return [warning(Code.LOW_CONFIDENCE, message)]

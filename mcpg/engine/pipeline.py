@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpg.engine.analysis import analyse
-from mcpg.engine.confidence import calibrate
+from mcpg.engine.confidence import MARGIN_DEPTH, calibrate, worth_offering
 from mcpg.engine.expansion import expand
 from mcpg.engine.features import look_closely, named_exactly
 from mcpg.engine.fusion import fuse
@@ -37,6 +37,7 @@ class Outcome:
         related: Documents reached by a related edge, strongest first.
         next_steps: Documents reached by a next-step edge, strongest first.
         sights: What was seen in each document that was looked at closely.
+        best: The best score, whether or not it was worth offering; `None` when nothing was found.
     """
 
     analysis: Analysis
@@ -45,6 +46,7 @@ class Outcome:
     related: list[Reached]
     next_steps: list[Reached]
     sights: list[Sight]
+    best: float | None
 
 
 class _Untraced:
@@ -69,22 +71,23 @@ def run_graph(
     memo: Memo | None = None,
 ) -> Outcome:
     """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
-    # One more than asked for, so that the last one's lead is known whatever the limit.
-    size = max(POOL, request.limit + 1)
+    size = max(POOL, request.limit)
     analysis, pool = gather(request, index, disabled, size=size, trace=trace, memo=memo)
     with _stage(trace, "fuse"):
         sights = look_closely(pool, analysis, index)
-        ranked = fuse(sights, model.weights, request.limit + 1)
+        ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH))
     with _stage(trace, "calibrate"):
-        calibrations = calibrate(ranked, analysis, model)[: request.limit]
-        ranked = ranked[: request.limit]
+        calibrations = calibrate(ranked, sights, analysis, model, len(index))
+        best = calibrations[0].score if calibrations else None
+        count = worth_offering([one.score for one in calibrations[: request.limit]], request)
+        ranked, calibrations = ranked[:count], calibrations[:count]
     with _stage(trace, "expand"):
         primaries = [
             (one.candidate.document, calibration.score)
             for one, calibration in zip(ranked, calibrations, strict=True)
         ]
         related, next_steps = expand(primaries, index, disabled=disabled, limit=request.limit)
-    return Outcome(analysis, ranked, calibrations, related, next_steps, sights)
+    return Outcome(analysis, ranked, calibrations, related, next_steps, sights, best)
 
 
 def gather(

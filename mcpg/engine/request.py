@@ -30,6 +30,8 @@ class Request:
         limit: Most matches to give, in [1, 50].
         strategy: How to rank.
         include_disabled: Whether tools that are off by default may be offered.
+        min_score: The least score of a match worth offering, in [0, 1].
+        abstain: Whether nothing is to be offered when the best match is doubtful.
     """
 
     query: str = ""
@@ -37,6 +39,8 @@ class Request:
     limit: int = DEFAULT_LIMIT
     strategy: str = Strategy.GRAPH
     include_disabled: bool = False
+    min_score: float = 0.0
+    abstain: bool = False
 
     @property
     def is_browsing(self) -> bool:
@@ -45,15 +49,23 @@ class Request:
 
 
 def check_request(
-    query: str | None, limit: int, strategy: str, context: Context, include_disabled: bool
+    query: str | None,
+    limit: int,
+    strategy: str,
+    context: Context,
+    include_disabled: bool,
+    min_score: float = 0.0,
+    abstain: bool = False,
 ) -> tuple[Request, tuple[Diagnostic, ...]]:
     """Check what a caller asks; too much is cut, with a diagnostic.
 
     Raises:
-        UsageError: *limit* is below 1, or *strategy* is unknown.
+        UsageError: *limit* is below 1, *strategy* is unknown, or *min_score* is no probability.
     """
     if limit < 1:
         raise _usage_error(f"the limit is {limit}", "ask for at least 1 match")
+    if not 0 <= min_score <= 1:
+        raise _usage_error(f"the least score is {min_score}", "ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
     request = Request(
         query[:MAX_QUERY_CHARACTERS],
@@ -61,6 +73,8 @@ def check_request(
         min(limit, MAX_LIMIT),
         check_strategy(strategy),
         include_disabled,
+        min_score,
+        abstain,
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()

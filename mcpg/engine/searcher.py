@@ -203,9 +203,10 @@ def _field_names(mask: int) -> tuple[str, ...]:
 
 def _noticed(request: Request, outcome: Outcome) -> list[Diagnostic]:
     """Say what a caller should know: that vectors are absent, that the best match is doubtful."""
-    best = outcome.calibrations[0].score if outcome.calibrations else None
+    best = outcome.best
     if request.strategy == Strategy.GRAPH and best is not None and best >= LOW_CONFIDENCE:
         return []
     from mcpg.engine.noticing import doubts, fallbacks  # noqa: PLC0415 - most searches notice nothing
 
-    return [*fallbacks(request.strategy), *doubts(best)]
+    is_offered = bool(outcome.ranked)
+    return [*fallbacks(request.strategy), *doubts(best, is_offered=is_offered)]

@@ -39,20 +39,23 @@ class Field:
         self.analysis, self.pool = gather(
             request, index, disabled - {tool}, size=min(MOST_RANKED, max(POOL, len(index)))
         )
-        sights = look_closely(dict.fromkeys((*self.pool, tool)), self.analysis, index)
-        ranked = fuse(sights, model.weights, len(sights))
+        everything = look_closely(dict.fromkeys((*self.pool, tool)), self.analysis, index)
+        ranked = fuse(everything, model.weights, len(everything))
         self.own = next(one for one in ranked if one.candidate.document == tool)
-        self.others = [one for one in ranked if one is not self.own]
         self.is_found = tool in self.pool
+        self.is_ranked = self.is_found and not self.is_hidden
         # What nothing retrieved comes after all that something did.
-        self.place = ranked.index(self.own) if self.is_found else len(self.others)
-        self.scores = self._scores()
+        self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
+        if not self.is_ranked:
+            # The search sees the others as they are without it.
+            everything = look_closely(
+                [one for one in self.pool if one != tool], self.analysis, index
+            )
+            ranked = fuse(everything, model.weights, len(everything))
+        self.others = [one for one in ranked if one.candidate.document != tool]
+        calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
+        self.scores = [one.score for one in calibrations]
         self.is_named = tool in named_exactly(self.analysis, index)
-
-    def _scores(self) -> list[float]:
-        found = [self.own] if self.is_found else []
-        ranked = [*self.others[: self.place], *found, *self.others[self.place :]]
-        return [one.score for one in calibrate(ranked, self.analysis, self.model)]
 
     def places_above(self) -> list[int]:
         """Give the places, from 0, of the first tool and of the one directly above."""
@@ -76,16 +79,15 @@ def standing(
         tool: Number of the tool.
     """
     field = Field(request, index, model, disabled, tool)
-    is_ranked = field.is_found and not field.is_hidden
     lifter = Lifter(request, index, model, disabled, tool)
-    is_first = is_ranked and not field.place
+    is_first = field.is_ranked and not field.place
     change = None if is_first else smallest_change(lifter)
     retrieval = _retrieval(field)
     return Standing(
         tool_id=index.tool_id(tool),
-        rank=field.place + 1 if is_ranked else None,
+        rank=field.place + 1 if field.is_ranked else None,
         ranked=len(field.pool),
-        score=field.scores[field.place] if is_ranked else 0.0,
+        score=field.scores[field.place] if field.is_ranked else 0.0,
         fused_score=field.own.score,
         is_hidden=field.is_hidden,
         is_named=field.is_named,

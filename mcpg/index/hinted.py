@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from mcpg.index.bm25f import saturate
 from mcpg.index.counting import count_terms, count_words, frequency_of
 from mcpg.index.fields import FIELDS
+from mcpg.index.inverted import term_weight
+from mcpg.index.postings import impact_of
 from mcpg.index.reader import SHORTEST_PREFIX, Index
 from mcpg.index.sections import IMPACT_SCALE
 from mcpg.index.tables import ABSENT
@@ -108,7 +110,8 @@ class _HintedIndex(Index):
         said = {term for field in _FIELDS.values() for term in self._terms_of(field)}
         self._touched = {self._number(term) for term in said}
         had = {term for terms, _ in before.counts.values() for term in terms}
-        self._gained = {self._number(term) for term in said - had}
+        self._gained_texts = said - had
+        self._gained = {self._number(term) for term in self._gained_texts}
         self._patched: dict[int, Postings] = {}
 
     def _terms_of(self, field: int) -> Iterable[str]:
@@ -209,6 +212,20 @@ class _HintedIndex(Index):
             return self._below.impacts(term)
         tools, impacts, _ = self.postings(term)
         return dict(zip(tools, impacts, strict=True))
+
+    def norm(self, tool: int) -> float:
+        own = tool == self._before.tool
+        counts = self._counts if own else self._before.counts_of(tool)
+        terms = {term for held, _ in counts.values() for term in held}
+        is_weighed_anew = any(self._changed >> field & 1 for field in counts)
+        if not (own or is_weighed_anew or self._gained_texts & terms):
+            return self._below.norm(tool)
+        square = 0.0
+        # In the order in which a compiled index adds them up.
+        for number in map(self._number, sorted(terms)):
+            weight = term_weight(len(self), self.document_frequency(number))
+            square += (weight * impact_of(self, number, tool)) ** 2
+        return square**0.5 or 1.0
 
     def exact(self, key: str) -> tuple[int, ...]:
         found = self._below.exact(key)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcpg.index.bm25f import BY_NUMBER, occurrence_weight, saturate
 from mcpg.index.fields import FIELDS
 from mcpg.index.layout import Section
+from mcpg.index.rarity import inverse_document_frequency
 from mcpg.index.sections import IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.tables import keys_sections, rows_sections
 from mcpg.text import stem
@@ -69,11 +70,13 @@ class InvertedFile:
         numbers = self._terms.numbers
         rows = self._occurrences.postings(len(numbers))
         starts, packed, highest = array("I", [0]), array("Q"), array("H")
+        squares = array("d", [0.0]) * len(self._analysed)
         for text in self._order:
             row = rows[numbers[text]]
             packed += row
             starts.append(len(packed))
             highest.append(max(posting >> 16 & 0xFFFF for posting in row))
+            _add_squares(squares, row)
         yield Section("postings.at", "I", starts.tobytes())
         yield Section("postings", "I", array("I", (one >> 32 for one in packed)).tobytes())
         impacts = array("H", (one >> 16 & 0xFFFF for one in packed))
@@ -81,6 +84,8 @@ class InvertedFile:
         fields = array("H", (one & 0xFFFF for one in packed))
         yield Section("postings.fields", "H", fields.tobytes())
         yield Section("terms.impact", "H", highest.tobytes())
+        norms = array("d", (square**0.5 or 1.0 for square in squares))
+        yield Section("tools.norm", "d", norms.tobytes())
         yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
 
 
@@ -179,3 +184,15 @@ def _post(
         rows[term].append(place | impact << 16 | masks[term])
     frequencies.clear()
     masks.clear()
+
+
+def term_weight(size: int, frequency: int) -> float:
+    """Give what one step of impact of a term that *frequency* of *size* tools hold weighs."""
+    return inverse_document_frequency(size, frequency) / IMPACT_SCALE
+
+
+def _add_squares(squares: array[float], row: array[int]) -> None:
+    """Add to each document of a term's postings the square of what the term weighs there."""
+    weight = term_weight(len(squares), len(row))
+    for posting in row:
+        squares[posting >> 32] += (weight * (posting >> 16 & 0xFFFF)) ** 2

@@ -214,6 +214,13 @@ class Index:
             self._names.append(Names(self))
         return self._names[0]
 
+    def norm(self, tool: int) -> float:
+        """Give the length, above 0, of a tool's vector of impacts times rarities."""
+        norm: float = self._item("tools.norm", tool)
+        if not norm > 0:
+            raise StaleIndexError("a tool of it has no length")
+        return norm
+
     def record(self, tool: int) -> ToolDocument:
         """Give the whole document of a tool."""
         return self._record(tool)[0]

@@ -44,9 +44,10 @@ SECTIONS = {
     "records.at": "Q",
     # for each record its CRC-32
     "records.crc": "I",
-    # for each tool
+    # for each tool; the norm is that of its vector of impacts times rarities
     "source_of": "I",
     "enabled": "B",
+    "tools.norm": "d",
     # for each link
     "links.kind": "B",
     "links.weight": "d",

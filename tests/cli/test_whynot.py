@@ -31,7 +31,7 @@ def test_the_object_has_the_members_of_the_contract(run: Callable[..., Run]) -> 
     assert (tool["toolId"], tool["rank"]) == ("invoice_search", None)
     assert tool["above"][0]["toolId"] == "shipment_create"
     assert tool["above"][0]["because"]
-    assert tool["change"]["hints"] == {"keywords": ["zorb"], "aliases": []}
+    assert tool["change"]["hints"] == {"keywords": ["label", "zorb"], "aliases": []}
     assert (tool["change"]["rankAfter"], tool["change"]["verified"]) == (1, True)
     assert "effect" not in tool
 
@@ -43,7 +43,7 @@ def test_the_hints_that_are_printed_give_the_rank(graph: Path, run: Callable[...
     (graph.parent / "tools" / "more.hints.yaml").write_text(snippet, "utf-8")
 
     assert printed.code == 0
-    assert yaml.safe_load(snippet) == {"tools": {"invoice_search": {"keywords": ["zorb"]}}}
+    assert yaml.safe_load(snippet) == {"tools": {"invoice_search": {"keywords": ["label", "zorb"]}}}
     assert run("bundle", "tools", "-q", "--strict").code == 0
     found = run("explain", QUERY, "--tool", "invoice_search", "--format", "json").json
     assert (found["tool"]["rank"], found["tool"]["change"]) == (1, None)
@@ -58,7 +58,7 @@ def test_text_says_who_is_above_and_why(graph: Path, run: Callable[..., Run]) ->
     assert "by its words    not found: it holds no word of the query" in told
     assert " 1  shipment_create  score" in told
     assert "this tool holds no word of the query" in told
-    assert "change: add the keyword 'zorb'" in told
+    assert "change: add the keyword 'label', add the keyword 'zorb'" in told
     assert "rank 1, score" in told
     assert "judged queries: 4, nDCG@5" in told
     assert "better  rank - to 1  zorb the label" in told
@@ -82,7 +82,7 @@ def test_markdown_holds_text_and_hints_apart(run: Callable[..., Run]) -> None:
     told = run("explain", QUERY, "--tool", "invoice_search", "--format", "md").out
 
     assert told.startswith("### Why `invoice_search` is where it is\n\n```text\n")
-    assert told.rstrip().endswith('keywords: ["zorb"]\n```')
+    assert told.rstrip().endswith('keywords: ["label", "zorb"]\n```')
     assert "```yaml\ntools:" in told
 
 

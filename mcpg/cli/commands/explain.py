@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.commands.search import MinScore, QueryWords
+from mcpg.cli.commands.search import Abstain, MinScore, QueryWords
 from mcpg.cli.output import Output, ReportFormat
 
 ToolName = Annotated[
@@ -57,6 +57,7 @@ def explain(
     context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
+    abstain: Abstain = False,
     tool: ToolName = None,
     judged: JudgedFile = None,
     compare: Annotated[
@@ -87,6 +88,7 @@ def explain(
         querying.context_of(context, context_summary),
         include_disabled,
         min_score,
+        abstain,
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
     shown = querying.Showing(form, html, shows_times=shows_times)

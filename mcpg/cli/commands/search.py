@@ -29,6 +29,15 @@ MinScore = Annotated[
     ),
 ]
 
+Abstain = Annotated[
+    bool,
+    typer.Option(
+        "--abstain",
+        help="Offer nothing rather than something wrong: no match when the best one is doubtful "
+        "(a score below 0.35); exit 1 then.",
+    ),
+]
+
 EXAMPLES = """\
 mcpg search shipment status
 mcpg search "comit my stagd changes" -b real.mdld -n 3
@@ -53,6 +62,7 @@ def search(
     context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
     min_score: MinScore = None,
+    abstain: Abstain = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say why, as `mcpg explain` does.")
     ] = False,
@@ -70,6 +80,7 @@ def search(
         querying.context_of(context, context_summary),
         include_disabled,
         min_score,
+        abstain,
     )
     settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
     if explain:
