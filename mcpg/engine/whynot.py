@@ -46,11 +46,9 @@ class Field:
         self.is_ranked = self.is_found and not self.is_hidden
         # What nothing retrieved comes after all that something did.
         self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
-        if not self.is_ranked:
-            # The search sees the others as they are without it.
-            everything = look_closely(
-                [one for one in self.pool if one != tool], self.analysis, index
-            )
+        if not self.is_found:
+            # The search sees the others without it.
+            everything = look_closely(self.pool, self.analysis, index)
             ranked = fuse(everything, model.weights, len(everything))
         self.others = [one for one in ranked if one.candidate.document != tool]
         calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
