@@ -1,17 +1,15 @@
 """Fit the ranking model on judged sets, and say what it does on sets it was not fitted on.
 
-    pip install numpy
     python benchmarks/fit_ranking.py FOLDER [--queries 300] [--sets a,b] [--keep-weights] [--write]
 
 FOLDER is laid out as for `bench_quality.py`; beside it or in its parent, `noise.jsonl` and
-`ood.jsonl` may hold queries that no tool answers. Fusion weights maximise the mean nDCG@5 of the
-sets, clean and misspelt alike, by coordinate ascent over a fixed grid (Metzler & Croft, "Linear
-feature-based models for information retrieval", 2007); every set weighs the same. The calibration
-is a logistic regression on the best matches of each query, the first before all, with the answers
-of every fifth query taken out of the catalogue; as the queries of the sets are long, a few of
-their words and the names of tools, also misspelt, are asked as well. Both are then fitted on all
-sets but one and measured on that one. `--write` puts the model fitted on all sets into
-`mcpg/engine/data/ranking.json`.
+`ood.jsonl` may hold queries that no tool answers. The fits are those of `mcpg tune`, without its
+belief in what is shipped: fusion weights maximise the mean nDCG@5 of the sets, clean and misspelt
+alike, by coordinate ascent; every set weighs the same. The calibration is a logistic regression on
+the best matches of each query, the first before all, with the answers of every fifth query taken
+out of the catalogue; as the queries of the sets are long, a few of their words and the names of
+tools, also misspelt, are asked as well. Both are then fitted on all sets but one and measured on
+that one. `--write` puts the model fitted on all sets into `mcpg/engine/data/ranking.json`.
 """
 
 from __future__ import annotations
@@ -20,40 +18,46 @@ import argparse
 import json
 import random
 import tempfile
-from collections import Counter, defaultdict
-from itertools import islice
+from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import texts
-from numpy.typing import NDArray
 
 import mcpg.engine
 from mcpg.engine.analysis import analyse
-from mcpg.engine.confidence import INPUTS, MARGIN_DEPTH, calibrate
+from mcpg.engine.confidence import INPUTS
 from mcpg.engine.defaults import default_model, default_origin
-from mcpg.engine.features import FEATURES, look_closely
-from mcpg.engine.fusion import fuse
+from mcpg.engine.features import FEATURES
 from mcpg.engine.model import Model
-from mcpg.engine.pipeline import gather
-from mcpg.engine.request import Request
-from mcpg.engine.retrieval import POOL, retrieve
+from mcpg.engine.origin import ModelOrigin
+from mcpg.engine.ranking import DECIMALS, FITTED, Ranking, ranking_json, with_fitted
+from mcpg.evaluation.calibration import auroc
 from mcpg.text import split_words
-from mcpg.values import replace
+from mcpg.tuning.ascent import ascend, won
+from mcpg.tuning.cases import ANSWERLESS_SHARE, LOWER
+from mcpg.tuning.contests import Contest, contests_of
+from mcpg.tuning.logistic import evenly, logistic, sigmoid, weighted_calibration_error
+from mcpg.tuning.samples import look, tops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-Array = NDArray[np.float64]
+    from mcpg.index import Index
+
+    Fit = tuple[float, ...]
+
 VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
-GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
-STARTS = 3
-DEPTH = 5
-# Of the queries of a catalogue, three in ten are taken to have no answer there, and half as many
-# more to be noise. Matches below the best count for little: what is looked at first is to be right.
+# Of the queries of a catalogue, some are taken to have no answer there, and half as many more to be
+# noise.
 JUDGED, ANSWERLESS, NOISE = "judged", "answerless", "noise"
-SHARES = {JUDGED: 0.7, ANSWERLESS: 0.3, NOISE: 0.15}
+SHARES = {
+    JUDGED: 1 - ANSWERLESS_SHARE,
+    ANSWERLESS: ANSWERLESS_SHARE,
+    NOISE: ANSWERLESS_SHARE / 2,
+}
 # What is asked: the queries of the sets, clean and misspelt, a few words of them, names of tools.
 ASKED, WORDS, NAMES, MISSPELT_NAMES = "asked", "words", "names", "misspelt names"
 FORMS = {ASKED: 1.0, WORDS: 0.05, NAMES: 0.03, MISSPELT_NAMES: 0.03}
@@ -61,25 +65,17 @@ SURE = "; calibration, on sets left out: "
 MOST_WORDS = 4
 MOST_NAMES = 120
 LONG_WORD = 5
-LOWER = 0.05
 FOLDS = (0, 2)
-DISCOUNTS = 1 / np.log2(np.arange(2, DEPTH + 2))
-# The weight of BM25F is the unit of the others; what names a tool is a rule, not a guess, and keeps
-# the weight that makes it hold. What a tool adds for an intent depends on the order that the others
-# give, so they are fitted without it; `bench_intents.py` shows what its weight is good for.
-GIVEN = ("bm25f", "openingName", "exactName", "intent")
-FITTED = [place for place, name in enumerate(FEATURES) if name not in GIVEN]
-LEAST_GAIN = 1e-4
+# How much a coefficient of 0 is believed, in units of the mean log loss.
+RIDGE = 1e-4
 
 
 class Judged(NamedTuple):
-    """The pool of one query: features by candidate, which are relevant, how many there could be."""
+    """What can be won by the ranking of one query."""
 
     set: str
     variant: str
-    features: Array
-    relevant: Array
-    ideal: float
+    contests: list[Contest]
 
 
 class Top(NamedTuple):
@@ -89,8 +85,8 @@ class Top(NamedTuple):
     kind: str
     form: str
     rank: int
-    inputs: Array
-    right: float
+    inputs: tuple[float, ...]
+    is_right: bool
 
 
 def read(file: Path, count: int | None = None) -> list[dict[str, Any]]:
@@ -111,85 +107,61 @@ def load(tools: list[dict[str, Any]]) -> mcpg.Engine:
         return mcpg.engine.load(path)
 
 
-def key_of(engine: mcpg.Engine, number: int) -> str:
-    """Name a tool as judgements do."""
-    return f"{engine.index.source_id(number)}::{engine.index.tool_name(number)}"
+def numbers_of(index: Index, keys: Iterable[str]) -> set[int]:
+    """Give the documents that judgements call *keys*, as far as they are there."""
+    wanted = set(keys)
+    names = (f"{index.source_id(one)}::{index.tool_name(one)}" for one in range(len(index)))
+    return {number for number, name in enumerate(names) if name in wanted}
 
 
 def pools(folder: Path, count: int) -> Iterator[Judged]:
-    """Give the pool of every judged query of a set."""
+    """Give what can be won by every judged query of a set."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
-    engine = load(tools)
+    index, given = load(tools).index, default_model().weights
     for variant in VARIANTS:
         for query in read(folder / variant, count):
-            analysis = replace(analyse(query["query"], engine.index), intents=())
-            pool = retrieve(analysis, engine.index, disabled=(), size=POOL)
-            ranked = fuse(look_closely(pool, analysis, engine.index), [0.0] * len(FEATURES), POOL)
-            relevant = set(query["relevant"])
-            hits = [key_of(engine, one.candidate.document) in relevant for one in ranked]
-            ideal = float(DISCOUNTS[: len(relevant)].sum())
-            features = np.array([one.values for one in ranked]).reshape(-1, len(FEATURES))
-            yield Judged(folder.name, variant, features, np.array(hits, dtype=float), ideal)
+            right = numbers_of(index, query["relevant"])
+            sample = look(query["query"], index, right, count=len(query["relevant"]))
+            yield Judged(folder.name, variant, list(contests_of(sample, given, 1.0)))
 
 
-def ndcg(judged: Judged, weights: Array) -> float:
-    """Give the nDCG@5 of one query under *weights*; ties keep the pool's order."""
-    order = np.argsort(-np.round(judged.features @ weights, 9), kind="stable")[:DEPTH]
-    return float((judged.relevant[order] * DISCOUNTS[: len(order)]).sum() / judged.ideal)
-
-
-def mean_ndcg(queries: Iterable[Judged], weights: Array) -> dict[tuple[str, str], float]:
-    """Give the mean nDCG@5 of every set and variant."""
+def mean_ndcg(queries: Iterable[Judged], weights: Sequence[float]) -> dict[tuple[str, str], float]:
+    """Give the mean nDCG@5 of every set and variant, as fitted weights make it."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for judged in queries:
-        found[judged.set, judged.variant].append(ndcg(judged, weights))
-    return {key: float(np.mean(values)) for key, values in found.items()}
+        found[judged.set, judged.variant].append(won(judged.contests, weights))
+    return {key: fmean(values) for key, values in found.items()}
 
 
-def ascend(queries: Sequence[Judged]) -> Array:
-    """Fit weights by coordinate ascent from the shipped ones and from a few drawn by a seed."""
-    shipped = np.array(default_model().weights)
-    rng = np.random.default_rng(0)
-    starts = [shipped]
-    for _ in range(STARTS - 1):
-        drawn = shipped.copy()
-        drawn[FITTED] = rng.choice(GRID, len(FITTED))
-        starts.append(drawn)
-    return max((climb(queries, start) for start in starts), key=lambda found: found[1])[0]
+def fit_weights(queries: Sequence[Judged]) -> tuple[float, ...]:
+    """Give fitted weights; every set and variant weighs the same."""
+    parts = [(one.set, one.variant) for one in queries]
+    shares = evenly(parts, lambda _: 1 / len(set(parts)))
+    contests = [
+        replace(contest, worth=contest.worth * share)
+        for one, share in zip(queries, shares, strict=True)
+        for contest in one.contests
+    ]
+    return ascend(contests, shipped_weights())
 
 
-def climb(queries: Sequence[Judged], start: Array, rounds: int = 4) -> tuple[Array, float]:
-    """Climb from *start*, one weight at a time, and give weights and mean nDCG@5 reached."""
-
-    def score(weights: Array) -> float:
-        return float(np.mean(list(mean_ndcg(queries, weights).values())))
-
-    best, reached = start.copy(), score(start)
-    for _ in range(rounds):
-        before = reached
-        for place in FITTED:
-            for value in GRID:
-                tried = best.copy()
-                tried[place] = value
-                found = score(tried)
-                if found > reached + LEAST_GAIN:
-                    best, reached = tried, found
-        if reached == before:
-            break
-    return best, reached
+def shipped_weights() -> list[float]:
+    """Give those of the shipped weights that are fitted."""
+    named = zip(FEATURES, default_model().weights, strict=True)
+    return [weight for name, weight in named if name in FITTED]
 
 
-def tops(folder: Path, root: Path, count: int, weights: Array) -> Iterator[Top]:
+def asked(folder: Path, root: Path, count: int, weights: Sequence[float]) -> Iterator[Top]:
     """Give the best matches of each query, the answers of every fifth one taken away."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
     queries = {variant: read(folder / variant, count) for variant in VARIANTS}
-    model = Model(tuple(weights), 0.0, (0.0,) * len(INPUTS))
+    model = Model(with_fitted(weights), 0.0, (0.0,) * len(INPUTS))
     for fold in FOLDS:
-        without = [one for asked in queries.values() for one in asked[fold::5]]
+        without = [one for some in queries.values() for one in some[fold::5]]
         gone = {key for query in without for key in query["relevant"]}
         engine = load([tool for tool in tools if texts.key(tool) not in gone])
-        for variant, asked in queries.items():
-            for place, query in enumerate(asked):
+        for variant, some in queries.items():
+            for place, query in enumerate(some):
                 relevant = set(query["relevant"]) - gone
                 if place % 5 == fold or relevant == set(query["relevant"]):
                     label = folder.name, JUDGED if relevant else ANSWERLESS
@@ -198,8 +170,8 @@ def tops(folder: Path, root: Path, count: int, weights: Array) -> Iterator[Top]:
                         words = few_words(query["query"], engine)
                         yield from seen(engine, words, relevant, model, (*label, WORDS))
         yield from named(folder.name, tools, gone, engine, model)
-    for query in unanswerable(root, folder.name):
-        yield from seen(engine, query, set(), model, (folder.name, NOISE, ASKED))
+    for text in unanswerable(root, folder.name):
+        yield from seen(engine, text, set(), model, (folder.name, NOISE, ASKED))
 
 
 def named(
@@ -243,13 +215,9 @@ def seen(
     engine: mcpg.Engine, query: str, relevant: set[str], model: Model, label: tuple[str, str, str]
 ) -> Iterator[Top]:
     """Give the best matches of a query with what the calibration is told of them."""
-    analysis, pool = gather(Request(query), engine.index, frozenset(), size=POOL)
-    sights = look_closely(pool, analysis, engine.index)
-    ranked = fuse(sights, model.weights, MARGIN_DEPTH)
-    found = zip(ranked, calibrate(ranked, sights, analysis, model, len(engine.index)), strict=True)
-    for rank, (one, calibration) in enumerate(islice(found, DEPTH)):
-        right = key_of(engine, one.candidate.document) in relevant
-        yield Top(*label, rank, np.array(calibration.inputs), float(right))
+    sample = look(query, engine.index, numbers_of(engine.index, relevant))
+    for top in tops(sample, model):
+        yield Top(*label, top.rank, top.inputs, top.is_right)
 
 
 def unanswerable(root: Path, name: str) -> list[str]:
@@ -258,39 +226,33 @@ def unanswerable(root: Path, name: str) -> list[str]:
     return [one["query"] for one in queries if {"*", name} & set(one["irrelevant_for"])]
 
 
-def shares(samples: Sequence[Top]) -> Array:
+def shares(samples: Sequence[Top]) -> list[float]:
     """Give each sample its weight: every set the same, kinds, forms and ranks as told above."""
-    counts = Counter((one.set, one.kind, one.form, one.rank) for one in samples)
-    return np.array(
-        [
-            SHARES[one.kind]
-            * FORMS[one.form]
-            * (LOWER if one.rank else 1)
-            / counts[one.set, one.kind, one.form, one.rank]
-            for one in samples
-        ]
+
+    def mass(key: Any) -> float:
+        _, kind, form, rank = key
+        return SHARES[kind] * FORMS[form] * (LOWER if rank else 1)
+
+    return evenly([(one.set, one.kind, one.form, one.rank) for one in samples], mass)
+
+
+def fit_scores(samples: Sequence[Top]) -> tuple[float, ...]:
+    """Give a fitted calibration, the intercept first."""
+    return logistic(
+        [one.inputs for one in samples],
+        [one.is_right for one in samples],
+        shares(samples),
+        prior=(0.0,) * (len(INPUTS) + 1),
+        ridge=RIDGE,
     )
 
 
-def logistic(samples: Sequence[Top], ridge: float = 1e-4, rounds: int = 50) -> Array:
-    """Fit a logistic regression by Newton's method."""
-    share = shares(samples)
-    share /= share.sum()
-    inputs = np.array([[1.0, *one.inputs] for one in samples])
-    right = np.array([one.right for one in samples])
-    weights = np.zeros(inputs.shape[1])
-    for _ in range(rounds):
-        probability = 1 / (1 + np.exp(-inputs @ weights))
-        gradient = inputs.T @ (share * (probability - right)) + ridge * weights
-        curvature = (inputs.T * (share * probability * (1 - probability))) @ inputs
-        weights -= np.linalg.solve(curvature + ridge * np.eye(len(weights)), gradient)
-    return weights
-
-
-def scores(samples: Sequence[Top], weights: Array) -> Array:
+def scores(samples: Sequence[Top], fitted: Sequence[float]) -> list[float]:
     """Give the calibrated score of each sample."""
-    inputs = np.array([one.inputs for one in samples]).reshape(len(samples), -1)
-    return np.asarray(1 / (1 + np.exp(-weights[0] - inputs @ weights[1:])))
+    return [
+        sigmoid(fitted[0] + sum(x * c for x, c in zip(one.inputs, fitted[1:], strict=True)))
+        for one in samples
+    ]
 
 
 def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
@@ -298,27 +260,24 @@ def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
     return [one for one in samples if not one.rank and one.form == form]
 
 
-def calibration_error(samples: Sequence[Top], weights: Array, bins: int = 10) -> float:
-    """Give the expected calibration error of best matches over ten bins of equal mass."""
+def calibration_error(samples: Sequence[Top], fitted: Sequence[float]) -> float:
+    """Give the expected calibration error of best matches."""
     firsts = [one for one in of_form(samples) if one.kind != NOISE]
-    found, share = scores(firsts, weights), shares(firsts)
-    order = np.argsort(found, kind="stable")
-    right = np.array([one.right for one in firsts])
-    bin_of = np.minimum((np.cumsum(share[order]) / share.sum() * bins).astype(int), bins - 1)
-    error = share[order] * (found[order] - right[order])
-    return float(sum(abs(error[bin_of == one].sum()) for one in range(bins)) / share.sum())
+    right = [one.is_right for one in firsts]
+    return weighted_calibration_error(scores(firsts, fitted), right, shares(firsts))
 
 
-def separation(samples: Sequence[Top], weights: Array, kind: str) -> float:
+def separation(samples: Sequence[Top], fitted: Sequence[float], kind: str) -> float:
     """Give how often a right best match scores above a best match of that *kind* (AUROC)."""
     firsts = of_form(samples)
-    right = scores([one for one in firsts if one.right], weights)
-    wrong = scores([one for one in firsts if one.kind == kind], weights)
-    return float(np.mean(np.sign(right[:, None] - wrong[None, :]) / 2 + 0.5)) if len(wrong) else 1.0
+    right = scores([one for one in firsts if one.is_right], fitted)
+    wrong = scores([one for one in firsts if one.kind == kind], fitted)
+    found = auroc(right, wrong)
+    return 1.0 if found is None else found
 
 
 def left_out(
-    names: Sequence[str], fit_on: Callable[[set[str]], Array], test: Callable[[str, Array], str]
+    names: Sequence[str], fit_on: Callable[[set[str]], Fit], test: Callable[[str, Fit], str]
 ) -> None:
     """Fit on all sets but one, and print what `test` says of that one."""
     for name in names:
@@ -328,62 +287,50 @@ def left_out(
 def shown(means: dict[tuple[str, str], float]) -> str:
     """Give mean nDCG@5 by variant."""
     by_variant = [[value for (_, v), value in means.items() if v == one] for one in VARIANTS]
-    return " / ".join(f"{np.mean(values):.4f}" for values in by_variant if values)
+    return " / ".join(f"{fmean(values):.4f}" for values in by_variant if values)
 
 
-def fit_fusion(queries: Sequence[Judged], names: Sequence[str]) -> tuple[Array, str]:
+def fit_fusion(queries: Sequence[Judged], names: Sequence[str]) -> tuple[Fit, str]:
     """Fit the fusion, print figures fitted and left out, and give weights and their summary."""
-    weights = ascend(queries)
+    weights = fit_weights(queries)
     print("fitted on all:", shown(mean_ndcg(queries, weights)))
     unseen: dict[tuple[str, str], float] = {}
 
-    def test(name: str, fitted: Array) -> str:
+    def test(name: str, fitted: Fit) -> str:
         found = mean_ndcg((one for one in queries if one.set == name), fitted)
         unseen.update(found)
         return shown(found)
 
-    left_out(names, lambda kept: ascend([q for q in queries if q.set in kept]), test)
+    left_out(names, lambda kept: fit_weights([q for q in queries if q.set in kept]), test)
     print("left out:     ", shown(unseen))
     return weights, shown(unseen)
 
 
-def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Array, str]:
+def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Fit, str]:
     """Fit the calibration, print figures left out, and give coefficients and their summary."""
     found: list[tuple[float, float, float]] = []
 
-    def test(name: str, fitted: Array) -> str:
+    def test(name: str, fitted: Fit) -> str:
         own = [one for one in samples if one.set == name]
         apart = [separation(own, fitted, kind) for kind in (ANSWERLESS, NOISE)]
         found.append((calibration_error(own, fitted), apart[0], apart[1]))
         return "error {:.4f}, AUROC against answerless {:.3f}, noise {:.3f}".format(*found[-1])
 
-    left_out(names, lambda kept: logistic([one for one in samples if one.set in kept]), test)
-    error, answerless, noise = np.mean(found, axis=0)
+    left_out(names, lambda kept: fit_scores([one for one in samples if one.set in kept]), test)
+    error, answerless, noise = map(fmean, zip(*found, strict=True))
     summary = (
         f"error {error:.3f}, AUROC of right against answerless {answerless:.3f}, noise {noise:.3f}"
     )
     print("left out:", summary)
-    return logistic(samples), summary
+    return fit_scores(samples), summary
 
 
-def document(weights: Array, calibration: Array, provenance: str) -> str:
+def document(weights: Fit, calibration: Fit, provenance: str) -> str:
     """Write a model as the data file has it."""
-    members = {
-        "schema": "mcpg/ranking/1",
-        "name": "shipped with mcpg",
-        "provenance": provenance,
-        "weights": {
-            name: round(float(one), 4) for name, one in zip(FEATURES, weights, strict=True)
-        },
-        "calibration": {
-            "intercept": round(float(calibration[0]), 4),
-            "coefficients": {
-                name: round(float(one), 4)
-                for name, one in zip(INPUTS, calibration[1:], strict=True)
-            },
-        },
-    }
-    return json.dumps(members, indent=2) + "\n"
+    intercept, *coefficients = (round(one, DECIMALS) for one in calibration)
+    model = Model(with_fitted(weights), intercept, tuple(coefficients))
+    ranking = Ranking(model, ModelOrigin(default_origin().name, provenance))
+    return json.dumps(ranking_json(ranking, FEATURES), indent=2) + "\n"
 
 
 def main() -> None:
@@ -402,13 +349,13 @@ def main() -> None:
         f"benchmarks/fit_ranking.py on {', '.join(names)}; {arguments.queries} queries a set, clean"
         " and misspelt, seed 0"
     )
-    weights, told = np.array(default_model().weights), default_origin().provenance.split(SURE)[0]
+    weights, told = tuple(shipped_weights()), default_origin().provenance.split(SURE)[0]
     if not arguments.keep_weights:
         queries = [one for folder in chosen for one in pools(folder, arguments.queries)]
         weights, unseen = fit_fusion(queries, names)
         told = f"{made}; nDCG@5 of sets left out {unseen}"
     root = arguments.folder.parent
-    samples = [one for f in chosen for one in tops(f, root, arguments.queries, weights)]
+    samples = [one for f in chosen for one in asked(f, root, arguments.queries, weights)]
     calibration, sure = fit_calibration(samples, names)
     text = document(weights, calibration, f"{told}{SURE}{sure}")
     print(text)

@@ -39,6 +39,7 @@ class Code:
     QUERY_TRUNCATED = "query_truncated"
     LIMIT_CAPPED = "limit_capped"
     INDEX_IN_MEMORY = "index_in_memory"
+    RANKING_IGNORED = "ranking_ignored"
     JUDGED_INVALID = "judged_invalid"
     JUDGED_REPEATED = "judged_repeated"
     JUDGED_TOOL_UNKNOWN = "judged_tool_unknown"

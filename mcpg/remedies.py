@@ -24,6 +24,7 @@ REMEDIES = {
     Code.GRAPH_UNAVAILABLE: "Mend or remove the file that the message names.",
     Code.LOW_CONFIDENCE: "Say more, or take the answer with care.",
     Code.INDEX_IN_MEMORY: "Let mcpg write beside the bundle, or copy the bundle where it can.",
+    Code.RANKING_IGNORED: "Fit it anew with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
     Code.LIMIT_CAPPED: "Ask for fewer.",
     Code.QUERY_TRUNCATED: "Say it in fewer words.",
     Code.EMBEDDING_GENERATOR_MISSING: "Use `--strategy graph`.",

@@ -26,6 +26,7 @@ FLOORS = [
     {"bundle", "index"},
     {"engine"},
     {"evaluation"},
+    {"tuning"},
     {"reports"},
     {"cli"},
 ]

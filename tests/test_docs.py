@@ -166,6 +166,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/tutorial.md",
     "docs/how-to/evaluate.md",
     "docs/how-to/explain.md",
+    "docs/how-to/tune.md",
     "docs/how-to/why-not.md",
 ]
 

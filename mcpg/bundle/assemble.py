@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.codec import Bundle
+from mcpg.bundle.codec import RANKING, Bundle, decode_bundle
 from mcpg.bundle.finishing import Surroundings, finish
 from mcpg.bundle.placing import documents_by_tool, place_tools
 from mcpg.bundle.reading import read_documents
 from mcpg.bundle.targets import targets_of
 from mcpg.catalog.catalog import build_catalog
-from mcpg.diagnostics import Code, Diagnostic, info
+from mcpg.diagnostics import Code, Diagnostic, info, warning
 from mcpg.memo import NO_MEMO, Memo
 from mcpg.relations import Relations, authored_edges, relate
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import SourceDocument, Tool
     from mcpg.catalog.sources import SourceBatch
     from mcpg.documents import ToolDocument
+    from mcpg.jsontypes import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Assembly:
         catalog: The tools.
         relations: The graph, by tool id.
         diagnostics: What was noticed from the sources up to here.
+        ranking: The fitted model that its bundles carry, as they have it; `None` for none.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -42,6 +44,7 @@ class Assembly:
     catalog: Catalog
     relations: Relations
     diagnostics: tuple[Diagnostic, ...]
+    ranking: JsonValue = None
 
 
 def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = NO_MEMO) -> Assembly:
@@ -58,9 +61,12 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = N
         memo: What is known from an earlier run; what comes out is the same without it.
 
     Raises:
-        BundleError: A bundle among the sources is damaged.
+        BundleError: A bundle among the sources is damaged; no part of it is used.
     """
-    read, found = read_documents(batch, source_id, memo)
+    bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
+    bundled = (document for bundle in bundles for document in bundle.documents)
+    read, found = read_documents([*batch.documents, *bundled], source_id, memo)
+    ranking, dropped = _carried(bundles)
     tools, superseded = _without_superseded(batch.tools, read)
     catalog = build_catalog([*tools, *(item.document.tool for item in read)], batch.rules)
     by_tool = documents_by_tool(read, catalog.tools)
@@ -81,13 +87,25 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = N
             *catalog.diagnostics,
             *moved,
             *faults,
+            *dropped,
         ),
+        ranking=ranking,
     )
 
 
 def bundle_of(assembly: Assembly) -> Bundle:
     """Make the bundle of *assembly*."""
-    return Bundle(documents=assembly.texts)
+    ranking = assembly.ranking
+    return Bundle(assembly.texts, {} if ranking is None else {RANKING: ranking})
+
+
+def _carried(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
+    """Give the one ranking that *bundles* carry; where they carry several, none of them counts."""
+    carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
+    if all(one == carried[0] for one in carried):
+        return next(iter(carried), None), []
+    message = "the bundles carry different rankings, and the shipped one is used"
+    return None, [warning(Code.RANKING_IGNORED, message)]
 
 
 def _without_superseded(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 VERSION = 1
 """The version of the bundle format that is written and read."""
 
+RANKING = "ranking"
+"""Name of the member of the `mcpg` object that carries a fitted model."""
+
 _GENERATOR, _HASH = "generatorVersion", "contentHash"
 _REBUILD = "rebuild it with `mcpg bundle`"
 _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
@@ -34,7 +37,7 @@ class Bundle:
 
     Attributes:
         documents: The documents, sorted by path.
-        extension: Further members of the `mcpg` object, such as a calibration.
+        extension: Further members of the `mcpg` object, such as a ranking.
         generator: Version of mcpg that wrote the file, `None` when another program did or when
             it has not been written yet; not part of a bundle's identity.
     """
@@ -47,6 +50,11 @@ class Bundle:
     def content_hash(self) -> str:
         """The name of the content; see `content_hash`."""
         return content_hash(self.documents)
+
+    @property
+    def ranking(self) -> JsonValue:
+        """The fitted model that it carries, as it stands there; `None` for none."""
+        return self.extension.get(RANKING)
 
 
 def content_hash(documents: Iterable[SourceDocument]) -> str:

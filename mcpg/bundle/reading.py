@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.codec import decode_bundle
 from mcpg.diagnostics import Code, Diagnostic, error
 from mcpg.documents import parse_document
 from mcpg.documents.records import decode_record, encode_record
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcpg.catalog.model import SourceDocument
-    from mcpg.catalog.sources import SourceBatch
     from mcpg.documents import ToolDocument
 
 
@@ -51,23 +49,18 @@ _PARSED = Kind("parsed", _encode, _decode)
 
 
 def read_documents(
-    batch: SourceBatch, source_id: str | None, memo: Memo
+    sources: Iterable[SourceDocument], source_id: str | None, memo: Memo
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
-    """Parse the documents of *batch*, those of its bundles too.
+    """Parse documents.
 
     A document that cannot be read is reported, and the others go on; one that stands twice with
     the same path and content counts once.
 
     Args:
-        batch: What the sources hold.
+        sources: The documents.
         source_id: The server of documents that name none.
         memo: What is known of documents that were read before.
-
-    Raises:
-        BundleError: A bundle is damaged; no part of it is used.
     """
-    bundled = [decode_bundle(raw.text, raw.place).documents for raw in batch.bundles]
-    sources = [*batch.documents, *(source for bundle in bundled for source in bundle)]
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
     for source in _each_once(sources):

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from mcpg import __version__
-from mcpg.cli.commands import bundle, explain, generate, search, show
+from mcpg.cli.commands import bundle, explain, generate, search, show, tune
 from mcpg.cli.commands import eval as eval_command
 from mcpg.cli.commands import list as list_command
 from mcpg.cli.helptext import group_help
@@ -37,7 +37,7 @@ app = typer.Typer(
     context_settings=HELP_NAMES,
 )
 
-for module in (generate, bundle, search, explain, list_command, show, eval_command):
+for module in (generate, bundle, search, explain, list_command, show, eval_command, tune):
     module.register(app)
 
 

@@ -96,7 +96,8 @@ def _engine(named: str | None) -> Engine:
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
     index = fresh_index(named or _bundle(), recipe(), cache_folder())
-    if index is None:
+    # Where the bundle's own model is not used, that is told.
+    if index is None or index.has_section("model.ignored"):
         raise _UnusualError
     return Engine(index)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import present_sources, read_sources
 from mcpg.diagnostics import Code, info
-from mcpg.engine.defaults import default_model, default_origin, recipe
+from mcpg.engine.defaults import recipe
 from mcpg.engine.engine import Engine
 from mcpg.engine.model import flatten
-from mcpg.engine.origin import origin_section
+from mcpg.engine.origin import ignored_of, origin_sections
+from mcpg.engine.ranking import ignored, ranking_of
 from mcpg.files import is_file
 from mcpg.index.compile import NO_KEY, compile_index
 from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, renewed_index
@@ -61,7 +62,8 @@ def load(
     noticed = (*missing, *assembly.diagnostics)
     if only and _is_bundle(batch):
         return _indexed(only, assembly, key, noticed, cache_dir)
-    return Engine(Index(compile_assembly(assembly)), noticed)
+    index = Index(compile_assembly(assembly))
+    return Engine(index, (*noticed, *_overruled(index)))
 
 
 def open_engine(path: str, cache_dir: str | None = None) -> Engine | None:
@@ -73,9 +75,16 @@ def open_engine(path: str, cache_dir: str | None = None) -> Engine | None:
         if not index.is_checked:
             # Once for many searches: an engine lives long, and must not be misled.
             index.verify(records=False)
-        return Engine(index, rebuild=partial(_rebuilt, path, cache_dir))
+        return Engine(index, _overruled(index, path), partial(_rebuilt, path, cache_dir))
     except StaleIndexError:
-        return Engine(_rebuilt(path, cache_dir), rebuild=partial(_rebuilt, path, cache_dir))
+        index = _rebuilt(path, cache_dir)
+        return Engine(index, _overruled(index, path), partial(_rebuilt, path, cache_dir))
+
+
+def _overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
+    """Tell when the model that the bundle carries is not the one of its *index*."""
+    reason = ignored_of(index)
+    return (ignored(reason, path),) if reason else ()
 
 
 def _rebuilt(path: str, cache_dir: str | None) -> Index:
@@ -106,7 +115,7 @@ def compile_assembly(
     extra: Sequence[Section] = (),
     memo: Memo = NO_MEMO,
 ) -> bytes:
-    """Compile the index of assembled documents with the shipped model.
+    """Compile the index of assembled documents, with the model that they carry or the shipped one.
 
     Args:
         assembly: The documents.
@@ -114,13 +123,13 @@ def compile_assembly(
         extra: Further sections to keep.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
-    model, origin = flatten(default_model()), origin_section(default_origin())
+    ranking, reason = ranking_of(assembly.ranking)
     return compile_index(
         assembly.documents,
         key=key,
         recipe=recipe(),
-        model=model,
-        extra=(origin, *extra),
+        model=flatten(ranking.model),
+        extra=(*origin_sections(ranking.origin, reason), *extra),
         memo=memo,
     )
 
@@ -153,4 +162,5 @@ def _indexed(
     if opened.how == IN_MEMORY:
         message = "its index could not be written: it is made anew in memory every time"
         noticed = (*noticed, info(Code.INDEX_IN_MEMORY, message, path))
+    noticed = (*noticed, *_overruled(opened.index, path))
     return Engine(opened.index, noticed, partial(_rebuilt, path, cache_dir))

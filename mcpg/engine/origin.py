@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 SECTION = "model.origin"
 """Name of the section of an index that holds its model's origin, as JSON."""
 
+IGNORED = "model.ignored"
+"""Name of the section that says why the model is not the one that the bundle carries. An index has
+it only where that is so."""
+
 
 @value
 class ModelOrigin:
@@ -31,10 +35,16 @@ class ModelOrigin:
     provenance: str = ""
 
 
-def origin_section(origin: ModelOrigin) -> Section:
-    """Give the section that keeps *origin* in an index."""
+def origin_sections(origin: ModelOrigin, ignored: str = "") -> list[Section]:
+    """Give the sections that keep in an index where its model comes from.
+
+    Args:
+        origin: Name and provenance of the model.
+        ignored: Why it is not the model that the bundle carries, "" if it is or there is none.
+    """
     members = {"name": origin.name, "provenance": origin.provenance}
-    return Section(SECTION, "B", json.dumps(members).encode())
+    sections = [Section(SECTION, "B", json.dumps(members).encode())]
+    return [*sections, Section(IGNORED, "B", ignored.encode())] if ignored else sections
 
 
 def origin_of(index: Index) -> ModelOrigin:
@@ -48,3 +58,10 @@ def origin_of(index: Index) -> ModelOrigin:
         return ModelOrigin(str(members["name"]), str(members["provenance"]))
     except (KeyError, TypeError, ValueError, RecursionError) as fault:
         raise StaleIndexError("the origin of its model is broken") from fault
+
+
+def ignored_of(index: Index) -> str:
+    """Say why the model of *index* is not the one that its bundle carries, "" if it may be."""
+    if not index.has_section(IGNORED):
+        return ""
+    return bytes(index.section(IGNORED)).decode("utf-8", "replace")

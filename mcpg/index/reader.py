@@ -94,6 +94,10 @@ class Index:
             if records or name not in _CHECKED_IN_PARTS:
                 check(self._data, name, entry)
 
+    def has_section(self, name: str) -> bool:
+        """Say whether there is a section called *name*."""
+        return name in self._entries
+
     def section(self, name: str) -> memoryview:
         """Give the items of the section called *name*.
 

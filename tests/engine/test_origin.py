@@ -4,7 +4,7 @@ import pytest
 from builders import make_engine, make_tool
 
 from mcpg.engine.defaults import default_origin
-from mcpg.engine.origin import SECTION, ModelOrigin, origin_of, origin_section
+from mcpg.engine.origin import SECTION, ModelOrigin, origin_of, origin_sections
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section, StaleIndexError
@@ -28,7 +28,7 @@ def test_an_origin_is_read_as_it_was_written() -> None:
     """Any text may stand in an origin."""
     origin = ModelOrigin("tuned: посилка \ud800\n", 'on "queries"')
 
-    assert origin_of(index_with(origin_section(origin))) == origin
+    assert origin_of(index_with(*origin_sections(origin))) == origin
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"name": 1}', b"[" * 99_999])

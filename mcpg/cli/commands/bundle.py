@@ -37,6 +37,13 @@ Target = Annotated[
         "--output", "-o", metavar="FILE", help="The bundle to write; - is standard output."
     ),
 ]
+Untuned = Annotated[
+    bool,
+    typer.Option(
+        "--untuned",
+        help="Leave out the ranking that `mcpg tune` put into the bundle; otherwise it is kept.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -53,27 +60,34 @@ def bundle(
     diff: options.Diff = False,
     strict: options.Strict = False,
     force: options.Force = False,
+    untuned: Untuned = False,
     source_id: options.SourceId = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Put tools from any sources into one bundle, the file that hosts load and search.
 
     The same sources give the same bytes on every machine. A file that is up to date is not touched.
-    The index through which it is searched is written beside it.
+    The index through which it is searched is written beside it. A ranking that `mcpg tune` fitted
+    stays in the bundle.
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
     from mcpg.cli import lastrun  # noqa: PLC0415
+    from mcpg.cli.kept import with_kept_ranking, without_ranking  # noqa: PLC0415
     from mcpg.cli.memory import Memory  # noqa: PLC0415
 
     compares = check or diff
     _check_options(target, form, compares=compares)
     signature = "" if compares or target == STDOUT else lastrun.sign(sources, source_id, target)
-    if signature and not (strict or force):
+    if signature and not (strict or force or untuned):
         last = lastrun.last_run(target)
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
             return _tell(target, last.report, (), form=form, output=output)
     memory = Memory(None if target == STDOUT else target)
     assembly = building.assembled(sources, source_id, output, memory, exclude=[target])
+    if untuned:
+        assembly = without_ranking(assembly)
+    else:
+        assembly = with_kept_ranking(assembly, None if target == STDOUT else target, output)
     if strict and building.refused(assembly, output):
         return ExitCode.FINDINGS
     made = bundle_of(assembly)

@@ -1,0 +1,312 @@
+"""Tuning: a model fitted on a user's own queries, kept only when it serves queries it has not seen.
+
+Both parts, the weights of the fused score and the calibration, are fitted on all folds but one and
+measured on that one, for each fold in turn. A part is kept when what was held out is better for it
+by more than chance would make it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import fsum
+from statistics import pstdev
+from typing import TYPE_CHECKING, TypeVar
+
+from mcpg.engine.features import FEATURES
+from mcpg.engine.model import Model
+from mcpg.engine.ranking import DECIMALS, FITTED, with_fitted
+from mcpg.evaluation.significance import paired_randomisation
+from mcpg.tuning.cases import (
+    best_scored,
+    fit_calibration,
+    fit_weights,
+    ranked_figures,
+    shares_of,
+)
+from mcpg.tuning.folds import folds_of
+from mcpg.tuning.logistic import weighted_calibration_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mcpg.evaluation.significance import Significance
+    from mcpg.tuning.cases import Case, Scored
+
+Item = TypeVar("Item")
+
+FEWEST_QUERIES = 50
+"""The fewest queries with an answer: the usual size of a test of retrieval, because with fewer,
+other queries of the same kind too often lead to the opposite conclusion.
+
+Source: Voorhees & Buckley, "The effect of topic set size on retrieval experiment error", SIGIR
+2002; Buckley & Voorhees, "Evaluating evaluation measure stability", SIGIR 2000.
+"""
+
+FEWEST_GROUPS = 25
+"""The fewest groups that these fall into: paraphrases of a wish teach no more than one wish does.
+No source above draws a conclusion from fewer."""
+
+CHANCE = 0.05
+"""A gain on what was held out is believed when chance alone would bring it less often than this.
+
+Source: Smucker, Allan & Carterette, "A comparison of statistical significance tests for information
+retrieval evaluation", CIKM 2007: the randomisation test, here of one side and by groups.
+"""
+
+WEIGHTS_BELIEF = 2.0
+"""How many queries the shipped weights are worth, for a step of 1 in one of them."""
+
+CALIBRATION_BELIEF = 2.0
+"""How many queries the shipped calibration is worth; as a prior, its coefficients have a standard
+deviation of the inverse of the root of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure on what was held out, before and after.
+
+    Attributes:
+        before: With the shipped model.
+        after: With models that were fitted on the other folds.
+        spread_before: Standard deviation of `before` between the folds.
+        spread_after: The same of `after`.
+    """
+
+    before: float
+    after: float
+    spread_before: float
+    spread_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was found out about one part of the model.
+
+    Attributes:
+        is_kept: Whether the fitted part is better than the shipped one.
+        figures: Figures by name.
+        significance: Of the difference that decides, by groups; positive is better.
+    """
+
+    is_kept: bool
+    figures: dict[str, Figure]
+    significance: Significance
+
+    @property
+    def p(self) -> float:
+        """The chance of such a gain, or a greater one, were the two equally good."""
+        found = self.significance
+        # Signs are as often turned one way as the other, so half of what is as far off is a gain.
+        return found.p / 2 if found.difference > 0 else 1 - found.p / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What tuning came to.
+
+    Attributes:
+        model: The fitted model, as far as its parts are kept; rounded as it is written.
+        weights: What was found out about the fusion weights.
+        calibration: What was found out about the calibration.
+        answerable: How many queries have an answer.
+        answerless: How many have none.
+        groups: How many groups the queries fall into.
+        folds: How many folds there were.
+        seed: What drew them.
+    """
+
+    model: Model
+    weights: Part
+    calibration: Part
+    answerable: int
+    answerless: int
+    groups: int
+    folds: int
+    seed: int
+
+    @property
+    def is_better(self) -> bool:
+        """Whether anything of the fitted model is kept."""
+        return self.weights.is_kept or self.calibration.is_kept
+
+
+def too_few(cases: Sequence[Case], folds: int) -> str | None:
+    """Say why *cases* cannot be learned from, `None` if they can."""
+    asked = [case for case in cases if case.is_answerable]
+    if len(asked) < FEWEST_QUERIES:
+        return (
+            f"{len(asked)} queries have an answer; with fewer than {FEWEST_QUERIES} nobody can tell"
+            " a gain from chance"
+        )
+    groups, needed = len({case.group for case in asked}), max(FEWEST_GROUPS, folds)
+    if groups < needed:
+        return (
+            f"the queries ask for {groups} different sets of tools; with fewer than {needed} a fit"
+            " learns them by heart"
+        )
+    return None
+
+
+def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0) -> Tuning:
+    """Fit a model on *cases*, of which there are not `too_few`.
+
+    Args:
+        cases: The judged queries.
+        shipped: The model to begin with, to stay near, and to be better than.
+        folds: How many parts to hold out in turn, at least 2.
+        seed: Draws the folds and where fits begin; the same seed gives the same model.
+    """
+    trial = _Trial(cases, shipped, folds, seed)
+    weights = trial.weights()
+    calibration = trial.calibration(weights)
+    model = shipped
+    if weights.is_kept:
+        model = trial.with_weights(cases, shipped)
+    if calibration.is_kept:
+        model = trial.with_calibration(cases, model)
+    answerable = sum(case.is_answerable for case in cases)
+    return Tuning(
+        model,
+        weights,
+        calibration,
+        answerable,
+        len(cases) - answerable,
+        len({case.group for case in cases}),
+        folds,
+        seed,
+    )
+
+
+class _Trial:
+    """One cross-validation."""
+
+    def __init__(self, cases: Sequence[Case], shipped: Model, folds: int, seed: int) -> None:
+        self._shipped, self._seed = shipped, seed
+        places = folds_of([case.group for case in cases], folds, seed)
+        pairs = list(zip(cases, places, strict=True))
+        self._held = [[case for case, at in pairs if at == fold] for fold in range(folds)]
+        self._rest = [[case for case, at in pairs if at != fold] for fold in range(folds)]
+        self._fitted: list[Model] = []
+
+    def with_weights(self, cases: Sequence[Case], model: Model) -> Model:
+        """Give *model* with weights fitted on *cases*."""
+        own = [one for one, name in zip(model.weights, FEATURES, strict=True) if name in FITTED]
+        fitted = fit_weights(cases, model, own, belief=WEIGHTS_BELIEF, seed=self._seed)
+        return Model(with_fitted(fitted), model.intercept, model.coefficients)
+
+    def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
+        """Give *model* with a calibration fitted on *cases*."""
+        found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
+        intercept, *coefficients = (round(one, DECIMALS) for one in found)
+        return Model(model.weights, intercept, tuple(coefficients))
+
+    def weights(self) -> Part:
+        """Try fitted weights."""
+        self._fitted = [self.with_weights(rest, self._shipped) for rest in self._rest]
+        asked = [[case for case in held if case.is_answerable] for held in self._held]
+        before = [[ranked_figures(case, self._shipped) for case in held] for held in asked]
+        after = [
+            [ranked_figures(case, model) for case in held]
+            for held, model in zip(asked, self._fitted, strict=True)
+        ]
+        figures = {
+            name: _figure(_column(before, place), _column(after, place))
+            for place, name in enumerate(("ndcg@5", "recall@5"))
+        }
+        gains = zip(_joined(_column(before, 0)), _joined(_column(after, 0)), strict=True)
+        significance = _tested(_joined(asked), [now - then for then, now in gains])
+        return _part(figures, significance)
+
+    def calibration(self, weights: Part) -> Part:
+        """Try a fitted calibration, of the fitted weights where they are kept."""
+        folds = len(self._held)
+        bases = self._fitted if weights.is_kept else [self._shipped] * folds
+        pairs = zip(self._rest, bases, strict=True)
+        fitted = [self.with_calibration(rest, model) for rest, model in pairs]
+        before, after = self._scored([self._shipped] * folds), self._scored(fitted)
+        figures = {
+            "ece": _figure_of(before, after, self._held, _calibration_error),
+            "logLoss": _figure_of(before, after, self._held, _mean_loss),
+        }
+        # With weights of its own, a model is to be calibrated as such, unless that is worse.
+        bar = self._scored(bases)
+        significance = self._compared(bar, fitted=after)
+        return _part(figures, significance, CHANCE if not weights.is_kept else 0.5)
+
+    def _scored(self, models: Iterable[Model]) -> list[list[list[Scored]]]:
+        """Give the best matches of the cases of every fold, by that fold's model."""
+        return [
+            [best_scored(case, model) for case in held]
+            for held, model in zip(self._held, models, strict=True)
+        ]
+
+    def _compared(
+        self,
+        bar: Sequence[Sequence[Sequence[Scored]]],
+        fitted: Sequence[Sequence[Sequence[Scored]]],
+    ) -> Significance:
+        cases = _joined(self._held)
+        losses = [_losses(_joined(found), cases) for found in (bar, fitted)]
+        return _tested(cases, [then - now for then, now in zip(*losses, strict=True)])
+
+
+def _losses(found: Sequence[Sequence[Scored]], cases: Sequence[Case]) -> list[float]:
+    """Give the loss of each case, so that their mean is that of all matches by their shares."""
+    shares = iter(shares_of(_joined(found), cases))
+    return [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
+
+
+def _tested(cases: Sequence[Case], gains: Sequence[float]) -> Significance:
+    """Test *gains* by group, for queries of one group are not independent."""
+    by_group: dict[int, list[float]] = {}
+    for case, gain in zip(cases, gains, strict=True):
+        by_group.setdefault(case.group, []).append(gain)
+    return paired_randomisation([fsum(one) for one in by_group.values()])
+
+
+def _part(figures: dict[str, Figure], found: Significance, chance: float = CHANCE) -> Part:
+    part = Part(True, figures, found)
+    return part if part.p < chance else replace(part, is_kept=False)
+
+
+def _column(folds: Sequence[Sequence[tuple[float, float]]], place: int) -> list[list[float]]:
+    return [[one[place] for one in fold] for fold in folds]
+
+
+def _figure(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> Figure:
+    means = [_mean(_joined(one)) for one in (before, after)]
+    spreads = [pstdev([_mean(fold) for fold in one if fold]) for one in (before, after)]
+    return Figure(means[0], means[1], spreads[0], spreads[1])
+
+
+def _figure_of(
+    before: Sequence[Sequence[Sequence[Scored]]],
+    after: Sequence[Sequence[Sequence[Scored]]],
+    held: Sequence[Sequence[Case]],
+    measure: Callable[[Sequence[Scored], Sequence[Case]], float],
+) -> Figure:
+    means, spreads = [], []
+    for found in (before, after):
+        means.append(measure(_joined(_joined(found)), _joined(held)))
+        pairs = zip(found, held, strict=True)
+        spreads.append(pstdev([measure(_joined(fold), cases) for fold, cases in pairs if cases]))
+    return Figure(means[0], means[1], spreads[0], spreads[1])
+
+
+def _calibration_error(found: Sequence[Scored], cases: Sequence[Case]) -> float:
+    scores, right = [one.score for one in found], [one.is_right for one in found]
+    return weighted_calibration_error(scores, right, shares_of(found, cases))
+
+
+def _mean_loss(found: Sequence[Scored], cases: Sequence[Case]) -> float:
+    shares = shares_of(found, cases)
+    losses = (one.loss * share for one, share in zip(found, shares, strict=True))
+    return fsum(losses) / fsum(shares)
+
+
+def _joined(parts: Iterable[Sequence[Item]]) -> list[Item]:
+    return [one for part in parts for one in part]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import copy
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from builders import make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mcpg
+from mcpg.bundle import (
+    RANKING,
+    Bundle,
+    assemble,
+    bundle_of,
+    decode_bundle,
+    encode_bundle,
+    write_bundle,
+)
+from mcpg.catalog.sources import RawBundle, SourceBatch
+from mcpg.diagnostics import Code
+from mcpg.engine.confidence import INPUTS
+from mcpg.engine.features import FEATURES
+from mcpg.engine.model import Model
+from mcpg.engine.origin import ModelOrigin, origin_of
+from mcpg.engine.ranking import (
+    FITTED,
+    GIVEN,
+    MOST_WEIGHT,
+    Ranking,
+    RankingError,
+    parse_ranking,
+    ranking_json,
+    ranking_of,
+    shipped_ranking,
+    with_fitted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TOOLS = (
+    make_tool(description="Track a shipment."),
+    make_tool("invoice_find", description="Find an invoice."),
+)
+COEFFICIENTS = st.floats(-100, 100)
+TEXTS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=50)
+RANKINGS = st.builds(
+    lambda weights, intercept, coefficients, name, provenance: Ranking(
+        Model(with_fitted(weights), intercept, tuple(coefficients)), ModelOrigin(name, provenance)
+    ),
+    st.lists(st.floats(0, MOST_WEIGHT), min_size=len(FITTED), max_size=len(FITTED)),
+    COEFFICIENTS,
+    st.lists(COEFFICIENTS, min_size=len(INPUTS), max_size=len(INPUTS)),
+    TEXTS,
+    TEXTS,
+)
+SHIPPED = shipped_ranking()
+TUNED = Ranking(
+    Model(with_fitted([0.5] * len(FITTED)), -1.0, (0.25,) * len(INPUTS)),
+    ModelOrigin("tuned on queries.jsonl", "mcpg tune"),
+)
+
+
+def bundle(ranking: Any) -> Bundle:
+    """Make a bundle that carries *ranking*."""
+    made = bundle_of(assemble(SourceBatch(tools=TOOLS)))
+    return Bundle(made.documents, {RANKING: ranking})
+
+
+def batch(*rankings: Any) -> SourceBatch:
+    """Make sources of bundles, each with a ranking, or with none for `None`."""
+    made = [bundle(one) if one is not None else Bundle(bundle(1).documents) for one in rankings]
+    return SourceBatch(
+        bundles=tuple(RawBundle(encode_bundle(one).decode(), "b.mdld") for one in made)
+    )
+
+
+def changed(change: Callable[[Any], object]) -> Any:
+    """Give what a bundle carries after a *change* to it."""
+    found = copy.deepcopy(ranking_json(TUNED))
+    change(found)
+    return found
+
+
+@given(RANKINGS)
+def test_a_ranking_is_read_as_it_was_written(ranking: Ranking) -> None:
+    """Through the bytes of a bundle and back, every number and text stays."""
+    carried = decode_bundle(encode_bundle(bundle(ranking_json(ranking))), "b").ranking
+    assert parse_ranking(carried) == ranking
+    assert ranking_of(carried) == (ranking, "")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_whatever_is_carried_is_survived(carried: Any) -> None:
+    """Any JSON value gives a model to rank with, and a reason where it was something."""
+    ranking, reason = ranking_of(carried)
+    assert ranking == SHIPPED
+    assert bool(reason) == (carried is not None)
+
+
+DAMAGED = {
+    "no object": [],
+    "another schema": changed(lambda one: one.update(schema="mcpg/ranking/2")),
+    "no weights": changed(lambda one: one.pop("weights")),
+    "a weight too few": changed(lambda one: one["weights"].pop(FITTED[0])),
+    "a weight of a rule": changed(lambda one: one["weights"].update(exactName=0.0)),
+    "an unknown weight": changed(lambda one: one["weights"].update(vector=1.0)),
+    "a text for a weight": changed(lambda one: one["weights"].update({FITTED[0]: "1"})),
+    "a truth for a weight": changed(lambda one: one["weights"].update({FITTED[0]: True})),
+    "a weight below 0": changed(lambda one: one["weights"].update({FITTED[0]: -0.1})),
+    "a weight too great": changed(lambda one: one["weights"].update({FITTED[0]: 24})),
+    "a whole number beyond floats": changed(
+        lambda one: one["weights"].update({FITTED[0]: 10**400})
+    ),
+    "an infinite weight": changed(lambda one: one["weights"].update({FITTED[0]: math.inf})),
+    "no number": changed(lambda one: one["weights"].update({FITTED[0]: math.nan})),
+    "no calibration": changed(lambda one: one.pop("calibration")),
+    "no intercept": changed(lambda one: one["calibration"].pop("intercept")),
+    "other inputs": changed(lambda one: one["calibration"]["coefficients"].update(other=1.0)),
+    "a coefficient too great": changed(
+        lambda one: one["calibration"]["coefficients"].update({INPUTS[0]: 1e9})
+    ),
+    "no name": changed(lambda one: one.pop("name")),
+    "a blank name": changed(lambda one: one.update(name=" ")),
+    "a name without end": changed(lambda one: one.update(name="x" * 201)),
+    "a name that steers a terminal": changed(lambda one: one.update(name="\x1b[2J")),
+    "half a character": changed(lambda one: one.update(provenance="\ud800")),
+    "a provenance without end": changed(lambda one: one.update(provenance="x" * 2_001)),
+}
+
+
+@pytest.mark.parametrize("carried", DAMAGED.values(), ids=DAMAGED.keys())
+def test_what_is_damaged_is_refused(carried: Any) -> None:
+    """Whatever is not wholly right is not used, and the reason is one line."""
+    with pytest.raises(RankingError):
+        parse_ranking(carried)
+    ranking, reason = ranking_of(carried)
+    assert ranking == SHIPPED
+    assert reason.isprintable()
+
+
+def test_nothing_carried_is_nothing_wrong() -> None:
+    """Without a ranking of its own a bundle is ranked by the shipped one."""
+    assert ranking_of(None) == (SHIPPED, "")
+
+
+def test_only_fitted_weights_are_carried() -> None:
+    """What names a tool is a rule of the program, not of a bundle."""
+    carried = ranking_json(TUNED)["weights"]
+    assert isinstance(carried, dict)
+    assert tuple(carried) == FITTED
+    assert not set(GIVEN) & set(carried)
+    weights = dict(zip(FEATURES, TUNED.model.weights, strict=True))
+    shipped = dict(zip(FEATURES, SHIPPED.model.weights, strict=True))
+    assert all(weights[name] == shipped[name] for name in GIVEN)
+
+
+def test_names_outweigh_all_that_can_be_carried() -> None:
+    """With every weight at its most, a name that is spelt out still counts for more."""
+    shipped = dict(zip(FEATURES, SHIPPED.model.weights, strict=True))
+    assert shipped["exactName"] > shipped["bm25f"] + MOST_WEIGHT * len(FITTED)
+
+
+def test_a_bundle_is_ranked_by_what_it_carries(tmp_path: Path) -> None:
+    """Loading uses the carried model, the second time from the index, and explain names it."""
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, bundle(ranking_json(TUNED)))
+    for _ in range(2):
+        engine = mcpg.load(path)
+        model = engine.explain("shipment").model
+        assert model is not None
+        assert (model.name, model.intercept) == ("tuned on queries.jsonl", -1.0)
+        assert tuple(model.weights.values()) == TUNED.model.weights
+        assert engine.diagnostics == ()
+
+
+def test_a_changed_ranking_is_used_at_once(tmp_path: Path) -> None:
+    """An index of the same documents with another ranking is stale."""
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, Bundle(bundle(1).documents))
+    before = mcpg.load(path).search("shipment").matches[0].score
+    write_bundle(path, bundle(ranking_json(TUNED)))
+    assert mcpg.load(path).search("shipment").matches[0].score != before
+
+
+def test_a_damaged_ranking_is_told_every_time(tmp_path: Path) -> None:
+    """Searches go on by the shipped model, and every load says why, with an index or without."""
+    plain, damaged = tmp_path / "plain.mdld", tmp_path / "damaged.mdld"
+    write_bundle(plain, Bundle(bundle(1).documents))
+    write_bundle(damaged, bundle({"schema": "another"}))
+    expected = mcpg.load(plain).search("find the invoice")
+    for _ in range(2):
+        engine = mcpg.load(damaged)
+        assert [one.code for one in engine.diagnostics] == [Code.RANKING_IGNORED]
+        assert engine.diagnostics[0].place == str(damaged)
+        assert engine.search("find the invoice") == expected
+        assert origin_of(engine.index) == SHIPPED.origin
+
+
+def test_joined_with_others_a_bundle_keeps_its_ranking(tmp_path: Path) -> None:
+    """One ranking among several sources holds for all of them."""
+    path, manifest = tmp_path / "graph.mdld", tmp_path / "more.json"
+    write_bundle(path, bundle(ranking_json(TUNED)))
+    manifest.write_text(json.dumps([{"name": "other"}]), "utf-8")
+    engine = mcpg.load([path, manifest])
+    assert origin_of(engine.index) == TUNED.origin
+
+
+def test_a_bundle_made_of_a_bundle_carries_on() -> None:
+    """Bundling a bundle keeps its ranking; of equal rankings one, of different ones none."""
+    carried = ranking_json(TUNED)
+    other = ranking_json(Ranking(TUNED.model, ModelOrigin("another", "mcpg tune")))
+    assert bundle_of(assemble(batch(carried))).ranking == carried
+    assert bundle_of(assemble(batch(carried, carried, None))).ranking == carried
+    found = assemble(batch(carried, other))
+    assert bundle_of(found).ranking is None
+    assert [one.code for one in found.diagnostics] == [Code.RANKING_IGNORED]
