@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from builders import ids, make_engine, make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mcpg
+from mcpg.diagnostics import Code
+from mcpg.engine.confidence import LOW_CONFIDENCE, worth_offering
+from mcpg.engine.request import Request
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from mcpg.engine import Engine
+
+SUBJECTS = ("order", "invoice", "shipment", "refund", "customer", "product", "warehouse", "coupon")
+ACTIONS = ("create", "cancel", "search")
+TOOLS = tuple(
+    make_tool(f"{subject}_{action}", description=f"{action.title()} the {subject} of a shop.")
+    for subject in SUBJECTS
+    for action in ACTIONS
+)
+probabilities = st.floats(0, 1)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    """Give an engine over a shop of two dozen tools."""
+    return make_engine(*TOOLS)
+
+
+def best(engine: Engine, query: str) -> float:
+    """Give the score of the best match."""
+    return engine.search(query).matches[0].score
+
+
+@pytest.mark.parametrize("query", ["cancel invoice", "cancl invoce", "invoice_cancel"])
+def test_a_short_query_for_one_tool_is_trusted(engine: Engine, query: str) -> None:
+    """Two words that are a tool's name, also misspelt, make a sure match."""
+    result = engine.search(query)
+
+    assert result.matches[0].tool_id == "invoice_cancel"
+    assert result.matches[0].score > 0.6
+
+
+@pytest.mark.parametrize(
+    "query", ["create world peace for my grandmother's goldfish", "search the meaning of all life"]
+)
+def test_one_word_of_many_is_doubted(engine: Engine, query: str) -> None:
+    """A query of which a tool holds one common word is no match to rely on."""
+    assert best(engine, query) < LOW_CONFIDENCE
+
+
+def test_words_that_nobody_has_lower_the_score(engine: Engine) -> None:
+    """What the catalogue does not know counts against every match."""
+    assert best(engine, "refund") > best(engine, "refund zxqv") > best(engine, "refund zxqv wvutt")
+
+
+def test_a_twin_lowers_the_score(engine: Engine) -> None:
+    """Where several tools serve as well, none is as sure as one alone."""
+    assert best(engine, "coupon create") > best(engine, "coupon")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_to_be_the_best_of_few_proves_nothing(count: int) -> None:
+    """In a tiny catalogue a tool that hardly answers the query is doubted all the same."""
+    engine = make_engine(*TOOLS[:count])
+
+    assert best(engine, "what is the weather in paris, my order of the day") < LOW_CONFIDENCE
+    assert best(engine, "order create") > 0.6
+
+
+def test_abstaining_offers_nothing_doubtful(engine: Engine) -> None:
+    """With a doubtful best match nothing is offered, neither matches nor what edges bring."""
+    query = "create world peace for my grandmother's goldfish"
+    result = engine.search(query, abstain=True)
+
+    assert engine.search(query).matches
+    assert result.matches == result.related_matches == result.next_step_matches == ()
+    assert [one.message.rsplit(": ")[-1] for one in result.diagnostics] == ["it is not offered"]
+    assert {one.code for one in result.diagnostics} == {Code.LOW_CONFIDENCE}
+
+
+def test_abstaining_changes_no_sure_answer(engine: Engine) -> None:
+    """An answer that is sure enough is the same with and without it."""
+    assert engine.search("cancel invoice", abstain=True) == engine.search("cancel invoice")
+
+
+def test_a_least_score_cuts_the_list(engine: Engine) -> None:
+    """Matches below it go, and what only they lead to."""
+    everything = engine.search("cancel the order")
+    gate = round(everything.matches[1].score, 6)
+    cut = engine.search("cancel the order", min_score=gate)
+
+    kept = [match for match in everything.matches if round(match.score, 6) >= gate]
+    assert ids(cut.matches) == ids(kept)
+    assert {one.via.source for one in cut.related_matches if one.via} <= set(ids(kept))
+
+
+def test_an_explanation_has_the_same_gates(engine: Engine) -> None:
+    """What a search withholds, its explanation withholds."""
+    explained = engine.explain("cancel the order", min_score=0.99)
+
+    assert explained.result == engine.search("cancel the order", min_score=0.99)
+    assert [one.tool_id for one in explained.matches] == ids(explained.result.matches)
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan")])
+def test_a_least_score_is_a_probability(engine: Engine, score: float) -> None:
+    """A gate outside [0, 1] is refused."""
+    with pytest.raises(UsageError, match="least score"):
+        engine.search("order", min_score=score)
+
+
+@given(st.lists(probabilities), probabilities, st.booleans())
+def test_gates_keep_a_beginning(scores: list[float], gate: float, abstain: bool) -> None:
+    """Of scores that never rise a beginning is kept, and nothing below the gate as shown."""
+    falling = sorted(scores, reverse=True)
+    count = worth_offering(falling, Request("q", min_score=gate, abstain=abstain))
+
+    assert all(round(score, 6) >= gate for score in falling[:count])
+    assert abstain or all(round(score, 6) < gate for score in falling[count:])
+    assert not (abstain and count) or falling[0] >= LOW_CONFIDENCE
+
+
+def test_the_limit_changes_no_score() -> None:
+    """A match has the same score however many are asked for."""
+    engine = mcpg.engine.Engine(make_engine(*TOOLS).index)
+    few, many = (engine.search("search for orders", limit=limit).matches for limit in (1, 50))
+
+    assert few[0].score == many[0].score
