@@ -55,9 +55,10 @@ class _Value:
     _setters: ClassVar[tuple[Callable[[object, object], None], ...]]
 
     def __init__(self, *given: object, **named: object) -> None:
-        if named or len(given) != len(self._setters):
+        setters = self._setters
+        if named or len(given) != len(setters):
             given = self._completed(given, named)
-        for setter, part in zip(self._setters, given, strict=True):
+        for setter, part in zip(setters, given):  # noqa: B905 - they are as many; `strict` takes as long as the rest
             setter(self, part)
 
     def _completed(self, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ a coefficient of its own.
 from __future__ import annotations
 
 from math import exp, fsum, log1p
+from operator import mul
 
 from mcpg.engine.features import FEATURES
 from mcpg.engine.retrieval import POOL
@@ -79,17 +80,23 @@ class Calibration:
 
 
 def calibrate(
-    ranked: Sequence[Fused], sights: Sequence[Sight], analysis: Analysis, model: Model, tools: int
+    ranked: Sequence[Fused],
+    sights: Sequence[Sight],
+    analysis: Analysis,
+    model: Model,
+    tools: int,
+    limit: int | None = None,
 ) -> list[Calibration]:
     """Give each of the *ranked* candidates its probability; it never rises down the ranks.
 
     *sights* are what was seen of all that was looked at, *ranked* the best of them, ten at least
-    where there are so many, and *tools* the number of tools in the catalogue.
+    where there are so many, and *tools* the number of tools in the catalogue. With a *limit*, only
+    so many of the best are given theirs.
     """
     evidence = _Inputs(ranked, sights, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
-    for fused in ranked:
+    for fused in ranked[:limit]:
         inputs = evidence.of(fused)
         lowest = min(lowest, probability(inputs, model))
         calibrations.append(Calibration(inputs, lowest))
@@ -98,7 +105,7 @@ def calibrate(
 
 def probability(inputs: Sequence[float], model: Model) -> float:
     """Give the model's probability, in [0, 1], for the *inputs* of one match."""
-    products = (one * weight for one, weight in zip(inputs, model.coefficients, strict=True))
+    products = map(mul, inputs, model.coefficients)
     return round(1 / (1 + exp(-model.intercept - fsum(products))), DECIMALS)
 
 

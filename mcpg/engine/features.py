@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from itertools import compress, repeat
 from math import fsum
 from operator import mul
 
@@ -90,7 +90,7 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
-    rows = [tuple([column.get(document, 0.0) for column in columns]) for document in pool]
+    rows = _rows(columns, pool)
     lexical = [fsum(map(mul, shares, row)) for row in rows]
     names = NameMatcher(analysis, index)
     grams = GramMatcher(analysis, index)
@@ -128,6 +128,13 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
     ]
 
 
+def _rows(columns: Sequence[dict[int, float]], pool: Sequence[int]) -> list[tuple[float, ...]]:
+    """Give, for each document of the *pool*, its value in each of the *columns*, 0 for none."""
+    if not columns:
+        return [()] * len(pool)
+    return list(zip(*[map(column.get, pool, repeat(0.0)) for column in columns], strict=True))
+
+
 def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
     """Give what each clause adds to the coverage of a document that holds it."""
     return [
@@ -141,7 +148,7 @@ def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index)
 
     Only the first `POOL` count for others: they are there whatever the limit.
     """
-    sources = list(map(index.source_of, pool))
+    sources = index.sources_of(pool)
     best: dict[int, float] = {}
     for source, own in zip(sources, lexical[:POOL], strict=False):
         if own > best.get(source, 0.0):
@@ -174,8 +181,8 @@ def _cosines(
     products = list(map(mul, weights, rarities))
     length = fsum(map(mul, weights, weights)) ** 0.5 or 1.0
     return [
-        min(1.0, fsum(map(mul, products, row)) / (length * index.norm(document)))
-        for document, row in zip(pool, rows, strict=True)
+        min(1.0, fsum(map(mul, products, row)) / (length * norm))
+        for norm, row in zip(index.norms(pool), rows, strict=True)
     ]
 
 

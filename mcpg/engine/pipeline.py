@@ -77,9 +77,9 @@ def run_graph(
         sights = look_closely(pool, analysis, index)
         ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH))
     with _stage(trace, "calibrate"):
-        calibrations = calibrate(ranked, sights, analysis, model, len(index))
+        calibrations = calibrate(ranked, sights, analysis, model, len(index), request.limit)
         best = calibrations[0].score if calibrations else None
-        count = worth_offering([one.score for one in calibrations[: request.limit]], request)
+        count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
     with _stage(trace, "expand"):
         primaries = [

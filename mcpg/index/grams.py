@@ -101,7 +101,7 @@ class Grams:
         self._norms = index.section("grams.norm")
         self._words: dict[str, tuple[tuple[int, float], ...]] = {}
         self._known: dict[int, tuple[int, float] | None] = {}
-        self._tools: dict[int, tuple[int, ...]] = {}
+        self._tools: dict[int, list[int]] = {}
         if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
             raise StaleIndexError("its 3-grams are of unequal length")
 
@@ -130,11 +130,11 @@ class Grams:
             self._known[gram] = found
         return found
 
-    def of_tool(self, tool: int) -> tuple[int, ...]:
+    def of_tool(self, tool: int) -> Sequence[int]:
         """Give the numbers of the distinct 3-grams of a tool, in order."""
         known = self._tools.get(tool)
         if known is None:
-            known = tuple(self._rows[tool])
+            known = self._rows[tool].tolist()
             if len(self._tools) < _MOST_TOOLS:
                 self._tools[tool] = known
         return known

@@ -213,13 +213,16 @@ class _HintedIndex(Index):
         tools, impacts, _ = self.postings(term)
         return dict(zip(tools, impacts, strict=True))
 
-    def norm(self, tool: int) -> float:
+    def norms(self, tools: Iterable[int]) -> list[float]:
+        return list(map(self._norm, tools))
+
+    def _norm(self, tool: int) -> float:
         own = tool == self._before.tool
         counts = self._counts if own else self._before.counts_of(tool)
         terms = {term for held, _ in counts.values() for term in held}
         is_weighed_anew = any(self._changed >> field & 1 for field in counts)
         if not (own or is_weighed_anew or self._gained_texts & terms):
-            return self._below.norm(tool)
+            return self._below.norms([tool])[0]
         square = 0.0
         # In the order in which a compiled index adds them up.
         for number in map(self._number, sorted(terms)):

@@ -55,7 +55,7 @@ class Postings:
         known = self._kept.get(term)
         if known is None and self.count(term) <= min(_LONGEST_KEPT, self._left):
             tools, impacts, _ = self.of_term(term)
-            known = self._kept[term] = dict(zip(tools, impacts, strict=True))
+            known = self._kept[term] = dict(zip(tools.tolist(), impacts.tolist(), strict=True))
             self._left -= len(known)
         return known
 

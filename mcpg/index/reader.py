@@ -20,7 +20,8 @@ from mcpg.index.tables import ABSENT, Keys, Rows, Texts, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from mcpg.documents.model import ToolDocument
     from mcpg.index.layout import Buffer
@@ -150,6 +151,13 @@ class Index:
             raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
         return item
 
+    def _items(self, name: str, numbers: Iterable[int]) -> list[Any]:
+        items = self.section(name)
+        try:
+            return [items[number] for number in numbers]
+        except IndexError as fault:
+            raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
+
     # Tools
 
     def __len__(self) -> int:
@@ -172,9 +180,9 @@ class Index:
     def source_id(self, tool: int) -> str:
         return self.texts("sources")[self._item("source_of", tool)]
 
-    def source_of(self, tool: int) -> int:
-        """Give the number of a tool's source."""
-        return self._item("source_of", tool)
+    def sources_of(self, tools: Iterable[int]) -> list[int]:
+        """Give the number of each tool's source."""
+        return self._items("source_of", tools)
 
     @property
     def language(self) -> str | None:
@@ -218,12 +226,12 @@ class Index:
             self._names.append(Names(self))
         return self._names[0]
 
-    def norm(self, tool: int) -> float:
-        """Give the length, above 0, of a tool's vector of impacts times rarities."""
-        norm: float = self._item("tools.norm", tool)
-        if not norm > 0:
+    def norms(self, tools: Iterable[int]) -> list[float]:
+        """Give the length, above 0, of each tool's vector of impacts times rarities."""
+        norms: list[float] = self._items("tools.norm", tools)
+        if [norm for norm in norms if not norm > 0]:
             raise StaleIndexError("a tool of it has no length")
-        return norm
+        return norms
 
     def record(self, tool: int) -> ToolDocument:
         """Give the whole document of a tool."""

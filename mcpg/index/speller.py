@@ -74,7 +74,7 @@ class Speller:
             key = _hash(part)
             start = bisect_left(self._deletions, key)
             end = bisect_right(self._deletions, key, start)
-            numbers.update(self._deletion_words[start:end])
+            numbers.update(self._deletion_words[start:end].tolist())
         return numbers
 
     def _sharing_pairs(self, word: str) -> list[int]:
@@ -93,7 +93,7 @@ class Speller:
     def _holding(self, key: int) -> Iterable[int]:
         place = bisect_left(self._pairs, key)
         if place < len(self._pairs) and self._pairs[place] == key:
-            return self._pair_words[place]
+            return self._pair_words[place].tolist()
         return ()
 
 

@@ -43,7 +43,7 @@ def test_tools_are_numbered_by_id(index: Index) -> None:
     assert index.display_name(TRACK) == "Track a shipment"
     assert index.summary(TRACK) == "Where is a shipment? See trackShipment."
     assert index.source_id(TRACK) == "commerce"
-    assert [index.source_of(tool) for tool in range(3)] == [0, 0, 1]
+    assert index.sources_of(range(3)) == [0, 0, 1]
     assert [index.is_enabled(tool) for tool in range(3)] == [True, False, True]
     assert index.find_tool("billing:shipments") == HIDDEN
     assert index.find_tool("billing") == ABSENT
