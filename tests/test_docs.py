@@ -86,6 +86,12 @@ def test_commands_that_are_shown_exist(page: Path) -> None:
             command.make_parser(context).parse_args(arguments)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_page_shows_a_place_on_somebodys_machine(page: Path) -> None:
+    """What a session printed about its own folders does not get into a page."""
+    assert re.findall(r"/(?:tmp|home|Users|private)/\S+", page.read_text(encoding="utf-8")) == []
+
+
 def test_commands_are_found_in_pages() -> None:
     """The test above sees what a reader sees."""
     assert sum(len(commands_in(page)) for page in PAGES) > 20
