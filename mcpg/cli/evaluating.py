@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.cli.evalmarkdown import eval_markdown
@@ -14,15 +13,16 @@ from mcpg.cli.judgedfile import judgements_of
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Color, Output, ReportFormat
 from mcpg.cli.querying import strategy_of
+from mcpg.cli.replacing import check_replaceable
 from mcpg.cli.reporting import check_place, write_report
 from mcpg.cli.sanitise import json_safe
 from mcpg.diagnostics import Code, Severity
-from mcpg.errors import OutputError, UsageError
+from mcpg.errors import UsageError
 from mcpg.evaluation.baseline import read_baseline
 from mcpg.evaluation.compare import compare
 from mcpg.evaluation.gates import MAX, MAX_DROP, MIN, Bound, judge, parse_bounds
 from mcpg.evaluation.report import SCHEMA, evaluate, report_json
-from mcpg.files import atomic_write, is_file
+from mcpg.files import atomic_write
 from mcpg.reports import eval_page
 
 if TYPE_CHECKING:
@@ -129,27 +129,9 @@ def _check_target(shown: Shown) -> None:
     """Refuse to replace a file that is no report of `mcpg eval`."""
     if shown.html is not None:
         check_place(shown.html, force=shown.force)
-    if shown.target == STDOUT or shown.force or not is_file(shown.target):
-        return
-    start = _start_of(shown.target)
-    if start and not start.startswith(_MARKS):
-        raise OutputError(
-            "the file exists and is no report of `mcpg eval`, so it is not overwritten",
-            place=shown.target,
-            remedy="name another file, or use --force",
-        )
-
-
-def _start_of(path: str) -> bytes:
-    try:
-        with Path(path).open("rb") as stream:
-            return stream.read(max(map(len, _MARKS)))
-    except OSError as fault:
-        raise OutputError(
-            f"the file exists and cannot be looked at: {(fault.strerror or str(fault)).lower()}",
-            place=path,
-            remedy="name another file, or use --force",
-        ) from fault
+    if shown.target != STDOUT and not shown.force:
+        remedy = "name another file, or use --force"
+        check_replaceable(shown.target, _MARKS, "report of `mcpg eval`", remedy)
 
 
 def _write(report: Report, shown: Shown, output: Output) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.errors import McpgError, OutputError, UsageError
-from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
+from mcpg.cli.replacing import check_replaceable
+from mcpg.errors import UsageError
+from mcpg.files import atomic_write
 from mcpg.reports import MARK
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
         force: Whether to replace what is no report of mcpg.
 
     Raises:
-        OutputError: The file holds something else than a report of mcpg.
+        OutputError: The file holds something else than a report of mcpg, or cannot be looked at.
         UsageError: *path* is `-`, where the answer itself goes.
     """
     if str(path) == "-":
@@ -44,21 +45,5 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
             place="--html",
             remedy="name a file",
         )
-    if not force and is_file(path) and not _is_replaceable(path):
-        raise OutputError(
-            "the file exists and is no report of mcpg, so it is not overwritten",
-            place=str(path),
-            remedy="name another file, or move it away",
-        )
-
-
-def _is_replaceable(path: Path | str) -> bool:
-    try:
-        present = read_bytes(path, MAX_BYTES)
-    except McpgError as fault:
-        raise OutputError(
-            f"the file exists and cannot be checked before it is overwritten: {fault.message}",
-            place=str(path),
-            remedy="move it away, or name another file",
-        ) from fault
-    return not present or present.startswith(MARK)
+    if not force:
+        check_replaceable(path, (MARK,), "report of mcpg")

@@ -29,7 +29,8 @@ def read_baseline(path: Path | str) -> tuple[Outcome, ...]:
         InputError: It cannot be read or is no such report.
     """
     place = text_of_path(path)
-    values = parse_json_documents(decode(read_bytes(path, MAX_BYTES), place), place)
+    text = decode(read_bytes(path, MAX_BYTES), place)
+    values = parse_json_documents(text, place) if text.strip() else []
     return _Reader(place).outcomes(values[0] if len(values) == 1 else None)
 
 

@@ -194,6 +194,7 @@ class TestBadInput:
             (["--max-drop", "0.02"], "--baseline"),
             (["--baseline", "none.json"], "no such file"),
             (["--baseline", "queries.jsonl"], "no report of `mcpg eval`"),
+            (["--baseline", "empty.json"], "no report of `mcpg eval`"),
             (["--limit", "0"], "--help"),
             (["--worst", "-1"], "--help"),
             (["--format", "html"], "--help"),
@@ -204,6 +205,7 @@ class TestBadInput:
         self, queries: Path, run: Runner, options: list[str], said: str
     ) -> None:
         """The error says what to do instead; nothing is measured."""
+        queries.with_name("empty.json").touch()
         result = run("eval", str(queries), *options)
         assert (result.code, result.out) == (2, "")
         assert said in result.err

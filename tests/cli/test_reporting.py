@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,11 +58,15 @@ def test_a_file_that_cannot_be_checked_is_not_replaced(
     folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose file it is must be seen before it is replaced."""
-    (folder / "report.html").write_text("more than may be read")
-    monkeypatch.setattr("mcpg.cli.reporting.MAX_BYTES", 4)
+    (folder / "report.html").write_text("somebody else's")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
     refused = run("explain", "shipment", "--html", "report.html")
     assert refused.code == 2
-    assert "cannot be checked before it is overwritten" in refused.err
+    assert "cannot be checked before it is overwritten: permission denied" in refused.err
 
 
 def test_standard_output_takes_no_report(run: Callable[..., Run]) -> None:
