@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.stdin import standard_input
+from mcpg.cli.wording import counted
 from mcpg.diagnostics import Severity
 from mcpg.errors import SourceError
 from mcpg.files import MAX_BYTES
@@ -96,11 +97,6 @@ def counts(assembly: Assembly) -> dict[str, int]:
         "documents": len(assembly.texts),
         "edges": sum(len(document.links) for document in assembly.documents),
     }
-
-
-def counted(number: int, noun: str) -> str:
-    """Give *number* and *noun*: `1 tool`, `2 tools`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def summary(assembly: Assembly) -> str:

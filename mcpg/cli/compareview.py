@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from mcpg.cli.explainjson import model_json, word_json
 from mcpg.cli.explainmd import bullets, safe
-from mcpg.cli.glyphs import Glyphs, columns_of, fitted, glyphs_of_standard_output, wrapped
+from mcpg.cli.glyphs import Glyphs, columns_of, fitted, glyphs_of_standard_output, hanging
 from mcpg.cli.jsonview import diagnostics_json, score_json
 from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
+from mcpg.cli.matchview import INDENT
 from mcpg.cli.sanitise import one_line
 from mcpg.cli.textview import score_text
-from mcpg.cli.wording import became, diagnostic_lines
+from mcpg.cli.wording import became, counted, diagnostic_lines
 from mcpg.engine.comparison import ABSENT, DISABLED, RANKED, UNRANKED
 
 if TYPE_CHECKING:
@@ -170,8 +171,8 @@ def _facts(compared: Compared) -> Iterator[tuple[str, str]]:
     comparison = compared.comparison
     then, now = comparison.then, comparison.now
     yield "query", one_line(now.result.query)
-    yield "then", f"{one_line(compared.then.name)}, {_tools(comparison.size_then)}"
-    yield "now", f"{one_line(compared.now.name)}, {_tools(comparison.size_now)}"
+    yield "then", f"{one_line(compared.then.name)}, {counted(comparison.size_then, 'tool')}"
+    yield "now", f"{one_line(compared.now.name)}, {counted(comparison.size_now, 'tool')}"
     for name, only in (("only then", comparison.only_then), ("only now", comparison.only_now)):
         if only:
             rest = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
@@ -183,22 +184,15 @@ def _facts(compared: Compared) -> Iterator[tuple[str, str]]:
             yield name, one_line(f"{model.name}: {model.provenance}")
 
 
-def _tools(count: int) -> str:
-    return f"{count} tool{'' if count == 1 else 's'}"
-
-
 def _head(compared: Compared, output: Output) -> Iterator[str]:
     for name, value in _facts(compared):
-        first, *others = wrapped(value.split(" "), output.columns - _FACT)
-        yield f"{name:<{_FACT}}{first}"
-        yield from (" " * _FACT + other for other in others)
+        yield from hanging(value, output.columns, f"{name:<{_FACT}}", " " * _FACT)
 
 
 def _section(heading: str, lines: list[str], output: Output) -> list[str]:
-    told = []
+    told: list[str] = []
     for line in lines:
-        first, *others = wrapped(line.split(" "), output.columns - 6)
-        told += [f"    {first}", *(f"      {other}" for other in others)]
+        told += hanging(line, output.columns, INDENT, f"{INDENT}  ")
     return [output.paint(heading, "bold"), *told] if told else []
 
 
@@ -214,7 +208,7 @@ def _word(change: WordChange, arrow: str) -> str:
 def _state(word: QueryWord | None, arrow: str) -> str:
     if word is None:
         return "no part of the query"
-    found = f", in {_tools(word.document_frequency)}" if word.repairs else ""
+    found = f", in {counted(word.document_frequency, 'tool')}" if word.repairs else ""
     share = f", {word.weight:.1%} of the query" if word.weight else ""
     return f"{became(word, arrow)}{found}{share}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.cli.sanitise import cut, one_line, pad, width
+from mcpg.cli.wording import counted
 from mcpg.evaluation.calibration import reliability_bins
 from mcpg.evaluation.compare import CHANCE
 from mcpg.evaluation.metrics import reciprocal_rank
@@ -58,13 +59,13 @@ def summary(report: Report) -> str:
     answerless, unknown = len(report.answerless), len(report.unknown_tools)
     asides = [
         f"{answerless} without an answer" if answerless else "",
-        f"{_counted(unknown, 'tool', 'tools')} unknown" if unknown else "",
+        f"{counted(unknown, 'tool')} unknown" if unknown else "",
     ]
     told = ", ".join(filter(None, asides))
     aside = f" ({told})" if told else ""
     return (
-        f"{_counted(len(report.outcomes), 'query', 'queries')}{aside}, "
-        f"{_counted(report.tools, 'tool', 'tools')}, strategy {report.strategy}, "
+        f"{counted(len(report.outcomes), 'query', 'queries')}{aside}, "
+        f"{counted(report.tools, 'tool')}, strategy {report.strategy}, "
         f"first {report.limit} matches"
     )
 
@@ -72,7 +73,7 @@ def summary(report: Report) -> str:
 def headline(report: Report) -> str:
     """Give the figures that matter most on one line."""
     shown = [f"{name} {figure_text(report.figures[name])}" for name in ("ndcg@5", "hit@1", "ece")]
-    return f"{_counted(len(report.outcomes), 'query', 'queries')}, {', '.join(shown)}"
+    return f"{counted(len(report.outcomes), 'query', 'queries')}, {', '.join(shown)}"
 
 
 def figure_text(value: float | None) -> str:
@@ -111,7 +112,7 @@ def verdict(comparison: Comparison) -> str:
     chance = "may be chance" if found.p >= CHANCE else "hardly chance"
     return (
         f"ndcg@5 {delta_text(comparison.delta('ndcg@5'))} over "
-        f"{_counted(comparison.common, 'query', 'queries')} in both reports, "
+        f"{counted(comparison.common, 'query', 'queries')} in both reports, "
         f"p = {found.p:.4f}: {chance}"
     )
 
@@ -239,7 +240,3 @@ def _gates(report: Report, view: View) -> list[str]:
         label, style = ("passed", "green") if gate.passed else ("failed", "red")
         lines.append(f"{_INDENT}{view.paint(label, style)}  {gate.sentence}")
     return lines
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcpg.cli.markdown import LEFT, RIGHT, aligned_table, code, element
 from mcpg.cli.sanitise import one_line
 from mcpg.cli.textview import score_text, summary_of_match
-from mcpg.cli.wording import diagnostic_lines
+from mcpg.cli.wording import diagnostic_lines, nearness, unrepaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from mcpg.engine import Explanation, Match
     from mcpg.engine.trace import CalibrationExplanation, MatchExplanation, QueryWord
 
-_FATES = {
-    "function word": "dropped: a function word",
-    "literal": "unknown: a code or number that no tool has",
-    "unknown": "unknown: a word that no tool has, nor one near it",
-}
 _SUMMARY = 120
 
 
@@ -90,12 +85,11 @@ def _words(words: Iterable[QueryWord]) -> list[str]:
 
 def _fate(word: QueryWord) -> str:
     if not word.repairs:
-        return _FATES[word.role]
-    fates = []
-    for one in word.repairs:
-        edits = f", {one.distance} edit{'s' if one.distance != 1 else ''}" if one.distance else ""
-        near = f"({one.kind}{edits}, similarity {one.similarity:.2f})"
-        fates.append("kept" if one.kind == "exact" else f"{safe(one.word)} {near}")
+        return unrepaired(word)
+    fates = [
+        "kept" if one.kind == "exact" else f"{safe(one.word)} ({nearness(one)})"
+        for one in word.repairs
+    ]
     context = ", from the context" if word.origin == "context" else ""
     return "; ".join(fates) + context
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.glyphs import columns_of, fitted, glyphs_of_standard_output, wrapped
+from mcpg.cli.glyphs import columns_of, fitted, glyphs_of_standard_output, hanging
 from mcpg.cli.matchview import INDENT, MatchView
 from mcpg.cli.sanitise import one_line
 from mcpg.cli.textview import score_text
@@ -58,12 +58,9 @@ class _View:
         self._details = {stage.name: stage.details for stage in explanation.stages}
 
     def head(self) -> list[str]:
-        lines = []
+        lines: list[str] = []
         for name, value in facts(self._explanation):
-            room = max(_FACT, self._output.columns - _FACT)
-            first, *others = wrapped(value.split(" "), room)
-            lines.append(f"{name:<{_FACT}}{first}")
-            lines += [" " * _FACT + other for other in others]
+            lines += hanging(value, self._output.columns, f"{name:<{_FACT}}", " " * _FACT)
         return lines
 
     def words(self) -> list[str]:
@@ -157,10 +154,9 @@ class _View:
 
     def bullets(self, heading: str, texts: Iterable[str]) -> list[str]:
         """Give *texts* below *heading*, each wrapped below its first word."""
-        lines = []
+        lines: list[str] = []
         for text in texts:
-            first, *others = wrapped(text.split(" "), self._output.columns - 6)
-            lines += [f"{INDENT}{first}", *(f"{INDENT}  {other}" for other in others)]
+            lines += hanging(text, self._output.columns, INDENT, f"{INDENT}  ")
         return [self._bold(heading), *lines] if lines else []
 
     def _bold(self, text: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from mcpg.cli.glyphs import columns_of, fitted, wrapped
+from mcpg.cli.glyphs import columns_of, fitted, hanging, wrapped
 from mcpg.cli.sanitise import one_line, width
 from mcpg.cli.textview import score_text, summary_of_match
 
@@ -119,9 +119,7 @@ class MatchView:
         yield from self._wrapped(sums + capped)
 
     def _wrapped(self, text: str) -> Iterator[str]:
-        lines = wrapped(text.split(" "), self._output.columns - len(INDENT) - 2)
-        for number, line in enumerate(lines):
-            yield f"{INDENT}{'  ' if number else ''}{line}"
+        return hanging(text, self._output.columns, INDENT, f"{INDENT}  ")
 
 
 def _by_feature(match: MatchExplanation) -> dict[str, float]:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import QueryWord
 
 
+_UNREPAIRED = {
+    "function word": "dropped: a function word",
+    "literal": "unknown: a code or number that no tool has",
+    "unknown": "unknown: a word that no tool has, nor one near it",
+}
+
+
 def facts(explanation: Explanation) -> list[tuple[str, str]]:
     """Give name and value of what holds for the whole search; the values are safe."""
     result, reading = explanation.result, explanation.reading
@@ -40,21 +47,30 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
 
 def became(word: QueryWord, arrow: str) -> str:
     """Say what became of *word*, on one safe line."""
-    if word.role == "function word":
-        return "dropped: a function word"
     if not word.repairs:
-        if word.role == "literal":
-            return "unknown: a code or number that no tool has"
-        return "unknown: a word that no tool has, nor one near it"
+        return unrepaired(word)
     kept = "kept" if word.stem == word.text else f"kept (stem {one_line(word.stem)})"
     return "; ".join(_repair(one, arrow) if one.kind != "exact" else kept for one in word.repairs)
 
 
+def unrepaired(word: QueryWord) -> str:
+    """Say why *word* stands for no word of the catalogue."""
+    return _UNREPAIRED[word.role]
+
+
+def nearness(repair: Repair) -> str:
+    """Say how near the word that was taken is to the one that was typed."""
+    distance = f", {counted(repair.distance, 'edit')}" if repair.distance else ""
+    return f"{repair.kind}{distance}, similarity {repair.similarity:.2f}"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Give *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _repair(repair: Repair, arrow: str) -> str:
-    edits = f", {repair.distance} edit{'s' if repair.distance != 1 else ''}"
-    distance = edits if repair.distance else ""
-    near = f"{repair.kind}{distance}, similarity {repair.similarity:.2f}"
-    return f"{arrow} {one_line(repair.word)} ({near})"
+    return f"{arrow} {one_line(repair.word)} ({nearness(repair)})"
 
 
 def diagnostic_lines(items: Iterable[Diagnostic]) -> Iterator[str]:

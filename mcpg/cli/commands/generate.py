@@ -13,6 +13,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.sanitise import lines_kept
+from mcpg.cli.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -140,7 +141,7 @@ def _tell(plan: FolderPlan, assembly: Assembly, *, prune: bool, output: Output) 
     verb = "unchanged:" if plan.is_current else "wrote"
     output.note(f"{verb} {plan.root}: {building.summary(assembly)}: {told or 'nothing to do'}")
     if plan.obsolete and not prune:
-        output.note(f"{building.counted(len(plan.obsolete), 'document')} obsolete: see --prune")
+        output.note(f"{counted(len(plan.obsolete), 'document')} obsolete: see --prune")
     for path in plan.kept:
         output.item(f"{path} is for no tool any more and was edited, so it stays")
 
