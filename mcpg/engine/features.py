@@ -91,7 +91,8 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
     rows = _rows(columns, pool)
-    lexical = [fsum(map(mul, shares, row)) for row in rows]
+    weighed = [list(map(mul, shares, row)) for row in rows]
+    lexical = list(map(fsum, weighed))
     names = NameMatcher(analysis, index)
     grams = GramMatcher(analysis, index)
     held = _credits(analysis, shares)
@@ -118,10 +119,10 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
             _cosines(pool, rows, analysis, index),
             _best_of_source(pool, lexical, index),
             [fsum(compress(held, row)) for row in rows],
-            list(map(max, _by_part(analysis.sentences, shares, rows)))
+            list(map(max, _by_part(analysis.sentences, weighed)))
             if analysis.sentences
             else lexical,
-            _by_part(analysis.intents, shares, rows) if analysis.intents else [()] * len(pool),
+            _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
             [float(document in exact) for document in pool],
             strict=True,
         )
@@ -157,13 +158,13 @@ def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index)
 
 
 def _by_part(
-    parts: Sequence[Sequence[int]], shares: Sequence[float], rows: Iterable[Sequence[float]]
+    parts: Sequence[Sequence[int]], weighed: Iterable[Sequence[float]]
 ) -> list[tuple[float, ...]]:
-    """Give, for each document, the lexical score that each part of the query gives."""
-    return [
-        tuple([fsum([shares[place] * impacts[place] for place in part]) for part in parts])
-        for impacts in rows
-    ]
+    """Give, for each document, the lexical score that each part of the query gives.
+
+    *weighed* is what each clause adds to the lexical score of each document.
+    """
+    return [tuple([fsum([row[place] for place in part]) for part in parts]) for row in weighed]
 
 
 def _cosines(
@@ -237,14 +238,13 @@ class GramMatcher:
         self._all = index.grams
         weights: dict[int, float] = {}
         rarities: dict[int, float] = {}
-        for clause in analysis.clauses:
+        # Of the words that share a 3-gram the one that weighs most comes last, and counts.
+        for clause in sorted(analysis.clauses, key=lambda one: one.weight):
             word = clause.repairs[0].word if clause.repairs else clause.text
             importance = clause.weight
             for gram, rarity in self._all.of_word(word):
-                weight = importance * rarity
-                if weight > weights.get(gram, 0.0):
-                    weights[gram] = weight
-                    rarities[gram] = rarity
+                weights[gram] = importance * rarity
+                rarities[gram] = rarity
         self._norm = fsum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
         self._products = {

@@ -40,7 +40,8 @@ def retrieve(analysis: Analysis, index: Index, *, disabled: Iterable[int], size:
     """
     hidden = frozenset(disabled)
     scores = _accumulate(analysis, index, size + len(hidden))
-    for document in hidden.intersection(scores):
+    # Most often nothing is hidden, and then all that was scored need not be gone through.
+    for document in hidden.intersection(scores) if hidden else ():
         del scores[document]
     least = _nth_best(scores.values(), size) - 10**-DECIMALS
     ranked = sorted(
@@ -73,7 +74,7 @@ def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, Clause]
     lists = []
     for clause in analysis.clauses:
         share = clause.weight / analysis.total_weight
-        impacts = (index.max_impact(term) * credit for term, credit in clause.variants)
+        impacts = [index.max_impact(term) * credit for term, credit in clause.variants]
         bound = share * _SCALE * max(impacts, default=0)
         if bound:
             lists.append((bound, share, clause))
