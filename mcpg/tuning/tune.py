@@ -53,7 +53,7 @@ Source: Smucker, Allan & Carterette, "A comparison of statistical significance t
 retrieval evaluation", CIKM 2007: the randomisation test, here of one side and by groups.
 """
 
-WEIGHTS_BELIEF = 2.0
+WEIGHTS_BELIEF = 1.0
 """How many queries the shipped weights are worth, for a step of 1 in one of them."""
 
 CALIBRATION_BELIEF = 2.0

@@ -78,7 +78,7 @@ def test_samples_that_can_be_parted_give_finite_coefficients() -> None:
 def test_a_prior_far_off_is_left_behind() -> None:
     """A first step that overshoots is halved until the loss falls."""
     rows, right = drawn((0.0, 1.0), 500)
-    found = logistic(rows, right, [1.0] * 500, prior=(30.0, -30.0), ridge=1e-6)
+    found = logistic(rows, right, [1.0] * 500, prior=(6.0, -6.0), ridge=1e-6)
     assert found == pytest.approx((0.0, 1.0), abs=0.4)
 
 
