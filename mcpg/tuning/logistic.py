@@ -48,18 +48,22 @@ def logistic(
     found = list(prior)
     loss = fit.loss(found)
     for _ in range(_ROUNDS):
-        step = solve(*fit.slope_and_curvature(found))
-        for _ in range(_HALVINGS):
-            tried = [one - by for one, by in zip(found, step, strict=True)]
-            if (reached := fit.loss(tried)) <= loss:
-                break
-            step = [by / 2 for by in step]
-        else:
-            break
-        found, loss = tried, reached
+        step = _downhill(fit, found, loss)
+        found = [one - by for one, by in zip(found, step, strict=True)]
+        loss = fit.loss(found)
         if max(map(abs, step)) < _CLOSE:
             break
     return tuple(found)
+
+
+def _downhill(fit: _Fit, found: Sequence[float], loss: float) -> list[float]:
+    """Give Newton's step from *found*, halved until it does not lead above *loss*."""
+    step = solve(*fit.slope_and_curvature(found))
+    for _ in range(_HALVINGS):
+        if fit.loss([one - by for one, by in zip(found, step, strict=True)]) <= loss:
+            break
+        step = [by / 2 for by in step]
+    return step
 
 
 class _Fit:

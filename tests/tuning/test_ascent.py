@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mcpg.engine.model import Model
 from mcpg.engine.ranking import FITTED, MOST_WEIGHT, shipped_ranking, with_fitted
-from mcpg.tuning.ascent import GRID, ascend
+from mcpg.tuning.ascent import GRID, ascend, won
 from mcpg.tuning.cases import ranked_figures
 from mcpg.tuning.contests import DISCOUNTS, Contest, contests_of
 
@@ -55,6 +55,7 @@ def test_contests_are_worth_the_ndcg(
     for case in cases(lopsided.by_name(5)):
         found = list(contests_of(case.sample, MODEL.weights, 1.0))
         assert worth(found, weights) == pytest.approx(ranked_figures(case, model)[0])
+        assert won(found, weights) == pytest.approx(worth(found, weights))
 
 
 def test_a_weight_is_found_that_puts_the_right_one_first() -> None:
