@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcpg.cli.glyphs import glyphs_of_standard_output
 from mcpg.cli.sanitise import cut, one_line, pad, width
 from mcpg.cli.wording import counted
 from mcpg.evaluation.calibration import reliability_bins
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _INDENT = "    "
 _BAR = 24
-_FULL, _EMPTY = "█", "·"
 _FOUND_SHOWN = 3
 _CHANGES_SHOWN = 10
 _ID_COLUMNS = 24
@@ -135,14 +135,13 @@ def _figures(report: Report, view: View) -> list[str]:
 
 def _figure(report: Report, name: str, view: View, *, bar: bool = True) -> str:
     value = report.figures[name]
-    filled = _bar(value or 0.0)
-    drawn = f"  {view.paint(filled, 'green')}{'·' * (_BAR - len(filled))}" if bar else ""
+    drawn = f"  {_bar(value or 0.0, view)}" if bar else ""
     delta = f"  {delta_text(report.baseline.delta(name)):>7}" if report.baseline else ""
     return f"{_INDENT}{name:<10}  {figure_text(value)}{drawn}{delta}".rstrip()
 
 
-def _bar(share: float) -> str:
-    return _FULL * round(min(1.0, share) * _BAR)
+def _bar(share: float, view: View) -> str:
+    return view.paint(glyphs_of_standard_output().bar(share, _BAR), "green")
 
 
 def _reliability(report: Report, view: View) -> list[str]:
@@ -154,8 +153,7 @@ def _reliability(report: Report, view: View) -> list[str]:
     for one in bins:
         scores = f"{one.low:.3f}-{one.high:.3f}"
         shares = f"{one.mean_score:6.3f}  {one.precision:6.3f}  {one.count:7,}"
-        bar = view.paint(_bar(one.precision), "green")
-        lines.append(f"{_INDENT}{scores:<13}  {shares}  {bar}".rstrip())
+        lines.append(f"{_INDENT}{scores:<13}  {shares}  {_bar(one.precision, view)}".rstrip())
     return lines
 
 
