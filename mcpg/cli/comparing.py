@@ -11,13 +11,14 @@ from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, ReportFormat
 from mcpg.cli.querying import arguments_of
 from mcpg.engine.comparison import compare
-from mcpg.errors import UsageError
+from mcpg.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcpg.cli.querying import Question, Showing
     from mcpg.cli.settings import Settings
+    from mcpg.engine import Engine
 
 
 def answer_compare(
@@ -48,7 +49,7 @@ def answer_compare(
             place="--compare",
             remedy="add a query, or use `mcpg bundle --diff` to compare catalogues",
         )
-    then, now = (open_engine(_settings_for(settings, path), output) for path in paths)
+    then, now = (_opened(path, settings, output) for path in paths)
     compared = Compared(
         compare(then, now, **arguments),
         Side(paths[0], then.diagnostics),
@@ -63,8 +64,16 @@ def answer_compare(
     return ExitCode.DONE
 
 
-def _settings_for(settings: Settings, path: str) -> Settings:
-    return replace(settings, flags={**settings.flags, "bundle": [path]})
+def _opened(path: str, settings: Settings, output: Output) -> Engine:
+    """Load one of the two catalogues.
+
+    Raises:
+        McpgError: There is none at *path*, or it cannot be used.
+    """
+    try:
+        return open_engine(replace(settings, flags={**settings.flags, "bundle": [path]}), output)
+    except NotFoundError as fault:
+        raise NotFoundError(fault.message, place="--compare", remedy=fault.remedy) from fault
 
 
 def refuse(given: Mapping[str, object]) -> None:

@@ -105,6 +105,7 @@ class TestCompare:
         """The path that leads nowhere is named."""
         result = run("explain", "x", "--compare", "tools", "nowhere")
         assert result.code == 2
+        assert result.err.startswith("error: --compare: ")
         assert "'nowhere'" in result.err
 
 
