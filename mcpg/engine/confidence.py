@@ -64,14 +64,14 @@ class Calibration:
     Attributes:
         inputs: In the order of `INPUTS`: the root of its cosine with the query; that cosine less
             the mean of those looked at; its cosine of 3-grams less the mean of the five greatest;
-            the logarithm of one more than its fused score less that of the tenth, both without what
-            they add for intents, at most 5; those
-            of one more than the number of the query's words that it holds as they stand or in
-            another inflection, and of one more than the number of its words; the share of the
-            query that is numbers and codes no tool holds; the cube of the share, of what it holds
-            of the query, that it holds by repair alone, for a few slips are nothing and nothing
-            but slips is noise; the share of the query that its opening words take when they are
-            the tool's whole name; 1 when the query spells its name.
+            the logarithm of one more than its fused score less that of the tenth, both without
+            what they add for intents, at most 5; those of one more than the number of the query's
+            words that it holds as they stand or in another inflection, and of one more than the
+            number of its words; the share of the query that is numbers and codes no tool holds;
+            the cube of the share, of what it holds of the query, that it holds by repair alone,
+            for a few slips are nothing and nothing but slips is noise; the share of the query that
+            its opening words take when they are the tool's whole name; 1 when the query spells its
+            name.
         score: The probability that the match is wanted, in [0, 1].
     """
 
