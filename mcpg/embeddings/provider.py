@@ -1,0 +1,212 @@
+"""The protocol of embedding providers, and the checks that every answer of one has to pass.
+
+A provider may be a model on this machine, a server, or a function of the host. None of them is
+trusted: what it returns is counted, measured and scaled here before anything is ranked by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from mcpg.errors import McpgError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    OnBatch = Callable[[int, NDArray[np.float32]], None]
+
+EmbeddingFault = Literal[
+    "missing", "failed", "timeout", "count", "empty", "nonfinite", "dimensions"
+]
+BATCH = 64
+"""Texts that are given to a provider at once."""
+
+_REMEDIES: dict[EmbeddingFault, str] = {
+    "missing": "install what it needs, or choose another provider",
+    "failed": "see that the provider works, or choose another",
+    "timeout": "try again, or allow it more time",
+    "count": "use a provider that returns one vector for each text",
+    "empty": "use a provider that knows the language of the text",
+    "nonfinite": "use a provider whose vectors are finite numbers",
+    "dimensions": "use a provider whose vectors all have as many dimensions as it says",
+}
+
+
+@runtime_checkable
+class EmbeddingProvider(Protocol):
+    """Makes vectors of texts, such that texts of like meaning have vectors of like direction.
+
+    A provider for whose model questions are unlike documents has a method `embed_queries` as well,
+    with the shape of `embed`.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Who makes the vectors: kind, model, revision, dimensions, in one printable line.
+
+        Vectors are compared only when their fingerprints are equal. It never holds a secret.
+        """
+
+    @property
+    def dimensions(self) -> int | None:
+        """How many numbers a vector has, `None` until the first answer where nobody knows."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Give one row for each of *texts*, in shape `(len(texts), dimensions)`."""
+
+
+class EmbeddingError(McpgError):
+    """Texts could not be turned into vectors.
+
+    Attributes:
+        kind: `missing` (a package or model is not there), `failed`, `timeout`, `count` (not one
+            vector for each text), `empty` (a vector of zeros, or of no length), `nonfinite`, or
+            `dimensions` (vectors of another length than the others, or than the provider says).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: EmbeddingFault,
+        place: str | None = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, place=place, remedy=remedy or _REMEDIES[kind])
+        self.kind: EmbeddingFault = kind
+
+
+def embed_texts(
+    provider: EmbeddingProvider,
+    texts: Sequence[str],
+    batch: int = BATCH,
+    on_batch: OnBatch | None = None,
+) -> NDArray[np.float32]:
+    """Embed *texts* as documents, check every vector, and scale each to length one.
+
+    Args:
+        provider: Who makes the vectors.
+        texts: What to embed; halves of surrogate pairs are replaced before the provider sees them.
+        batch: How many texts are given to the provider at once, at least one.
+        on_batch: Called after each batch with the number of its first text and its rows, which are
+            in place by then and must not be changed: to save them, or to show progress.
+
+    Returns:
+        One row for each text; shape `(len(texts), dimensions)`, each row of Euclidean length one.
+
+    Raises:
+        EmbeddingError: The provider failed, or an answer does not pass the checks.
+    """
+    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+    parts: list[NDArray[np.float32]] = []
+    for start in range(0, len(texts), batch):
+        rows = _answer(provider, "embed", texts[start : start + batch])
+        if parts and rows.shape[1] != parts[0].shape[1]:
+            raise _wrong_dimensions(provider, rows.shape[1], parts[0].shape[1])
+        parts.append(rows)
+        if on_batch is not None:
+            on_batch(start, rows)
+    if not parts:
+        return np.zeros((0, provider.dimensions or 0), dtype=np.float32)
+    return np.concatenate(parts)
+
+
+def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
+    """Embed *text* as a question, check the vector, and scale it to length one.
+
+    Returns:
+        The vector, shape `(dimensions,)`, of Euclidean length one.
+
+    Raises:
+        EmbeddingError: The provider failed, or its answer does not pass the checks.
+    """
+    method = "embed_queries" if hasattr(provider, "embed_queries") else "embed"
+    vector: NDArray[np.float32] = _answer(provider, method, [text])[0]
+    return vector
+
+
+def _answer(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    try:
+        answer = getattr(provider, method)([_encodable(text) for text in texts])
+    except EmbeddingError:
+        raise
+    except TimeoutError as fault:
+        raise EmbeddingError(f"{provider.fingerprint} took too long", kind="timeout") from fault
+    except Exception as fault:
+        # The text of a stranger's error may hold a key, so only its type is told.
+        raise EmbeddingError(
+            f"{provider.fingerprint} failed with {type(fault).__name__}", kind="failed"
+        ) from fault
+    return checked_rows(provider, answer, len(texts))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def checked_rows(provider: EmbeddingProvider, answer: object, count: int) -> NDArray[np.float32]:
+    """Check what *provider* made of *count* texts, and scale every row to length one.
+
+    Raises:
+        EmbeddingError: There are not *count* rows, they differ in length or have none, a number is
+            not finite, or a row holds nothing but zeros.
+    """
+    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+    rows = _as_rows(provider, answer, count)
+    if not np.isfinite(rows).all():
+        number = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
+        raise EmbeddingError(
+            f"{provider.fingerprint} made a vector that is not finite of text {number} of {count}",
+            kind="nonfinite",
+        )
+    # Scaled by its largest number first, a row can neither overflow nor vanish when it is squared.
+    largest: NDArray[np.float64] = np.abs(rows).max(axis=1, keepdims=True)
+    if not largest.all():
+        number = int(np.flatnonzero(largest == 0)[0]) + 1
+        raise EmbeddingError(
+            f"{provider.fingerprint} made a vector of zeros of text {number} of {count}",
+            kind="empty",
+        )
+    rows = rows / largest
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: NDArray[np.float32] = rows.astype(np.float32)
+    return scaled
+
+
+def _as_rows(provider: EmbeddingProvider, answer: object, count: int) -> NDArray[np.float64]:
+    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+    given = len(answer) if hasattr(answer, "__len__") else 0
+    if given != count:
+        raise EmbeddingError(
+            f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
+        )
+    try:
+        rows = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as fault:
+        raise EmbeddingError(
+            f"{provider.fingerprint} returned vectors of different lengths, or no numbers",
+            kind="dimensions",
+        ) from fault
+    if rows.ndim != 2:  # noqa: PLR2004 - a matrix
+        raise EmbeddingError(
+            f"{provider.fingerprint} returned an array of {rows.ndim} dimensions, not a row a text",
+            kind="dimensions",
+        )
+    if rows.shape[1] == 0:
+        raise EmbeddingError(f"{provider.fingerprint} returned vectors of no length", kind="empty")
+    if provider.dimensions not in {None, rows.shape[1]}:
+        raise _wrong_dimensions(provider, rows.shape[1], provider.dimensions or 0)
+    return rows
+
+
+def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
+    return EmbeddingError(
+        f"{provider.fingerprint} returned vectors of {got} dimensions where {due} are due",
+        kind="dimensions",
+    )
