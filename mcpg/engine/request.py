@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpg.engine.results import STRATEGIES, STRATEGY_ALIASES, Strategy
+from mcpg.engine.results import FUSIONS, STRATEGIES, STRATEGY_ALIASES, Strategy
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -32,6 +32,9 @@ class Request:
         include_disabled: Whether tools that are off by default may be offered.
         min_score: The least score of a match worth offering, in [0, 1].
         abstain: Whether nothing is to be offered when the best match is doubtful.
+        fusion: How `auto` makes one list of the graph's and the vectors': `learned` or `rrf`; ""
+            keeps the order of the vectors.
+        normalize: Whether the query may be rewritten in English, to be searched beside itself.
     """
 
     query: str = ""
@@ -41,6 +44,8 @@ class Request:
     include_disabled: bool = False
     min_score: float = 0.0
     abstain: bool = False
+    fusion: str = ""
+    normalize: bool = False
 
     @property
     def is_browsing(self) -> bool:
@@ -49,32 +54,36 @@ class Request:
 
 
 def check_request(
-    query: str | None,
-    limit: int,
-    strategy: str,
-    context: Context,
-    include_disabled: bool,
-    min_score: float = 0.0,
-    abstain: bool = False,
+    query: str | None, context: Context, asked: Request
 ) -> tuple[Request, tuple[Diagnostic, ...]]:
     """Check what a caller asks; too much is cut, with a diagnostic.
 
+    Args:
+        query: What is wanted.
+        context: What else is known, as it was given.
+        asked: The rest, unchecked.
+
     Raises:
-        UsageError: *limit* is below 1, *strategy* is unknown, or *min_score* is no probability.
+        UsageError: The limit is below 1, the strategy or the fusion is unknown, a fusion is asked
+            of another strategy than `auto`, or the least score is no probability.
     """
+    limit, min_score = asked.limit, asked.min_score
     if limit < 1:
         raise _usage_error(f"the limit is {limit}", "ask for at least 1 match")
     if not 0 <= min_score <= 1:
         raise _usage_error(f"the least score is {min_score}", "ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
+    strategy = check_strategy(asked.strategy)
     request = Request(
         query[:MAX_QUERY_CHARACTERS],
         context[:MAX_QUERY_CHARACTERS],
         min(limit, MAX_LIMIT),
-        check_strategy(strategy),
-        include_disabled,
+        strategy,
+        asked.include_disabled,
         min_score,
-        abstain,
+        asked.abstain,
+        check_fusion(asked.fusion, strategy) if asked.fusion else "",
+        asked.normalize,
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()
@@ -108,6 +117,20 @@ def check_strategy(name: str) -> str:
         known = ", ".join(STRATEGIES)
         raise _usage_error(f"no strategy is called {name!r}", f"use {known}")
     return strategy
+
+
+def check_fusion(name: str, strategy: str) -> str:
+    """Give the fusion called *name*, if *strategy* has something to fuse.
+
+    Raises:
+        UsageError: No fusion has that name, or *strategy* is not `auto`.
+    """
+    if name not in FUSIONS:
+        raise _usage_error(f"no fusion is called {name!r}", f"use {' or '.join(FUSIONS)}")
+    if strategy != Strategy.AUTO:
+        message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
+        raise _usage_error(message, "ask for the strategy 'auto', or for no fusion")
+    return name
 
 
 def _usage_error(message: str, remedy: str) -> Exception:

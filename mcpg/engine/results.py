@@ -23,6 +23,9 @@ class Strategy:
 STRATEGIES = (Strategy.GRAPH, Strategy.EMBEDDINGS, Strategy.AUTO)
 STRATEGY_ALIASES = {"markdown-ld": Strategy.GRAPH}
 
+FUSIONS = ("learned", "rrf")
+"""The names of the ways to make one list of the graph's and the vectors'."""
+
 
 class RankingMode:
     """The names of the ways a result came to be ranked."""

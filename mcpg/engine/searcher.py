@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.analysis import Memo
+    from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
@@ -40,11 +41,18 @@ class Searcher:
     Attributes:
         index: What is searched.
         model: The fitted numbers that it was compiled with.
+        equipment: What may be used beside the index; `None` for nothing.
     """
 
-    def __init__(self, index: Index, describe: Callable[[str], Tool]) -> None:
+    def __init__(
+        self,
+        index: Index,
+        describe: Callable[[str], Tool],
+        equipment: Equipment | None = None,
+    ) -> None:
         """Prepare to search *index*; *describe* gives the whole tool of an id, for matches."""
         self.index = index
+        self.equipment = equipment
         self.model = model_of(index)
         self._describe = describe
         self._disabled = frozenset(index.disabled())
