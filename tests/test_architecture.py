@@ -23,7 +23,7 @@ FLOORS = [
     {"catalog"},
     {"relations"},
     {"documents"},
-    {"bundle", "index"},
+    {"bundle", "index", "vectors"},
     {"engine"},
     {"evaluation"},
     {"tuning"},

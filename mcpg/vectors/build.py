@@ -1,0 +1,233 @@
+"""Vectors for documents: those that are known stay, the others are embedded batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.embeddings.provider import EmbeddingError, embed_texts
+from mcpg.embeddings.stores.protocol import EmbeddingKey, StoreError
+from mcpg.vectors.matrix import ToolVectors
+from mcpg.vectors.texts import document_hash, embedding_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from mcpg.documents.model import ToolDocument
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.embeddings.stores.protocol import EmbeddingStore
+
+    Vector = NDArray[np.float32]
+
+BATCH = 64
+"""How many texts are embedded, and put into the store, at a time."""
+
+# These may lie in one text; every other failure is the provider's own.
+_KINDS_OF_TEXTS = frozenset({"count", "empty", "nonfinite"})
+_LENGTH_TOLERANCE = 1e-3
+
+
+class Known(Protocol):
+    """Vectors from an earlier run."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Who made them."""
+
+    def find(self, document_hash: str) -> Vector | None:
+        """Give the vector of the text with that hash, `None` if it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Vectors, and what it took to get them.
+
+    Attributes:
+        vectors: The vectors, tools in order of their ids.
+        hashes: The hash of each tool's text, in the same order.
+        embedded: How many texts were embedded.
+        reused: For how many tools a vector was known or stored.
+        diagnostics: What went wrong; what could be had is there all the same.
+    """
+
+    vectors: ToolVectors
+    hashes: tuple[str, ...]
+    embedded: int
+    reused: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def vectors_for(
+    documents: Iterable[ToolDocument],
+    provider: EmbeddingProvider,
+    *,
+    store: EmbeddingStore | None = None,
+    known: Known | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Built:
+    """Give a vector for each of *documents*, embedding only texts whose vector nobody has.
+
+    Each batch goes into the store at once: whatever interrupts the work costs one batch at most.
+
+    Args:
+        documents: Documents of tools with distinct ids; their order does not matter.
+        provider: Embeds texts.
+        store: Keeps vectors beyond this run.
+        known: Vectors of an earlier run; those of another fingerprint do not count.
+        on_progress: Is told how many texts are embedded, of how many that had to be.
+    """
+    work = _Work(documents, provider, on_progress)
+    work.take_known(known)
+    work.take_stored(store)
+    work.embed(store)
+    return work.built()
+
+
+@dataclass(slots=True)
+class _Text:
+    """A text to embed, and the tools that have it."""
+
+    text: str
+    tools: list[str] = field(default_factory=list)
+
+
+class _Work:
+    """One way from documents to vectors."""
+
+    def __init__(
+        self,
+        documents: Iterable[ToolDocument],
+        provider: EmbeddingProvider,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._provider = provider
+        self._fingerprint = provider.fingerprint
+        self._dimensions = provider.dimensions
+        self._tell = on_progress or _tell_nobody
+        self._texts: dict[str, _Text] = {}
+        self._hashes: list[str] = []
+        for document in sorted(documents, key=lambda document: document.tool.id):
+            text = embedding_text(document)
+            key = document_hash(text)
+            self._texts.setdefault(key, _Text(text)).tools.append(document.tool.id)
+            self._hashes.append(key)
+        self._found: dict[str, Vector] = {}
+        self._fresh: set[str] = set()
+        self._noticed: list[Diagnostic] = []
+
+    def take_known(self, known: Known | None) -> None:
+        """Take what an earlier run has left."""
+        if known is not None and known.fingerprint == self._fingerprint:
+            for key in self._texts:
+                self._take(key, known.find(key))
+
+    def take_stored(self, store: EmbeddingStore | None) -> None:
+        """Take what the *store* has of the rest."""
+        wanted = list(self._missing())
+        if store is None or not wanted:
+            return
+        keys = [key for one in wanted for key in self._keys(one)]
+        try:
+            found = store.get(keys)
+        except StoreError as fault:
+            self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nothing is taken from the store", fault)
+            return
+        for key in keys:
+            if key.document_hash not in self._found:
+                self._take(key.document_hash, found.get(key))
+
+    def embed(self, store: EmbeddingStore | None) -> None:
+        """Embed the rest, and put it into the *store*, batch by batch."""
+        wanted, done, fault = list(self._missing()), 0, None
+        for start in range(0, len(wanted), BATCH):
+            batch = wanted[start : start + BATCH]
+            made, failed = self._embedded(batch)
+            fault = fault or failed
+            done += len(made)
+            self._fresh |= made.keys()
+            self._found |= made
+            store = self._kept(store, made)
+            self._tell(done, len(wanted))
+            if not made:
+                break
+        if fault is not None:
+            lacking = sum(len(self._texts[key].tools) for key in self._missing())
+            what = f"{lacking:,} of {len(self._hashes):,} tools have no vector"
+            is_count = fault.kind == "count"
+            self._notice(
+                Code.EMBEDDING_COUNT_MISMATCH if is_count else Code.EMBEDDING_FAILED, what, fault
+            )
+
+    def built(self) -> Built:
+        """Give what came of it."""
+        vectors = ToolVectors.of([self._found.get(key) for key in self._hashes], self._fingerprint)
+        has_one = [key in self._found and key not in self._fresh for key in self._hashes]
+        return Built(
+            vectors, tuple(self._hashes), len(self._fresh), sum(has_one), tuple(self._noticed)
+        )
+
+    def _missing(self) -> Iterator[str]:
+        return (key for key in self._texts if key not in self._found)
+
+    def _keys(self, key: str) -> list[EmbeddingKey]:
+        return [EmbeddingKey(tool, key, self._fingerprint) for tool in self._texts[key].tools]
+
+    def _take(self, key: str, vector: Vector | None) -> None:
+        """Take a *vector* that somebody kept, if it can be one of this provider's."""
+        if vector is None or vector.ndim != 1 or len(vector) != (self._dimensions or len(vector)):
+            return
+        length = float(np.linalg.norm(vector))
+        if abs(length - 1) <= _LENGTH_TOLERANCE:
+            self._found[key] = vector
+            self._dimensions = len(vector)
+
+    def _embedded(self, batch: Sequence[str]) -> tuple[dict[str, Vector], EmbeddingError | None]:
+        """Embed the texts of a *batch*; one that cannot be embedded does not take others along."""
+        try:
+            return self._made(batch), None
+        except EmbeddingError as fault:
+            if fault.kind not in _KINDS_OF_TEXTS or len(batch) == 1:
+                return {}, fault
+            failed = fault
+        made: dict[str, Vector] = {}
+        for key in batch:
+            try:
+                made |= self._made([key])
+            except EmbeddingError as fault:
+                if fault.kind not in _KINDS_OF_TEXTS:
+                    return made, fault
+        return made, None if len(made) == len(batch) else failed
+
+    def _made(self, batch: Sequence[str]) -> dict[str, Vector]:
+        rows = embed_texts(self._provider, [self._texts[key].text for key in batch], batch=BATCH)
+        if self._dimensions not in (None, rows.shape[1]):
+            message = f"the vectors have {rows.shape[1]} dimensions, not {self._dimensions}"
+            raise EmbeddingError(message, kind="dimensions")
+        self._dimensions = rows.shape[1]
+        return dict(zip(batch, rows, strict=True))
+
+    def _kept(
+        self, store: EmbeddingStore | None, made: Mapping[str, Vector]
+    ) -> EmbeddingStore | None:
+        """Put what was *made* into the *store*; one that fails is not asked again."""
+        entries = {key: row for one, row in made.items() for key in self._keys(one)}
+        if store is None or not entries:
+            return store
+        try:
+            store.put(entries)
+        except StoreError as fault:
+            self._notice(Code.EMBEDDING_STORE_SAVE_FAILED, "vectors are not kept", fault)
+            return None
+        return store
+
+    def _notice(self, code: str, what: str, fault: EmbeddingError | StoreError) -> None:
+        self._noticed.append(warning(code, f"{what}: {fault.message}", fault.place))
+
+
+def _tell_nobody(_done: int, _of: int) -> None:
+    return

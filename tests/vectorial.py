@@ -1,0 +1,66 @@
+"""Documents, providers and stores for the tests of vectors."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+from builders import make_tool
+
+from mcpg.documents.model import ToolDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mcpg.catalog.model import Tool
+
+
+def document_of(tool: Tool, body: str = "") -> ToolDocument:
+    """Give the document of *tool*."""
+    return ToolDocument(tool, f"{tool.id}.md", f"https://example.org/{tool.id}", body=body)
+
+
+def documents(count: int, first: int = 0) -> list[ToolDocument]:
+    """Give documents of *count* different tools."""
+    names = [f"tool_{number:05}" for number in range(first, first + count)]
+    return [document_of(make_tool(name, description=f"Does {name}.")) for name in names]
+
+
+class HashProvider:
+    """Makes of each text a direction that depends on nothing else, and counts what it is asked."""
+
+    def __init__(self, dimensions: int = 8, name: str = "hashes") -> None:
+        self.fingerprint = f"test:{name}:{dimensions}"
+        self.dimensions = dimensions
+        self.asked: list[str] = []
+        self.batches: list[int] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Give one row for each of *texts*."""
+        self.asked += texts
+        self.batches.append(len(texts))
+        return np.array([self.vector(text) for text in texts], dtype=np.float32)
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """Give the row of one text."""
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+        return np.random.default_rng(seed).normal(size=self.dimensions).astype(np.float32)
+
+
+class FailingProvider(HashProvider):
+    """Works for some batches, and then fails with an error of the given kind."""
+
+    def __init__(self, fault: BaseException, batches: int = 0) -> None:
+        super().__init__()
+        self.fault = fault
+        self.left = batches
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Give rows, or fail."""
+        if not self.left:
+            raise self.fault
+        self.left -= 1
+        return super().embed(texts)

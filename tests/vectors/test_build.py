@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from builders import make_tool
+from vectorial import FailingProvider, HashProvider, document_of, documents
+
+from mcpg.embeddings.provider import EmbeddingError
+from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
+from mcpg.vectors.build import BATCH, vectors_for
+from mcpg.vectors.texts import embedding_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mcpg.vectors.matrix import ToolVectors
+
+FAILED = EmbeddingError("the server is gone", kind="failed", place="test")
+
+
+class Left:
+    """Vectors of an earlier run."""
+
+    def __init__(self, hashes: Sequence[str], vectors: ToolVectors) -> None:
+        self.fingerprint = vectors.fingerprint
+        rows = ((key, vectors.vector(number)) for number, key in enumerate(hashes))
+        self.rows = {key: row for key, row in rows if row is not None}
+
+    def find(self, document_hash: str) -> np.ndarray | None:
+        """Look the hash up."""
+        return self.rows.get(document_hash)
+
+
+class BrokenStore(MemoryStore):
+    """Fails at what it is told to."""
+
+    def __init__(self, *, reads: bool = True, writes: bool = True) -> None:
+        super().__init__()
+        self.reads, self.writes, self.puts = reads, writes, 0
+
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, np.ndarray]:
+        """Look up, or fail."""
+        if not self.reads:
+            raise StoreError("the disk is gone", place="there")
+        return super().get(keys)
+
+    def put(self, entries: Mapping[EmbeddingKey, np.ndarray]) -> None:
+        """Keep, or fail."""
+        self.puts += 1
+        if not self.writes:
+            raise StoreError("the disk is full", place="there")
+        super().put(entries)
+
+
+def codes(built: object) -> list[str]:
+    """Name the diagnostics."""
+    return [one.code for one in built.diagnostics]
+
+
+def test_every_tool_has_the_vector_of_its_text(provider: HashProvider) -> None:
+    """Tools stand in order of their ids, whatever the order of documents."""
+    given = documents(BATCH + 6)
+    told: list[tuple[int, int]] = []
+    built = vectors_for(given[::-1], provider, on_progress=lambda *step: told.append(step))
+    assert (built.embedded, built.reused, built.diagnostics) == (70, 0, ())
+    assert built.vectors.fingerprint == provider.fingerprint
+    assert provider.batches == [64, 6]
+    assert told == [(64, 70), (70, 70)]
+    for number, document in enumerate(given):
+        row = provider.vector(embedding_text(document))
+        expected = row / np.linalg.norm(row)
+        assert np.allclose(built.vectors.vector(number), expected, atol=1e-6)
+
+
+def test_a_text_is_embedded_once(provider: HashProvider) -> None:
+    """Tools that read the same share a vector."""
+    same = [document_of(make_tool("get", id=f"{n}:get")) for n in range(3)]
+    built = vectors_for([*same, *documents(1)], provider)
+    assert (built.embedded, built.reused, len(built.vectors)) == (2, 0, 4)
+    assert built.vectors.missing == 0
+
+
+def test_nothing_is_embedded_without_documents(provider: HashProvider) -> None:
+    """An empty catalogue asks nobody."""
+    built = vectors_for([], provider, store=MemoryStore())
+    assert (len(built.vectors), built.embedded, provider.batches) == (0, 0, [])
+
+
+def test_only_what_changed_is_embedded(provider: HashProvider) -> None:
+    """What an earlier run left, or the store holds, is taken from there."""
+    first = vectors_for(documents(5), provider)
+    left = Left(first.hashes, first.vectors)
+    for has_store, has_left in ((True, False), (False, True), (True, True)):
+        store = MemoryStore()
+        if has_store:
+            vectors_for(documents(5), provider, store=store)
+        kept = {"store": store, "known": left if has_left else None}
+        provider.asked.clear()
+        again = vectors_for(documents(6), provider, **kept)
+        assert (again.embedded, again.reused) == (1, 5)
+        assert provider.asked == [embedding_text(documents(6)[5])]
+        assert again.vectors.stored.rows[:5].tobytes() == first.vectors.stored.rows.tobytes()
+
+
+def test_vectors_of_another_maker_do_not_count(provider: HashProvider) -> None:
+    """Vectors are comparable only with those of the same fingerprint."""
+    store = MemoryStore()
+    first = vectors_for(documents(3), HashProvider(name="other"), store=store)
+    again = vectors_for(
+        documents(3), provider, store=store, known=Left(first.hashes, first.vectors)
+    )
+    assert (again.embedded, again.reused) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    "row", [np.zeros(8), np.full(8, np.nan), np.ones(4) / 2, np.ones((2, 2)) / 2, np.full(8, 3.0)]
+)
+def test_kept_vectors_are_not_trusted(provider: HashProvider, row: np.ndarray) -> None:
+    """A kept vector that cannot be the provider's is made anew."""
+    first = vectors_for(documents(2), provider)
+    left = Left(first.hashes, first.vectors)
+    left.rows[first.hashes[0]] = row.astype(np.float32)
+    again = vectors_for(documents(2), provider, known=left)
+    assert (again.embedded, again.reused) == (1, 1)
+
+
+def test_an_interruption_costs_one_batch(provider: HashProvider) -> None:
+    """The next run embeds only what the interrupted one had not put into the store."""
+    store, count = MemoryStore(), 4 * BATCH + 10
+    with pytest.raises(KeyboardInterrupt):
+        vectors_for(documents(count), FailingProvider(KeyboardInterrupt(), 2), store=store)
+    built = vectors_for(documents(count), provider, store=store)
+    assert (built.embedded, built.reused) == (count - 2 * BATCH, 2 * BATCH)
+    assert not built.diagnostics
+
+
+def test_a_failure_leaves_what_was_made() -> None:
+    """Tools after the failure have no vector, the others theirs; it is told once."""
+    failing, store = FailingProvider(FAILED, 1), MemoryStore()
+    built = vectors_for(documents(3 * BATCH), failing, store=store)
+    assert (built.embedded, built.vectors.missing) == (BATCH, 2 * BATCH)
+    assert built.vectors.nearest(built.vectors.vector(3), 1)[0][0] == 3
+    (told,) = built.diagnostics
+    assert (told.code, told.severity, told.place) == ("embedding_failed", "warning", "test")
+    assert told.message == "128 of 192 tools have no vector: the server is gone"
+    assert len(store) == BATCH
+
+
+class PickyProvider(HashProvider):
+    """Has no vector for some texts."""
+
+    def vector(self, text: str) -> np.ndarray:
+        """Give a row, of zeros for one text."""
+        return super().vector(text) * ("00003" not in text)
+
+
+def test_a_text_without_a_vector_takes_no_other_along() -> None:
+    """One tool that cannot be embedded does not cost the batch."""
+    built = vectors_for(documents(BATCH + 2), PickyProvider())
+    assert (built.embedded, built.vectors.missing) == (BATCH + 1, 1)
+    assert built.vectors.vector(3) is None
+    assert codes(built) == ["embedding_failed"]
+
+
+class LyingProvider(HashProvider):
+    """Returns one vector too few, for batches or for everything."""
+
+    def __init__(self, *, always: bool) -> None:
+        super().__init__()
+        self.always = always
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Give rows."""
+        return super().embed(texts)[: None if len(texts) == 1 and not self.always else -1]
+
+
+def test_a_wrong_count_is_told_as_such() -> None:
+    """Nobody knows then which vector is whose; text by text one does."""
+    built = vectors_for(documents(3), LyingProvider(always=False))
+    assert (built.embedded, built.vectors.missing, built.diagnostics) == (3, 0, ())
+    lying = LyingProvider(always=True)
+    built = vectors_for(documents(3 * BATCH), lying)
+    assert (built.embedded, built.vectors.missing) == (0, 3 * BATCH)
+    assert codes(built) == ["embedding_count_mismatch"]
+    assert len(lying.batches) == 1 + BATCH
+
+
+class DyingProvider(HashProvider):
+    """Has no vector for the first text of a batch, then dies."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Give rows."""
+        if len(self.batches) == 3:
+            raise OSError("cut off")
+        rows = super().embed(texts)
+        return rows * 0 if len(texts) > 1 else rows
+
+
+def test_a_provider_that_dies_text_by_text_is_let_go() -> None:
+    """What was made one by one until then stays."""
+    built = vectors_for(documents(9), DyingProvider())
+    assert (built.embedded, built.vectors.missing) == (2, 7)
+    assert codes(built) == ["embedding_failed"]
+
+
+class GrowingProvider(HashProvider):
+    """Does not know its dimensions, and changes them."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Give rows."""
+        rows = super().embed(texts)
+        self.dimensions = None
+        return rows[:, : 8 - len(self.batches)]
+
+
+def test_dimensions_that_change_are_a_failure() -> None:
+    """Vectors of different lengths cannot stand in one index."""
+    growing = GrowingProvider()
+    growing.dimensions = None
+    growing.vector = HashProvider().vector
+    built = vectors_for(documents(BATCH + 1), growing)
+    assert (built.embedded, built.vectors.missing, built.vectors.dimensions) == (BATCH, 1, 7)
+    assert codes(built) == ["embedding_failed"]
+
+
+def test_a_store_that_fails_is_done_without(provider: HashProvider) -> None:
+    """Whatever becomes of the store, every tool has its vector, and it is told once."""
+    unreadable, unwritable = BrokenStore(reads=False), BrokenStore(writes=False)
+    built = vectors_for(documents(3), provider, store=unreadable)
+    assert (codes(built), built.vectors.missing) == (["embedding_store_load_failed"], 0)
+    assert (len(unreadable), unreadable.puts) == (3, 1)
+    built = vectors_for(documents(3 * BATCH), provider, store=unwritable)
+    assert (codes(built), built.vectors.missing) == (["embedding_store_save_failed"], 0)
+    assert unwritable.puts == 1

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from builders import make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+from vectorial import document_of
+
+from mcpg.catalog.model import ToolExample
+from mcpg.vectors.texts import RECIPE, document_hash, embedding_text
+
+FULL = make_tool(
+    "github.createPullRequest",
+    title="Open a pull request",
+    description="Asks for\r\na review\tof a branch.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "baseBranch": {"type": "string", "description": "Where it goes."},
+            "draft": {"type": "boolean"},
+        },
+    },
+    aliases=("запит на злиття",),
+    keywords=("merge", "review"),
+    categories=("code",),
+    tags=("git",),
+    examples=(ToolExample("open a PR for my branch", output="ignored"),),
+)
+LINES = """\
+Open a pull request. github create pull request
+Asks for a review of a branch.
+запит на злиття
+merge, review
+code, git
+base branch: Where it goes.; draft
+open a PR for my branch
+Needs a token."""
+
+
+def test_a_tool_is_told_in_lines_the_most_telling_first() -> None:
+    """Names, description, labels, parameters, examples and the author's words, one line each."""
+    assert embedding_text(document_of(FULL, "Needs\n\na token.")) == LINES
+
+
+def test_other_texts_need_another_recipe() -> None:
+    """Whoever changes what is embedded raises `RECIPE`, so that no old vector passes for new."""
+    digest = document_hash(embedding_text(document_of(FULL, "Needs\n\na token.")))
+    assert (RECIPE, digest[:16]) == (1, "edf7911e60d7f311")
+
+
+def test_the_hash_is_that_of_utf_8() -> None:
+    """A hash is the same on every platform, and is there for texts that are no Unicode."""
+    assert document_hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert document_hash("ä") == document_hash("\u00e4") != document_hash("a\u0308")
+    assert len(document_hash("\ud800")) == 64
+
+
+def test_a_long_part_does_not_displace_the_others() -> None:
+    """Parameters and examples are there however long the description is."""
+    tool = make_tool(
+        "one",
+        description="word " * 10_000,
+        aliases=("x" * 5_000,),
+        input_schema={
+            "type": "object",
+            "properties": {f"p{n}": {"description": "long " * 99} for n in range(500)},
+        },
+        examples=(ToolExample("the end " * 50),) * 2,
+    )
+    text = embedding_text(document_of(tool, "b" * 9_999))
+    names, description, aliases, parameters, examples, body = text.split("\n")
+    assert names == "one"
+    assert description.endswith("word")
+    assert len(description) in range(590, 601)
+    assert (len(aliases), len(body)) == (200, 200)
+    assert parameters.startswith("p0: long long")
+    assert examples.startswith("the end the end")
+    assert len(text) < 2_000
+
+
+def test_a_name_without_words_stays_a_name() -> None:
+    """No text is empty, for a provider may have no vector for an empty one."""
+    assert embedding_text(document_of(make_tool("!!"))) == "!!"
+    assert embedding_text(document_of(make_tool("get", title="Get"))) == "Get"
+    assert embedding_text(document_of(make_tool("\u200b"))) == "commerce"
+
+
+TEXTS = st.text(max_size=900)
+
+
+@given(name=st.text(min_size=1), title=TEXTS, description=TEXTS, body=TEXTS, alias=TEXTS)
+def test_hostile_texts_become_plain_lines(
+    name: str, title: str, description: str, body: str, alias: str
+) -> None:
+    """No control character, half of a surrogate pair or invisible sign reaches a provider."""
+    tool = make_tool(name, id="one", title=title, description=description, aliases=(alias,))
+    text = embedding_text(document_of(tool, body))
+    assert text
+    assert text == embedding_text(document_of(tool, body))
+    assert text.replace("\n", "").isprintable() or not text.isascii()
+    assert all(line == line.strip() != "" for line in text.split("\n"))
+    assert text.encode()
