@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("mcpg/**/*.py"))
 FLOORS = [
-    {"text", "caches", "embeddings"},
+    {"text", "caches"},
+    {"llm"},
+    {"embeddings"},
     {"catalog"},
     {"relations"},
     {"documents"},

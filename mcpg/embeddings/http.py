@@ -1,0 +1,219 @@
+"""Embeddings from an endpoint that speaks the protocol of OpenAI."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from mcpg.embeddings.provider import EmbeddingError
+from mcpg.errors import UsageError
+from mcpg.llm.errors import EndpointError
+from mcpg.llm.transport import Budget, Endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mcpg.jsontypes import JsonObject
+    from mcpg.llm.usage import Usage
+
+BUDGET = Budget(connect=5.0, read=30.0, total=60.0, retries=4)
+"""How long one batch may take."""
+
+BATCH = 64
+"""The most texts of one request."""
+
+MOST_CHARACTERS = 100_000
+"""The most characters of one request, about 25,000 tokens of English; one text may be longer."""
+
+_LONGEST_ANSWER = 64 * 1024 * 1024
+_MOST_DIMENSIONS = 65_536
+_FLOAT_BYTES = 4
+
+
+class HttpEmbeddings:
+    """An embedding model behind an endpoint."""
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str | None = None,
+        dimensions: int | None = None,
+        batch: int = BATCH,
+        budget: Budget = BUDGET,
+        packed: bool = False,
+        endpoint: Endpoint | None = None,
+    ) -> None:
+        """Prepare to ask *model*; nothing is sent yet.
+
+        Args:
+            url: What `/embeddings` stands below, such as `https://api.openai.com/v1`.
+            model: Name of the model there.
+            key: The API key, where one is needed.
+            dimensions: Ask for vectors of so many numbers; not every model can shorten them.
+            batch: The most texts of one request.
+            budget: How long one request may take, with its retries.
+            packed: Ask for vectors in base64, which are a quarter as long; not every server can.
+            endpoint: An endpoint made by the caller, instead of one from *url*, *key* and *budget*.
+
+        Raises:
+            UsageError: *url*, *key*, *dimensions* or *batch* cannot be used.
+        """
+        if batch < 1 or not (dimensions is None or 0 < dimensions <= _MOST_DIMENSIONS):
+            raise UsageError("a batch has at least one text, and a vector at least one dimension")
+        self._endpoint = endpoint or Endpoint(
+            url, key=key, budget=budget, longest_answer=_LONGEST_ANSWER
+        )
+        self._model = model
+        self._asked = dimensions
+        self._dimensions = dimensions
+        self._batch = batch
+        self._packed = packed
+
+    def __repr__(self) -> str:
+        return f"HttpEmbeddings({self._endpoint.shown!r}, {self._model!r})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Endpoint without its query, model, and the dimensions that are asked for."""
+        asked = self._asked or "its own"
+        return f"openai {self._endpoint.shown} {self._model} {asked} dimensions"
+
+    @property
+    def dimensions(self) -> int | None:
+        """How many numbers a vector has; `None` until the first answer where nobody said."""
+        return self._dimensions
+
+    @property
+    def usage(self) -> Usage:
+        """What asking has cost so far."""
+        return self._endpoint.usage
+
+    def close(self) -> None:
+        """Close connections that are kept for further requests."""
+        self._endpoint.close()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Give one row for each of *texts*.
+
+        Raises:
+            EmbeddingError: The endpoint gave no usable answer.
+        """
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed before
+
+        rows = [row for batch in self._batches(texts) for row in self._embedded(batch)]
+        if not rows:
+            return np.zeros((0, self._dimensions or 0), dtype=np.float32)
+        matrix: NDArray[np.float32] = np.stack(rows)
+        self._dimensions = matrix.shape[1]
+        return matrix
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Part *texts*, in order, into requests that are not too long."""
+        batch: list[str] = []
+        length = 0
+        for text in texts:
+            is_full = len(batch) == self._batch or length + len(text) > MOST_CHARACTERS
+            if batch and is_full:
+                yield batch
+                batch, length = [], 0
+            batch.append(text)
+            length += len(text)
+        if batch:
+            yield batch
+
+    def _embedded(self, batch: list[str]) -> list[NDArray[np.float32]]:
+        try:
+            answer = self._endpoint.post("embeddings", self._payload(batch))
+        except EndpointError as fault:
+            raise _embedding_error(fault) from None
+        rows = [self._row(item) for item in self._items(answer, len(batch))]
+        lengths = {len(row) for row in rows} | ({self._dimensions} - {None})
+        if len(lengths) > 1:
+            told = " and ".join(map(str, sorted(filter(None, lengths))))
+            raise self._error(f"vectors of {told} dimensions came for one model", "dimensions")
+        return rows
+
+    def _payload(self, batch: list[str]) -> JsonObject:
+        payload: JsonObject = {
+            "model": self._model,
+            "input": list(batch),
+            "encoding_format": "base64" if self._packed else "float",
+        }
+        if self._asked is not None:
+            payload["dimensions"] = self._asked
+        return payload
+
+    def _items(self, answer: JsonObject, count: int) -> list[Any]:
+        """Give what was made of each text, in the order of the texts."""
+        data = answer.get("data")
+        if not isinstance(data, list):
+            raise self._error("the answer holds no list of vectors", "failed")
+        if len(data) != count:
+            raise self._error(f"{len(data)} vectors came for {count} texts", "count")
+        placed = {_place(item, number): item for number, item in enumerate(data)}
+        if placed.keys() != set(range(count)):
+            raise self._error("the vectors are numbered otherwise than the texts", "count")
+        return [placed[number] for number in range(count)]
+
+    def _row(self, item: Any) -> NDArray[np.float32]:
+        """Read one vector, a list of numbers or base64 of 32-bit floats in little-endian order."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        told = item.get("embedding") if isinstance(item, dict) else None
+        row: NDArray[np.float32]
+        if isinstance(told, str):
+            row = np.frombuffer(self._unpacked(told), dtype="<f4").astype(np.float32)
+        else:
+            row = self._numbers(told)
+        if not len(row):
+            raise self._error("a vector has no numbers", "empty")
+        if not np.isfinite(row).all():
+            raise self._error("a vector holds what is no finite number", "nonfinite")
+        if not row.any():
+            raise self._error("a vector holds nothing but zeros", "empty")
+        return row
+
+    def _unpacked(self, told: str) -> bytes:
+        try:
+            packed = base64.b64decode(told, validate=True)
+        except (binascii.Error, ValueError):
+            packed = b"?"
+        if len(packed) % _FLOAT_BYTES:
+            raise self._error("a vector is no base64 of floats", "failed")
+        return packed
+
+    def _numbers(self, told: Any) -> NDArray[np.float32]:
+        import numpy as np  # noqa: PLC0415 - as above
+
+        is_row = isinstance(told, list) and all(
+            isinstance(one, int | float) and not isinstance(one, bool) for one in told
+        )
+        if not is_row:
+            raise self._error("a vector is no list of numbers", "failed")
+        try:
+            # A number too great for 32 bits becomes infinite, and is refused as such.
+            with np.errstate(over="ignore"):
+                return np.asarray(told, dtype=np.float64).astype(np.float32)
+        except OverflowError:
+            raise self._error("a vector holds what is no finite number", "nonfinite") from None
+
+    def _error(self, message: str, kind: Any) -> EmbeddingError:
+        return EmbeddingError(message, kind=kind, place=self._endpoint.shown)
+
+
+def _place(item: Any, number: int) -> Any:
+    """Give the number of the text that *item* belongs to: its own, else that of its place."""
+    told = item.get("index", number) if isinstance(item, dict) else number
+    return told if isinstance(told, int) and not isinstance(told, bool) else None
+
+
+def _embedding_error(fault: EndpointError) -> EmbeddingError:
+    kinds: dict[str, Any] = {"missing": "missing", "timeout": "timeout"}
+    kind = kinds.get(fault.kind, "failed")
+    return EmbeddingError(fault.message, kind=kind, place=fault.place, remedy=fault.remedy)

@@ -1,0 +1,91 @@
+"""Deadlines: work that ends in time, or is left behind.
+
+Work runs in a thread of its own, so that nothing it does (an address that is never found, a server
+that sends a byte a second, a client that cancels itself) holds up or ends whoever waits for it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Result = TypeVar("Result")
+
+
+class Call:
+    """One piece of work as both sides see it: how long there is, and whether anybody waits."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self._abandoned = threading.Event()
+        self._lock = threading.Lock()
+        self._cut: Callable[[], None] | None = None
+
+    def remaining(self) -> float:
+        """Give how many seconds are left, at least 0."""
+        return max(0.0, self._end - time.monotonic())
+
+    def sleep(self, seconds: float) -> bool:
+        """Wait *seconds*, and say whether anybody still waits for the work."""
+        return not self._abandoned.wait(seconds)
+
+    def when_abandoned(self, cut: Callable[[], None]) -> None:
+        """Have *cut* called once nobody waits any more, instead of what was to be called before."""
+        with self._lock:
+            self._cut = cut
+            is_late = self._abandoned.is_set()
+        if is_late:
+            cut()
+
+    def abandon(self) -> None:
+        """Wait no more."""
+        with self._lock:
+            self._abandoned.set()
+            cut = self._cut
+        if cut is not None:
+            with suppress(OSError):
+                cut()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Generic[Result]):
+    """How work ended: with a result, or with whatever it raised."""
+
+    result: Result | None
+    fault: BaseException | None = None
+
+
+def within(seconds: float, work: Callable[[Call], Result]) -> Ended[Result] | None:
+    """Run *work* for at most *seconds*; `None` when it has not ended by then.
+
+    What the work raises is given, never raised: even its own cancellation or interruption. What
+    interrupts the waiting itself is raised, and the work left behind.
+    """
+    call = Call(seconds)
+    done = threading.Event()
+    ended: list[Ended[Result]] = []
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            ended.append(Ended(context.run(work, call)))
+        except BaseException as fault:  # noqa: BLE001 - whatever it is, it is the work's own
+            ended.append(Ended(None, fault))
+        finally:
+            done.set()
+
+    is_done = False
+    try:
+        threading.Thread(target=run, name="mcpg-deadline", daemon=True).start()
+        is_done = done.wait(seconds)
+    finally:
+        if not is_done:
+            call.abandon()
+    return ended[0] if is_done else None
