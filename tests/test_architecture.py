@@ -25,7 +25,7 @@ FLOORS = [
     {"catalog"},
     {"relations"},
     {"documents"},
-    {"bundle", "index", "vectors"},
+    {"bundle", "graph", "index", "vectors"},
     {"engine"},
     {"evaluation"},
     {"tuning"},

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from mcpg import __version__
-from mcpg.cli.commands import bundle, explain, generate, search, show, tune
+from mcpg.cli.commands import bundle, explain, generate, graph, search, show, tune
 from mcpg.cli.commands import eval as eval_command
 from mcpg.cli.commands import list as list_command
-from mcpg.cli.helptext import group_help
+from mcpg.cli.groups import HelpfulGroup
 from mcpg.cli.options import HELP_NAMES, ColorChoice, Debug, Quiet, Verbose, output_of
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
 mcpg search shipment status
 mcpg explain shipment status"""
-
-
-class HelpfulGroup(TyperGroup):
-    """A group of commands whose help is plain text."""
-
-    def get_help(self, ctx: Any) -> str:
-        return group_help(self, ctx.command_path)
 
 
 app = typer.Typer(
@@ -37,7 +29,7 @@ app = typer.Typer(
     context_settings=HELP_NAMES,
 )
 
-for module in (generate, bundle, search, explain, list_command, show, eval_command, tune):
+for module in (generate, bundle, search, explain, list_command, show, eval_command, tune, graph):
     module.register(app)
 
 

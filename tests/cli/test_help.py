@@ -9,7 +9,7 @@ from typer.main import get_command
 from mcpg import __version__
 from mcpg.cli.app import app
 from mcpg.cli.helptext import WIDTH
-from mcpg.cli.reference import generated, refreshed
+from mcpg.cli.reference import commands_below, generated, refreshed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from shop import Run
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-COMMANDS = get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = {
+    path.removeprefix("mcpg "): command
+    for path, command in commands_below(get_command(app), "mcpg")
+    if path != "mcpg"
+}
 
 
 class TestHelp:
@@ -26,7 +30,7 @@ class TestHelp:
     @pytest.mark.parametrize("name", ["", *COMMANDS])
     def test_both_flags_show_it(self, run: Callable[..., Run], name: str) -> None:
         """-h and --help show the same, on standard output, with examples at the foot."""
-        command = [name] if name else []
+        command = name.split()
         short, long = run(*command, "-h"), run(*command, "--help")
         assert short == long
         assert (short.code, short.err) == (0, "")
@@ -53,7 +57,7 @@ class TestHelp:
     @pytest.mark.parametrize("name", COMMANDS)
     def test_help_fits_a_terminal(self, run: Callable[..., Run], name: str) -> None:
         """No line but an example is wider than the help's width, and none is longer by much."""
-        body, _, examples = run(name, "--help").out.partition("Examples:\n")
+        body, _, examples = run(*name.split(), "--help").out.partition("Examples:\n")
         assert max(map(len, body.splitlines())) <= 100
         assert max(map(len, examples.splitlines())) <= 100
         assert WIDTH <= 100

@@ -129,7 +129,10 @@ def test_the_bundle_of_the_environment_is_used(
     assert quick_search(["search", "shipment"]) == 0
 
 
-SLOW = ("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich")
+SLOW = (
+    *("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich"),
+    *("rdflib", "oxrdflib", "pyoxigraph", "pyld", "markdown_it", "mcpg.graph"),
+)
 
 
 def test_the_quick_way_imports_next_to_nothing(bundle: Path) -> None:

@@ -1,0 +1,98 @@
+"""The formats in which a graph is written, and the files that may be replaced by one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from mcpg.cli.replacing import check_replaceable
+from mcpg.errors import UsageError
+from mcpg.files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcpg.cli.output import Output
+    from mcpg.documents.model import ToolDocument
+
+STDOUT = "-"
+
+
+class GraphFormat(StrEnum):
+    """What a graph is written as; by rdflib's names where it has one."""
+
+    TURTLE = "turtle"
+    NQUADS = "nquads"
+
+
+EXTENSIONS = {
+    ".ttl": GraphFormat.TURTLE,
+    ".turtle": GraphFormat.TURTLE,
+    ".nq": GraphFormat.NQUADS,
+    ".nt": GraphFormat.NQUADS,
+}
+"""The format that the end of a file's name stands for."""
+
+MARK = "A graph of tools, made by mcpg"
+"""What the first line of every export says."""
+
+_OPENINGS = {
+    GraphFormat.TURTLE: f"# {MARK}\n",
+    GraphFormat.NQUADS: f"# {MARK}\n",
+}
+
+
+def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
+    """Give the format that is *stated*, or the one that the name of the file *target* ends in.
+
+    Raises:
+        UsageError: Neither says which.
+    """
+    if stated is not None:
+        return stated
+    if target == STDOUT:
+        return GraphFormat.TURTLE
+    found = EXTENSIONS.get(PurePath(target).suffix.lower())
+    if found is None:
+        raise UsageError(
+            "the name of the file does not say in which format to write",
+            place=f"--output {target}",
+            remedy=f"add --format, or end the name in one of {', '.join(EXTENSIONS)}",
+        )
+    return found
+
+
+def written_graph(documents: Sequence[ToolDocument], form: GraphFormat) -> str:
+    """Write what *documents* say as *form*."""
+    return "".join((_OPENINGS[form], *_pieces(documents, form)))
+
+
+def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
+    """Write *text* to the file *target*, or to standard output, and give its size in bytes.
+
+    Raises:
+        OutputError: The file holds something else than an export of mcpg, or cannot be written.
+    """
+    data = text.encode()
+    if target == STDOUT:
+        output.document(text)
+        return len(data)
+    if not force:
+        check_replaceable(
+            target,
+            (_OPENINGS[form].encode(),),
+            "graph that mcpg wrote in this format",
+            "name another file, or add --force",
+        )
+    atomic_write(target, data)
+    return len(data)
+
+
+def _pieces(documents: Sequence[ToolDocument], form: GraphFormat) -> Iterator[str]:
+    from mcpg.graph.exports.nquads import nquads  # noqa: PLC0415 - help needs no graph
+    from mcpg.graph.exports.turtle import turtle  # noqa: PLC0415
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415
+
+    writers = {GraphFormat.TURTLE: turtle, GraphFormat.NQUADS: nquads}
+    return writers[form](triples_of(documents))

@@ -1,0 +1,1 @@
+"""What triples are written as, one module per format."""

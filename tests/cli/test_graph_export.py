@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shop import Run
+
+pytestmark = pytest.mark.usefixtures("graph")
+
+
+def tools_in(data: str) -> list[str]:
+    """Name the tools in a Turtle document."""
+    store = pyoxigraph.Store()
+    store.load(data.encode(), format=pyoxigraph.RdfFormat.TURTLE)
+    query = "SELECT ?id { ?tool <urn:mcpg:vocab:toolId> ?id } ORDER BY ?id"
+    found = store.query(query)
+    assert isinstance(found, pyoxigraph.QuerySolutions)
+    return [row[0].value for row in found]
+
+
+def test_the_whole_graph_goes_to_standard_output(run: Callable[..., Run]) -> None:
+    """Without options all tools come as Turtle."""
+    done = run("graph", "export")
+
+    assert (done.code, done.err) == (0, "")
+    assert "shipment_status" in tools_in(done.out)
+    assert len(tools_in(done.out)) == len(run("list", "--format", "json").json["tools"])
+
+
+def test_the_same_tools_give_the_same_bytes(run: Callable[..., Run], folder: Path) -> None:
+    """A bundle and the sources that it was made of export alike, to a file as to a pipe."""
+    done = run("graph", "export", "-o", "graph.ttl")
+
+    assert done.out == ""
+    assert done.err.startswith("wrote graph.ttl: ")
+    written = (folder / "graph.ttl").read_text("utf-8")
+    assert run("graph", "export").out == written
+    assert run("graph", "export", "-b", "tools").out == written
+
+
+def test_the_name_of_the_file_says_the_format(run: Callable[..., Run], folder: Path) -> None:
+    """An extension stands for a format; --format goes first."""
+    assert run("graph", "export", "-o", "graph.nq").code == 0
+    assert (folder / "graph.nq").read_text("utf-8") == run("graph", "export", "--format=nquads").out
+    assert run("graph", "export", "-o", "graph.txt", "--format", "turtle").code == 0
+
+    refused = run("graph", "export", "-o", "graph.docx")
+
+    assert refused.code == 2
+    assert "add --format" in refused.err
+
+
+def test_a_part_around_a_tool(run: Callable[..., Run]) -> None:
+    """A tool, and those that some edges lead to or from."""
+    alone = tools_in(run("graph", "export", "--around", "shipment_status", "--depth", "0").out)
+    near = tools_in(run("graph", "export", "--around", "shipment_status").out)
+
+    assert alone == ["shipment_status"]
+    assert set(alone) < set(near)
+
+
+def test_a_part_that_a_search_finds(run: Callable[..., Run]) -> None:
+    """What a search gives, primaries and what edges bring in, is what is exported."""
+    found = run("search", "track a shipment", "--format", "json").json
+    lists = ("matches", "relatedMatches", "nextStepMatches")
+    expected = {one["toolId"] for name in lists for one in found[name]}
+    done = run("graph", "export", "--query", "track a shipment")
+
+    assert set(tools_in(done.out)) == expected
+
+
+def test_edges_that_leave_the_part_are_left_out(run: Callable[..., Run]) -> None:
+    """A part of the graph names no tool that it does not hold."""
+    done = run("graph", "export", "--around", "shipment_status", "--depth", "0")
+
+    assert "kb:relatedTo" not in done.out
+    assert "kb:nextStep" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--depth", "2"), "add --around or --query"),
+        (("--around", "nothing"), "nothing"),
+        (("--format", "pdf"), "pdf"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    run: Callable[..., Run], arguments: tuple[str, ...], message: str
+) -> None:
+    """Options are checked before anything is written."""
+    done = run("graph", "export", *arguments)
+
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_files_of_others_are_not_overwritten(run: Callable[..., Run], folder: Path) -> None:
+    """A file that mcpg did not write stays unless --force is given; its own may be renewed."""
+    file = folder / "mine.ttl"
+    file.write_text("<urn:a> <urn:b> <urn:c> .\n")
+    refused = run("graph", "export", "-o", "mine.ttl")
+
+    assert refused.code == 2
+    assert "is not overwritten" in refused.err
+    assert file.read_text() == "<urn:a> <urn:b> <urn:c> .\n"
+    assert run("graph", "export", "-o", "mine.ttl", "--force").code == 0
+    assert run("graph", "export", "-o", "mine.ttl").code == 0
+
+
+def test_the_group_shows_its_commands(run: Callable[..., Run]) -> None:
+    """By itself the group says what it can do."""
+    assert run("graph") == run("graph", "--help")
+    assert "  export " in run("graph").out

@@ -1,0 +1,77 @@
+"""Documents of a small shop, with everything that a document can say."""
+
+from __future__ import annotations
+
+import pytest
+from builders import make_tool
+
+from mcpg.bundle import assemble
+from mcpg.catalog.model import SourceKind, Tier, ToolExample
+from mcpg.catalog.sources import SourceBatch
+from mcpg.documents import Link, ToolDocument, tool_uri
+from mcpg.relations.model import EdgeKind, EdgeOrigin
+
+
+@pytest.fixture
+def rich() -> ToolDocument:
+    """A document in which nothing is left unsaid."""
+    tool = make_tool(
+        title="Track a shipment",
+        description='Tell where a "shipment" is.\nAnd when it will arrive: \\o/ \x07',
+        input_schema={
+            "type": "object",
+            "properties": {
+                "shipment_id": {"type": "string", "description": "Number of the shipment."},
+                "carrier": {"type": ["string", "null"], "enum": ["dhl", "ups", "dhl"]},
+                "options": {
+                    "type": "array",
+                    "items": {"properties": {"depth": {"type": "integer", "default": 2.50}}},
+                },
+            },
+            "required": ["shipment_id"],
+        },
+        output_schema={"type": "object", "@id": "x", "properties": {}},
+        annotations={"title": "Tracker", "custom": [1, None, {"@type": "deep"}]},
+        meta={"vendor/key": True},
+        source_kind=SourceKind.HTTP_MCP,
+        aliases=("where is my parcel", "посилка"),
+        keywords=("zebra", "parcel"),
+        categories=("shipping",),
+        tags=("parcel", "orders"),
+        data_sources=("carrier API",),
+        examples=(ToolExample("where is 17?", "in Kyiv", "a customer asks"), ToolExample("18?")),
+        read_only=True,
+        idempotent=True,
+        destructive=False,
+        open_world=True,
+        cost_tier=Tier.LOW,
+        latency_tier=Tier.HIGH,
+        enabled_by_default=False,
+    )
+    return ToolDocument(
+        tool=tool,
+        path="tools/commerce/shipment_track.md",
+        uri="https://shop.example/tools/track shipment",
+        groups=("domain:shipment", "Finance Team", "C++"),
+        links=(
+            Link(EdgeKind.RELATED, tool_uri("commerce", "invoice_search"), 0.25, "both \\ pay"),
+            Link(EdgeKind.RELATED, "a tool nobody has"),
+            Link(EdgeKind.NEXT_STEP, "urn:x:next step", 1e-7, "", EdgeOrigin.INFERRED),
+        ),
+        body="## Notes\n\n- by hand",
+        states_relations=True,
+    )
+
+
+@pytest.fixture
+def shop() -> dict[str, ToolDocument]:
+    """The documents of five tools that have edges, by tool id."""
+    tools = (
+        make_tool("invoice_search", description="Search the invoices of a customer."),
+        make_tool("invoice_create", description="Create an invoice for an order."),
+        make_tool("invoice_cancel", description="Cancel an invoice of an order."),
+        make_tool("shipment_status", description="Tell where the shipment of an order is."),
+        make_tool("weather", source_id="sky", description="Forecast the weather."),
+    )
+    assembly = assemble(SourceBatch(tools=tools))
+    return {document.tool.id: document for document in assembly.documents}

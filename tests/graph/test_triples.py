@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+from builders import make_tool
+from generated import documents
+from hypothesis import HealthCheck, given, settings
+
+from mcpg.diagnostics import Code
+from mcpg.documents import ToolDocument, tool_uri
+from mcpg.graph import distinct_documents, triples_of
+from mcpg.graph import vocabulary as v
+from mcpg.graph.exports.nquads import nquads
+from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.terms import Literal
+from mcpg.graph.triples import number
+
+if TYPE_CHECKING:
+    from mcpg.graph.terms import Triple
+
+wide = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def of(node: str, triples: list[Triple]) -> dict[str, list[str]]:
+    """Gather what *triples* say of *node*, values by their text."""
+    said: dict[str, list[str]] = {}
+    for subject, predicate, value in triples:
+        if subject == node:
+            text = value.text if isinstance(value, Literal) else value
+            said.setdefault(predicate, []).append(text)
+    return said
+
+
+def test_what_a_tool_says(rich: ToolDocument) -> None:
+    """A tool is an article, as in the .NET library, with the facts that searches need."""
+    node = "https://shop.example/tools/track%20shipment"
+    said = of(node, list(triples_of([rich])))
+
+    assert said[v.RDF_TYPE] == [v.SCHEMA_ARTICLE, v.KB_MARKDOWN_DOCUMENT, v.MCPG_TOOL]
+    assert said[v.SCHEMA_NAME] == ["Track a shipment"]
+    assert said[v.SCHEMA_KEYWORDS] == ["zebra", "parcel", "orders"]
+    assert said[v.SCHEMA_ALTERNATE_NAME] == ["where is my parcel", "посилка"]
+    assert said[v.MCPG_READ_ONLY] == ["true"]
+    assert said[v.MCPG_DESTRUCTIVE] == ["false"]
+    assert said[v.MCPG_COST_TIER] == ["Low"]
+    assert said[v.MCPG_STATED_URI] == ["https://shop.example/tools/track shipment"]
+    assert said[v.PROV_DERIVED_FROM] == [node]
+    assert said[v.MCPG_HAS_PARAMETER] == [
+        f"{node}#parameter/{name}"
+        for name in ("shipment_id", "carrier", "options", "options%5B%5D.depth")
+    ]
+    assert said[v.KB_MEMBER_OF] == [
+        "domain:shipment",
+        "urn:managedcode:markdown-ld-kb:/id/finance-team",
+        "urn:managedcode:markdown-ld-kb:/id/c-f1deb75f",
+    ]
+    assert said[v.MCPG_STATED_GROUP] == ["Finance Team", "C++"]
+    assert said[v.KB_NEXT_STEP] == ["urn:x:next%20step"]
+
+
+def test_what_a_parameter_says(rich: ToolDocument) -> None:
+    """A parameter is a node of its own: name, types, values, whether it must be given."""
+    triples = list(triples_of([rich]))
+    node = "https://shop.example/tools/track%20shipment#parameter/"
+
+    assert of(f"{node}shipment_id", triples) == {
+        v.RDF_TYPE: [v.MCPG_PARAMETER],
+        v.SCHEMA_NAME: ["shipment_id"],
+        v.SCHEMA_DESCRIPTION: ["Number of the shipment."],
+        v.MCPG_TYPE: ["string"],
+        v.SCHEMA_VALUE_REQUIRED: ["true"],
+    }
+    assert of(f"{node}carrier", triples)[v.MCPG_ALLOWED_VALUE] == ["dhl", "ups"]
+    assert of(f"{node}options%5B%5D.depth", triples)[v.SCHEMA_NAME] == ["options[].depth"]
+
+
+def test_an_edge_is_a_statement_with_its_weight_and_reason(rich: ToolDocument) -> None:
+    """What the .NET library has as an assertion carries confidence, reason and origin."""
+    triples = list(triples_of([rich]))
+    node = "https://shop.example/tools/track%20shipment"
+    statements = [of(part, triples) for part in of(node, triples)[v.MCPG_HAS_RELATION]]
+
+    assert statements[0] == {
+        v.RDF_TYPE: [v.RDF_STATEMENT],
+        v.RDF_SUBJECT: [node],
+        v.RDF_PREDICATE: [v.KB_RELATED_TO],
+        v.RDF_OBJECT: [tool_uri("commerce", "invoice_search")],
+        v.KB_CONFIDENCE: ["0.25"],
+        v.MCPG_REASON: ["both \\ pay"],
+        v.MCPG_ORIGIN: ["authored"],
+    }
+    assert statements[1][v.MCPG_STATED_TARGET] == ["a tool nobody has"]
+    assert statements[2][v.KB_CONFIDENCE] == ["0.0000001"]
+    assert statements[2][v.MCPG_ORIGIN] == ["inferred"]
+
+
+def test_groups_and_sources_are_described_once(shop: dict[str, ToolDocument]) -> None:
+    """What several tools share stands in the graph once, and no triple stands twice."""
+    triples = list(triples_of(shop.values()))
+    schemes = [one for one in triples if one[1:] == (v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME)]
+    sources = [one for one in triples if one[1:] == (v.RDF_TYPE, v.MCPG_SOURCE)]
+
+    assert len(triples) == len(set(triples))
+    assert len(schemes) == 1
+    assert [one[0] for one in sources] == ["urn:mcpg:source:commerce", "urn:mcpg:source:sky"]
+
+
+def test_of_two_documents_with_one_iri_the_first_stays() -> None:
+    """Addresses that come to one node are noticed, and the later document is left out."""
+    first = ToolDocument(make_tool("a"), "a.md", "https://x.example/a b")
+    other = ToolDocument(make_tool("b"), "b.md", "https://x.example/a%20b")
+    kept, (noticed,) = distinct_documents([first, other, replace(first, uri="urn:c")])
+
+    assert [document.path for document in kept] == ["a.md", "a.md"]
+    assert noticed.code == Code.DOCUMENT_INVALID
+    assert noticed.place == "b.md"
+    assert "'a.md' has the same IRI 'https://x.example/a%20b'" in noticed.message
+
+
+def test_numbers_have_no_exponent() -> None:
+    """The datatype xsd:decimal knows none, and writes one as `1`."""
+    assert [number(value).text for value in (1.0, 0.1, 1e-07, 2.5e-320)] == [
+        "1",
+        "0.1",
+        "0.0000001",
+        f"0.{'0' * 319}25",
+    ]
+
+
+def test_halves_of_surrogate_pairs_become_replacements() -> None:
+    """What has no UTF-8 does not keep a graph from being written."""
+    tool = make_tool(description="a\ud800b", input_schema={"x": "\ud800"})
+    document = ToolDocument(tool, "a\udfff.md", "urn:\udfff", ("\ud800",))
+
+    text = "".join(turtle(triples_of([document])))
+
+    assert "a\ufffdb" in text
+    assert len(list(pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.TURTLE))) > 10
+
+
+@wide
+@given(documents())
+def test_turtle_and_nquads_say_what_the_triples_say(document: ToolDocument) -> None:
+    """Whatever a document holds, other programs read the same triples from either format."""
+    triples = set(triples_of([document]))
+    by_turtle = pyoxigraph.parse("".join(turtle(triples_of([document]))).encode(), TURTLE)
+    by_nquads = pyoxigraph.parse("".join(nquads(triples_of([document]))).encode(), NQUADS)
+
+    assert {plain(quad) for quad in by_turtle} == triples
+    assert {plain(quad) for quad in by_nquads} == triples
+
+
+TURTLE, NQUADS = pyoxigraph.RdfFormat.TURTLE, pyoxigraph.RdfFormat.N_QUADS
+
+
+def plain(quad: pyoxigraph.Quad) -> Triple:
+    """Give *quad*, which stands in the default graph and names no blank node, as ours."""
+    assert isinstance(quad.graph_name, pyoxigraph.DefaultGraph)
+    assert isinstance(quad.subject, pyoxigraph.NamedNode)
+    value = quad.object
+    if isinstance(value, pyoxigraph.NamedNode):
+        return quad.subject.value, quad.predicate.value, value.value
+    assert isinstance(value, pyoxigraph.Literal)
+    literal = Literal(value.value, value.datatype.value)
+    return quad.subject.value, quad.predicate.value, literal
