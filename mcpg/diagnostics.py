@@ -40,6 +40,7 @@ class Code:
     EMBEDDING_STORE_LOAD_FAILED = "embedding_store_load_failed"
     EMBEDDING_STORE_SAVE_FAILED = "embedding_store_save_failed"
     LOW_CONFIDENCE = "low_confidence_results"
+    SEARCH_CACHE_FAILED = "search_cache_failed"
     QUERY_TRUNCATED = "query_truncated"
     LIMIT_CAPPED = "limit_capped"
     INDEX_IN_MEMORY = "index_in_memory"

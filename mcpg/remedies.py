@@ -27,6 +27,7 @@ REMEDIES = {
     Code.RANKING_IGNORED: "Fit it anew with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
     Code.LIMIT_CAPPED: "Ask for fewer.",
     Code.QUERY_TRUNCATED: "Say it in fewer words.",
+    Code.SEARCH_CACHE_FAILED: "See that the cache can be reached, or do without it.",
     Code.EMBEDDING_GENERATOR_MISSING: "Use `--strategy graph`.",
     Code.EMBEDDING_FAILED: "See that the provider works; what it made is kept, so go on later.",
     Code.EMBEDDING_COUNT_MISMATCH: "Use a provider that returns one vector for each text.",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.cached import ResultCache
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.request import Context
     from mcpg.engine.results import SearchResult
@@ -59,7 +60,8 @@ class Engine:
         """
         self.diagnostics = tuple(diagnostics)
         self.equipment = equipment
-        self._searcher = Searcher(index, self._tool, equipment)
+        self._used, self._results = _guarded(equipment)
+        self._searcher = Searcher(index, self._tool, self._used)
         self._rebuild = rebuild
         self._lock = allocate_lock()
 
@@ -127,6 +129,9 @@ class Engine:
             "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
         request, noticed = check_request(query, context, asked)
+        results = self._results
+        if results is not None:
+            return self._ask(lambda searcher: results.answer(searcher, request, noticed))
         return self._ask(lambda searcher: searcher.answer(request, noticed))[0]
 
     def explain(  # noqa: PLR0913 - as above
@@ -216,8 +221,19 @@ class Engine:
         """Replace the *damaged* searcher, unless another thread has done so meanwhile."""
         with self._lock:
             if self._searcher is damaged and self._rebuild is not None:
-                self._searcher = Searcher(self._rebuild(), self._tool, self.equipment)
+                self._searcher = Searcher(self._rebuild(), self._tool, self._used)
             return self._searcher
+
+
+def _guarded(equipment: Equipment | None) -> tuple[Equipment | None, ResultCache | None]:
+    """Give the *equipment* with its cache guarded, and where results are kept."""
+    if equipment is None or equipment.cache is None:
+        return equipment, None
+    from mcpg.engine.cached import ResultCache  # noqa: PLC0415 - most engines have no cache
+    from mcpg.engine.guarded import GuardedCache  # noqa: PLC0415 - as above
+
+    cache = GuardedCache(equipment.cache)
+    return replace(equipment, cache=cache), ResultCache(cache)
 
 
 def _nothing_asked() -> Exception:

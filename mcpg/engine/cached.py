@@ -1,0 +1,88 @@
+"""Searches answered from a cache, where one was given and the same was asked before.
+
+Keys are digests of everything that an answer depends on: the content of the index, the version of
+mcpg, the request with all its options, and who makes vectors and rewrites queries. Nothing is ever
+invalidated, because nothing that is found under a key can be wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from mcpg import __version__
+from mcpg.caches.protocol import RESULT
+from mcpg.diagnostics import Code
+from mcpg.engine.resultcodec import decode_result, encode_result, json_bytes
+from mcpg.index.compile import NO_KEY
+from mcpg.index.tables import ABSENT
+from mcpg.values import replace
+
+if TYPE_CHECKING:
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine.guarded import GuardedCache
+    from mcpg.engine.request import Request
+    from mcpg.engine.results import SearchResult
+    from mcpg.engine.searcher import Searcher
+    from mcpg.index import Index
+
+LASTING = frozenset({Code.LOW_CONFIDENCE, Code.QUERY_TRUNCATED, Code.LIMIT_CAPPED})
+"""Diagnostics that the same search of the same index will always have. A result with any other
+tells of something that may be mended by the next time, such as a provider that does not answer, so
+it is not kept."""
+
+
+class ResultCache:
+    """Answers as a searcher does, and keeps what it answered."""
+
+    def __init__(self, cache: GuardedCache) -> None:
+        """Keep results in *cache*."""
+        self._cache = cache
+        self._known: tuple[Index, str] | None = None
+
+    def answer(
+        self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+    ) -> SearchResult:
+        """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
+        key = self._key(searcher, request, noticed)
+        found = self._cache.get(RESULT, key)
+        result = decode_result(found, key, searcher.tool) if found else None
+        if result is None or not _is_of(result, searcher.index):
+            result = searcher.answer(request, noticed)[0]
+            if LASTING.issuperset(one.code for one in result.diagnostics):
+                self._cache.put(RESULT, key, encode_result(result, key))
+        failed = self._cache.noticed()
+        return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
+
+    def _key(self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]) -> str:
+        """Give the key of the answer."""
+        asked = {name: getattr(request, name) for name in request.__match_args__}
+        told = [(one.code, one.message) for one in noticed]
+        return key_of(RESULT, self._identity(searcher.index), asked, told)
+
+    def _identity(self, index: Index) -> str:
+        known = self._known
+        if known is None or known[0] is not index:
+            self._known = known = index, identity_of(index)
+        return known[1]
+
+
+def identity_of(index: Index) -> str:
+    """Give the digest of what *index* was made of; equal indexes have equal ones.
+
+    An index of which nobody has kept what it was made of is read as a whole.
+    """
+    header = index.header
+    key = hashlib.sha256(index.data).digest() if header.key == NO_KEY else header.key
+    return f"{key.hex()}:{header.recipe:08x}"
+
+
+def key_of(*parts: Any) -> str:
+    """Give the key of what depends on *parts*, which are JSON values, and on this mcpg."""
+    return hashlib.sha256(json_bytes([__version__, *parts])).hexdigest()
+
+
+def _is_of(result: SearchResult, index: Index) -> bool:
+    """Say whether every tool that *result* names is in *index*."""
+    matches = (*result.matches, *result.related_matches, *result.next_step_matches)
+    return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

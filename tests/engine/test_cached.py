@@ -1,0 +1,340 @@
+"""Searches answered from a cache, which must be those that would have been computed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+from builders import make_engine, make_tool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mcpg
+from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.caches import MemoryCache, NoCache
+from mcpg.catalog.sources import SourceBatch
+from mcpg.engine.cached import identity_of, key_of
+from mcpg.engine.equipment import Equipment
+from mcpg.engine.guarded import REST, GuardedCache
+from mcpg.engine.resultcodec import decode_result, encode_result
+from mcpg.errors import McpgError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcpg.engine import Engine, SearchResult
+
+TOOLS = (
+    make_tool("order_get", description="Get an order of a customer.", keywords=("parcel",)),
+    make_tool("order_list", description="List orders of a customer 🚚, 注文."),
+    make_tool("order_cancel", description="Cancel an order.", enabled_by_default=False),
+    make_tool("invoice_export", description="Export invoices of orders."),
+)
+PLAIN = make_engine(*TOOLS)
+
+
+class Listening:
+    """A cache in memory that tells what was asked of it."""
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, str], bytes] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.hits = 0
+
+    def get(self, kind: str, key: str) -> bytes | None:
+        """Give what is kept."""
+        self.asked.append((kind, key))
+        self.hits += (kind, key) in self.entries
+        return self.entries.get((kind, key))
+
+    def put(self, kind: str, key: str, value: bytes) -> None:
+        """Keep *value*."""
+        self.entries[kind, key] = value
+
+    def close(self) -> None:
+        """Hold nothing open."""
+
+
+class Broken:
+    """A cache that raises, and counts how often it was asked."""
+
+    def __init__(self, fault: Exception, *, reads: bool = False) -> None:
+        self.fault, self.reads, self.calls = fault, reads, 0
+
+    def get(self, _kind: str, _key: str) -> None:
+        """Fail, or find nothing."""
+        self.calls += 1
+        if not self.reads:
+            raise self.fault
+
+    def put(self, _kind: str, _key: str, _value: bytes) -> NoReturn:
+        """Fail."""
+        self.calls += 1
+        raise self.fault
+
+    def close(self) -> None:
+        """Hold nothing open."""
+
+
+def cached(cache: Any, engine: Engine = PLAIN) -> Engine:
+    """Give an engine over the same index that has a cache."""
+    return mcpg.Engine(engine.index, equipment=Equipment(cache=cache))
+
+
+def everything(result: SearchResult) -> Any:
+    """Give all of *result* with the tools themselves, for matches compare by less."""
+    lists = (result.matches, result.related_matches, result.next_step_matches)
+    shown = [[(one.display_name, one.summary, one.is_enabled) for one in part] for part in lists]
+    return result, shown, [[one.descriptor for one in part] for part in lists]
+
+
+asked = st.fixed_dictionaries(
+    {
+        "query": st.sampled_from(
+            (
+                "order",
+                "ordre",
+                "export invoices",
+                "zzqx",
+                "",
+                "\ud800 order",
+                "order; export",
+                "注文",
+            )
+        ),
+        "limit": st.sampled_from((1, 2, 5, 51)),
+        "context": st.sampled_from((None, "customer", {"kind": ["parcel"]})),
+        "include_disabled": st.booleans(),
+        "min_score": st.sampled_from((0.0, 0.5)),
+        "abstain": st.booleans(),
+    }
+)
+
+
+@settings(deadline=None)
+@given(asked)
+def test_what_is_found_equals_what_is_computed(arguments: dict[str, Any]) -> None:
+    """Twice asked, once computed: the same matches, tools and diagnostics."""
+    cache = Listening()
+    engine = cached(cache)
+
+    computed = everything(PLAIN.search(**arguments))
+
+    assert everything(engine.search(**arguments)) == computed
+    assert everything(engine.search(**arguments)) == computed
+    assert (cache.hits, len(cache.entries)) == (1, 1)
+
+
+@settings(deadline=None)
+@given(asked, asked)
+def test_other_questions_have_other_keys(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Every option counts: an answer is found only for the request it was given to."""
+    cache = Listening()
+    engine = cached(cache)
+
+    engine.search(**one)
+    engine.search(**other)
+
+    assert (len({key for _, key in cache.asked}) == 1) == (one == other)
+
+
+def test_the_examples_are_answered_alike(tmp_path: Path) -> None:
+    """A bundle from disk with all kinds of edges is answered from a cache as it is computed."""
+    path = tmp_path / "graph.mdld"
+    mcpg.load("examples/tools")  # from a folder: its index lies in memory
+    from mcpg.catalog.sources import read_sources  # noqa: PLC0415
+
+    write_bundle(path, bundle_of(assemble(read_sources(["examples/tools"]))))
+    plain, cache = mcpg.load(path), Listening()
+    for query in ("track a parcel", "merge pull request", "refund; and then e-mail", ""):
+        computed = everything(plain.search(query))
+        for _ in range(2):
+            assert everything(mcpg.load(path, cache=cache).search(query)) == computed
+    assert cache.hits == 4
+    assert any(plain.search("track a parcel").related_matches)
+
+
+def test_a_rebuilt_bundle_is_never_answered_from_an_old_one(tmp_path: Path) -> None:
+    """Keys hold the content of the bundle, so another content under the same path finds nothing."""
+    path, cache = tmp_path / "graph.mdld", Listening()
+    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS[:1]))))
+    before = mcpg.load(path, cache=cache).search("order")
+
+    write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS))))
+    after = mcpg.load(path, cache=cache).search("order")
+
+    assert len(before.matches) < len(after.matches)
+    assert cache.hits == 0
+
+
+def test_equal_indexes_share_and_others_do_not() -> None:
+    """An index in memory goes by its content: who builds the same shares the answers."""
+    same, other = make_engine(*TOOLS), make_engine(*TOOLS[:2])
+    assert identity_of(PLAIN.index) == identity_of(same.index) != identity_of(other.index)
+
+    cache = Listening()
+    cached(cache).search("order")
+    cached(cache, same).search("order")
+    assert cache.hits == 1
+    cached(cache, other).search("order")
+    assert cache.hits == 1
+
+
+def test_changed_hints_find_nothing_old() -> None:
+    """An engine with further hints has another index, so it computes its own answers."""
+    cache = Listening()
+    engine = cached(cache)
+    engine.search("dispatch")
+    from mcpg.catalog.model import Hints  # noqa: PLC0415
+
+    hinted = engine.with_hints("order_get", Hints(keywords=("dispatch",)))
+    assert hinted.search("dispatch").matches[0].tool_id == "order_get"
+    assert cache.hits == 0
+
+
+def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of mcpg ranks otherwise, so it has keys of its own."""
+    before = key_of("order")
+    monkeypatch.setattr("mcpg.engine.cached.__version__", "0.0.0")
+    assert key_of("order") != before
+
+
+@pytest.mark.parametrize("strategy", ["embeddings", "auto"])
+def test_what_may_be_mended_is_not_kept(strategy: str) -> None:
+    """A result that tells of a provider that is missing is computed again the next time."""
+    cache = Listening()
+    engine = cached(cache)
+    assert engine.search("order", strategy=strategy).diagnostics
+    engine.search("order", strategy=strategy)
+    assert not cache.entries
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_a_damaged_entry_is_a_miss(data: st.DataObject) -> None:
+    """Whatever becomes of the bytes, the answer is the right one, and the entry is mended."""
+    cache = Listening()
+    engine = cached(cache)
+    right = engine.search("order")
+    ((name, entry),) = cache.entries.items()
+    place = data.draw(st.integers(0, len(entry) - 1))
+    damaged = data.draw(
+        st.sampled_from(
+            (b"", entry[:place], entry[:place] + b"\x00" + entry[place + 1 :], entry + b" ", b"{}")
+        )
+    )
+    cache.entries[name] = damaged
+
+    assert everything(engine.search("order")) == everything(right)
+    assert cache.entries[name] == entry
+
+
+def test_an_entry_of_another_key_is_a_miss() -> None:
+    """A cache that mixes up its keys gives no wrong answer."""
+    result = PLAIN.search("order")
+    data = encode_result(result, "a")
+    assert decode_result(data, "a", PLAIN._tool) == result
+    assert decode_result(data, "b", PLAIN._tool) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: [],
+        lambda _: {},
+        lambda _: None,
+        lambda parts: parts[:-1],
+        lambda parts: [*parts, 1],
+        lambda parts: [7, *parts[1:]],
+        lambda parts: [*parts[:3], "matches", *parts[4:]],
+        lambda parts: [*parts[:3], [["tool"]], *parts[4:]],
+        lambda parts: [*parts[:3], [None], *parts[4:]],
+        lambda parts: [*parts[:-1], [True, 1]],
+    ],
+)
+def test_what_is_no_result_is_none(change: Any) -> None:
+    """Even under a right digest, only what fits the declared members is a result."""
+    import hashlib  # noqa: PLC0415
+
+    parts = json.loads(encode_result(PLAIN.search("order"), "a")[32:])
+    payload = json.dumps(change(parts)).encode()
+    digest = hashlib.sha256(b"a\n" + payload).digest()
+    assert decode_result(digest + payload, "a", PLAIN._tool) is None
+
+
+def test_a_tool_that_is_not_there_is_a_miss() -> None:
+    """What names a tool that the index does not have was not made of it."""
+    other = make_engine(make_tool("elsewhere", description="An order."))
+    cache = Listening()
+    engine = cached(cache)
+    right = engine.search("order")
+    ((name, _),) = cache.entries.items()
+    cache.entries[name] = encode_result(other.search("order"), name[1])
+
+    assert engine.search("order") == right
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_cache_that_raises_fails_no_search(reads: bool) -> None:
+    """The search is computed, a diagnostic tells the type of the fault and not its text."""
+    broken = Broken(RuntimeError("postgres://me:secret@host"), reads=reads)
+    engine = cached(broken)
+
+    for _ in range(2):
+        result = engine.search("order")
+        assert result.matches == PLAIN.search("order").matches
+        told = result.diagnostics[-1]
+        assert (told.code, "RuntimeError" in told.message) == ("search_cache_failed", True)
+        assert "secret" not in told.message
+    assert broken.calls == 1 + reads
+
+
+def test_a_cache_that_failed_is_asked_again_after_a_rest() -> None:
+    """It is left alone for a while, which saves the time it takes to fail, and then tried again."""
+    now = [0.0]
+    broken = Broken(McpgError("the pool is empty"))
+    guarded = GuardedCache(broken, clock=lambda: now[0])
+
+    assert guarded.get("result", "a") is None
+    guarded.put("result", "a", b"1")
+    assert broken.calls == 1
+    assert "the pool is empty" in guarded.noticed()[0].message
+    now[0] = REST
+    assert guarded.noticed() == ()
+    guarded.get("result", "a")
+    assert broken.calls == 2
+
+
+def test_a_cache_that_gives_no_bytes_is_empty() -> None:
+    """Whatever else a cache gives is no entry."""
+
+    class Strange(NoCache):
+        def get(self, kind: str, key: str) -> Any:
+            """Give a text."""
+            return f"{kind} {key}"
+
+    result = cached(Strange()).search("order")
+    assert result == PLAIN.search("order")
+
+
+def test_only_the_callers_own_interruption_ends_a_search() -> None:
+    """An interruption from the keyboard while a cache is asked is not swallowed."""
+
+    class Interrupted(NoCache):
+        def get(self, _kind: str, _key: str) -> NoReturn:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cached(Interrupted()).search("order")
+
+
+def test_a_real_cache_serves_threads() -> None:
+    """Searches side by side through one cache in memory all give the computed answers."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    engine = cached(MemoryCache(entries=2))
+    queries = ["order", "export", "invoice", "customer"] * 8
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(engine.search, queries))
+    assert found == [PLAIN.search(query) for query in queries]
