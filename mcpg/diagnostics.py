@@ -39,6 +39,8 @@ class Code:
     EMBEDDING_COUNT_MISMATCH = "embedding_count_mismatch"
     EMBEDDING_STORE_LOAD_FAILED = "embedding_store_load_failed"
     EMBEDDING_STORE_SAVE_FAILED = "embedding_store_save_failed"
+    VECTORS_IGNORED = "vectors_ignored"
+    VECTORS_STALE = "vectors_stale"
     LOW_CONFIDENCE = "low_confidence_results"
     SEARCH_CACHE_FAILED = "search_cache_failed"
     QUERY_TRUNCATED = "query_truncated"

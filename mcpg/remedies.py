@@ -33,6 +33,8 @@ REMEDIES = {
     Code.EMBEDDING_COUNT_MISMATCH: "Use a provider that returns one vector for each text.",
     Code.EMBEDDING_STORE_LOAD_FAILED: "See that the store can be reached, or do without it.",
     Code.EMBEDDING_STORE_SAVE_FAILED: "See that the store can be written, or do without it.",
+    Code.VECTORS_IGNORED: "Make it anew with `mcpg bundle --embed`, or remove it.",
+    Code.VECTORS_STALE: "Make it anew with `mcpg bundle --embed`.",
     Code.GRAPH_FALLBACK: "Nothing.",
     Code.JUDGED_INVALID: "The message says what is wrong; see the layouts.",
     Code.JUDGED_REPEATED: "Remove one, or give it its own id.",

@@ -76,6 +76,15 @@ class Stored:
             row *= self.scales[number]
         return row
 
+    def widened(self) -> NDArray[np.float32]:
+        """Give all rows in 32 bits."""
+        rows: NDArray[np.float32] = self.rows.astype(np.float32, copy=False)
+        return rows if self.scales is None else rows * self.scales[:, None]
+
+    def kept_as(self, kind: str) -> Stored:
+        """Give the same rows kept in the way *kind*; see `stored_as`."""
+        return self if kind == self.kind else stored_as(kind, self.widened())
+
 
 def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
     """Keep *rows* in another way.

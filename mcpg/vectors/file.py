@@ -1,0 +1,245 @@
+"""The file of vectors beside a bundle: `graph.mdld` has `graph.mdld.vec`.
+
+    header   magic, versions, how numbers are kept, how many, what they were made of, checksums
+    body     the maker's fingerprint, the hash of each tool's text, scales, rows; each part begins
+             at a multiple of 64 bytes
+
+Tools stand in order of their ids, so their numbers are those of the index. All numbers are
+little-endian, and equal vectors give equal bytes on every machine. Nothing in a file is believed
+before it was checked, and nothing in it is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import stat
+import struct
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mcpg.files import atomic_write
+from mcpg.vectors.matrix import ToolVectors
+from mcpg.vectors.storage import FLOAT16, FLOAT32, INT8, Stored
+from mcpg.vectors.texts import RECIPE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Buffer = bytes | memoryview
+
+SUFFIX = ".vec"
+MAGIC = b"mcpg-vec"
+FORMAT_VERSION = 1
+KEY_SIZE = HASH_SIZE = 32
+NO_KEY = bytes(KEY_SIZE)
+"""The key of vectors that belong to no file."""
+
+# magic, format version, recipe, kind of numbers, dimensions, tools, length of the file, content
+# key, size of the fingerprint, checksum of the body
+_HEADER = struct.Struct("<8sIIIIQQ32sII")
+_CHECKSUM = struct.Struct("<I")
+_HEAD_SIZE = _HEADER.size + _CHECKSUM.size
+_ALIGNMENT = 64
+_MOST_DIMENSIONS = 1 << 16
+_TYPES: dict[int, np.dtype[Any]] = {1: np.dtype("<f4"), 2: np.dtype("<f2"), 3: np.dtype("i1")}
+_NUMBERS = {FLOAT32: 1, FLOAT16: 2, INT8: 3}
+_SCALE = np.dtype("<f4")
+
+
+class UnusableVectorsError(Exception):
+    """A file of vectors that cannot be used: missing, damaged, foreign or of another version.
+
+    It never leaves the package: whoever needs vectors does without the file.
+    """
+
+
+class NoVectorsError(UnusableVectorsError):
+    """There is no file at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFile:
+    """What a file of vectors holds.
+
+    Attributes:
+        vectors: The vectors, in the memory of the file.
+        key: SHA-256 of the bundle that they were made for.
+        recipe: The `RECIPE` of the texts that were embedded.
+        hashes: For each tool the SHA-256 of its text, of zeros where it has no vector.
+    """
+
+    vectors: ToolVectors
+    key: bytes
+    recipe: int
+    hashes: NDArray[np.uint8]
+    _numbers: dict[bytes, int] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Who made the vectors."""
+        return self.vectors.fingerprint
+
+    def is_fresh(self, key: bytes, tools: int, fingerprint: str) -> bool:
+        """Say whether a bundle with that *key* and that many *tools* has just these vectors."""
+        mine = (self.key, len(self.vectors), self.fingerprint, self.recipe, self.vectors.missing)
+        return key != NO_KEY and mine == (key, tools, fingerprint, RECIPE, 0)
+
+    def find(self, document_hash: str) -> NDArray[np.float32] | None:
+        """Give the vector of the text with that hash, `None` if there is none."""
+        if not self._numbers:
+            raw = self.hashes.tobytes()
+            for number in np.flatnonzero(self.vectors.present).tolist():
+                start = number * HASH_SIZE
+                self._numbers.setdefault(raw[start : start + HASH_SIZE], number)
+        known = self._numbers.get(bytes.fromhex(document_hash))
+        return None if known is None else self.vectors.vector(known)
+
+
+def pack_vectors(
+    vectors: ToolVectors, hashes: Sequence[str], key: bytes, kind: str = FLOAT16
+) -> bytes:
+    """Write *vectors* as the content of a file; equal ones give equal bytes.
+
+    Args:
+        vectors: The vectors.
+        hashes: The hash of each tool's text, in hexadecimal.
+        key: SHA-256 of the bundle, or `NO_KEY`.
+        kind: How numbers are kept: `float16`, `int8` or `float32`.
+    """
+    stored = vectors.stored.kept_as(kind)
+    maker = vectors.fingerprint.encode("utf-8", "replace")
+    parts = [maker, _digests(vectors, hashes)]
+    if stored.scales is not None:
+        parts.append(stored.scales.astype(_SCALE, copy=False).tobytes())
+    parts.append(stored.rows.astype(_TYPES[_NUMBERS[kind]], copy=False).tobytes())
+    gaps = (bytes(-size % _ALIGNMENT) for size in (_HEAD_SIZE, *map(len, parts)))
+    body = b"".join(piece for pair in zip(gaps, (*parts, b""), strict=True) for piece in pair)
+    fixed = _HEADER.pack(
+        MAGIC,
+        FORMAT_VERSION,
+        RECIPE,
+        _NUMBERS[kind],
+        vectors.dimensions,
+        len(vectors),
+        _HEAD_SIZE + len(body),
+        key,
+        len(maker),
+        zlib.crc32(body),
+    )
+    return fixed + _CHECKSUM.pack(zlib.crc32(fixed)) + body
+
+
+def write_vectors(path: str, data: bytes) -> bool:
+    """Put the content of a file of vectors into the file at *path*, wholly or not at all.
+
+    Returns:
+        Whether it was written: a file that says the same already is not touched.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    with contextlib.suppress(UnusableVectorsError):
+        if _mapped(path) == data:
+            return False
+    atomic_write(path, data)
+    return True
+
+
+def open_vectors(path: str) -> VectorFile:
+    """Open the file of vectors at *path* by memory map.
+
+    Raises:
+        NoVectorsError: There is no such file.
+        UnusableVectorsError: It is damaged, foreign or of another version.
+    """
+    return unpack_vectors(_mapped(path))
+
+
+def unpack_vectors(data: Buffer) -> VectorFile:
+    """Read the content of a file of vectors; rows stay where they are.
+
+    Raises:
+        UnusableVectorsError: It is damaged, foreign or of another version.
+    """
+    if len(data) < _HEAD_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
+        raise UnusableVectorsError("it is no file of vectors")
+    _, version, recipe, number, dimensions, tools, length, key, maker, body = _HEADER.unpack_from(
+        data
+    )
+    if _CHECKSUM.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[: _HEADER.size]):
+        raise UnusableVectorsError("its header is damaged")
+    if version != FORMAT_VERSION or number not in _TYPES:
+        raise UnusableVectorsError(f"it has format {version}, not {FORMAT_VERSION}")
+    places = _Places(number, dimensions, tools, maker)
+    # Numbers of any size are compared before any of them is used as a size.
+    if not length == len(data) == places.end or dimensions > _MOST_DIMENSIONS:
+        raise UnusableVectorsError("it is cut short or has grown")
+    if zlib.crc32(data[_HEAD_SIZE:]) != body:
+        raise UnusableVectorsError("it is damaged")
+    return places.read(data, key, recipe)
+
+
+class _Places:
+    """Where the parts of a file stand, by the numbers in its header."""
+
+    def __init__(self, number: int, dimensions: int, tools: int, maker: int) -> None:
+        self._type = _TYPES[number]
+        self._shape = tools, dimensions
+        self._maker = _aligned(_HEAD_SIZE), maker
+        self._hashes = _aligned(sum(self._maker)), tools * HASH_SIZE
+        has_scales = number == _NUMBERS[INT8]
+        self._scales = _aligned(sum(self._hashes)), tools * _SCALE.itemsize * has_scales
+        self._rows = (
+            _aligned(sum(self._scales if has_scales else self._hashes)),
+            tools * dimensions * self._type.itemsize,
+        )
+        self.end = _aligned(sum(self._rows))
+
+    def read(self, data: Buffer, key: bytes, recipe: int) -> VectorFile:
+        """Read the parts of *data*, which has them all."""
+        start, size = self._maker
+        fingerprint = str(data[start : start + size], "utf-8", "replace")
+        hashes = _array(data, self._hashes, np.dtype(np.uint8)).reshape(-1, HASH_SIZE)
+        scales = _array(data, self._scales, _SCALE) if self._scales[1] else None
+        rows = _array(data, self._rows, self._type).reshape(self._shape)
+        vectors = ToolVectors(Stored(rows, scales), np.any(hashes != 0, axis=1), fingerprint)
+        return VectorFile(vectors, key, recipe, hashes)
+
+
+def _array(data: Buffer, place: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
+    start, size = place
+    return np.frombuffer(data, dtype=dtype, count=size // dtype.itemsize, offset=start)
+
+
+def _aligned(place: int) -> int:
+    return place + -place % _ALIGNMENT
+
+
+def _digests(vectors: ToolVectors, hashes: Sequence[str]) -> bytes:
+    """Give the digests of the texts that have a vector, and zeros for the others."""
+    known = zip(hashes, vectors.present.tolist(), strict=True)
+    return b"".join(bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known)
+
+
+def _mapped(path: str) -> Buffer:
+    try:
+        with open(path, "rb", opener=_open_regular) as stream:
+            return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+    except FileNotFoundError as fault:
+        raise NoVectorsError("there is no such file") from fault
+    except (OSError, ValueError) as fault:
+        raise UnusableVectorsError("it cannot be opened") from fault
+
+
+def _open_regular(path: str, flags: int) -> int:
+    # Opening a pipe would wait for somebody to write into it.
+    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as `open` gives it
+        raise OSError("it is no regular file")
+    return os.open(path, flags)
