@@ -53,7 +53,7 @@ class MemoryCache:
         Raises:
             UsageError: A bound makes no sense.
         """
-        _check(entries, absolute, sliding)
+        check_bounds(entries, absolute, sliding)
         self._most = entries
         self._absolute = absolute
         self._sliding = SLIDING if sliding is None else dict.fromkeys(SLIDING, sliding)
@@ -98,7 +98,12 @@ class MemoryCache:
         return self._sliding.get(kind, self._absolute)
 
 
-def _check(entries: int, absolute: float, sliding: float | None) -> None:
+def check_bounds(entries: int, absolute: float, sliding: float | None) -> None:
+    """Check the bounds of a cache.
+
+    Raises:
+        UsageError: One makes no sense.
+    """
     if entries < 1:
         raise UsageError(f"a cache of {entries} entries keeps nothing", remedy="use NoCache")
     for name, seconds in (("absolute", absolute), ("sliding", sliding)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -72,7 +73,8 @@ def vectors_for(
 ) -> Built:
     """Give a vector for each of *documents*, embedding only texts whose vector nobody has.
 
-    Each batch goes into the store at once: whatever interrupts the work costs one batch at most.
+    Each batch goes into the store at once: whatever interrupts the work costs one batch at most. Of
+    processes that share a store with a lock, one embeds, and the others take what it has made.
 
     Args:
         documents: Documents of tools with distinct ids; their order does not matter.
@@ -84,7 +86,8 @@ def vectors_for(
     work = _Work(documents, provider, on_progress)
     work.take_known(known)
     work.take_stored(store)
-    work.embed(store)
+    with work.turn(store):
+        work.embed(store)
     return work.built()
 
 
@@ -140,6 +143,20 @@ class _Work:
         for key in keys:
             if key.document_hash not in self._found:
                 self._take(key.document_hash, found.get(key))
+
+    @contextmanager
+    def turn(self, store: EmbeddingStore | None) -> Iterator[None]:
+        """Wait while another process embeds for the same *store*, and take what it has made."""
+        building = getattr(store, "building", None)
+        with ExitStack() as held:
+            if building is not None and not self._noticed and any(self._missing()):
+                try:
+                    held.enter_context(building(self._fingerprint))
+                except StoreError as fault:
+                    self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nobody is waited for", fault)
+                else:
+                    self.take_stored(store)
+            yield
 
     def embed(self, store: EmbeddingStore | None) -> None:
         """Embed the rest, and put it into the *store*, batch by batch."""

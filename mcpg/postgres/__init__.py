@@ -1,0 +1,28 @@
+"""PostgreSQL with pgvector, shared by many replicas: vectors, caches, candidates, locks.
+
+Needs the extra `postgres`; without it, the import raises a `PostgresError` that says so.
+"""
+
+from __future__ import annotations
+
+from mcpg.postgres.errors import PostgresError
+
+try:
+    from mcpg.postgres.cache import PostgresCache
+    from mcpg.postgres.connection import Database, PostgresSettings
+    from mcpg.postgres.locks import building
+    from mcpg.postgres.store import PostgresStore
+except ModuleNotFoundError as missing:
+    raise PostgresError(
+        f"PostgreSQL needs the package {missing.name!r}, which is not installed",
+        remedy="pip install 'mcpg-graph[postgres]'",
+    ) from missing
+
+__all__ = [
+    "Database",
+    "PostgresCache",
+    "PostgresError",
+    "PostgresSettings",
+    "PostgresStore",
+    "building",
+]
