@@ -22,6 +22,7 @@ FLOORS = [
     {"text", "caches"},
     {"llm"},
     {"embeddings"},
+    {"postgres"},
     {"catalog"},
     {"relations"},
     {"documents"},
