@@ -31,6 +31,8 @@ class Code:
     RELATION_UNRESOLVED = "relation_unresolved"
     DOCUMENT_INVALID = "document_invalid"
     DOCUMENT_SUPERSEDES = "document_supersedes"
+    DOCUMENT_ATTACHED = "document_attached"
+    DOCUMENT_UNMAPPED = "document_unmapped"
     GRAPH_PATH_MISSING = "markdown_ld_graph_path_missing"
     GRAPH_UNAVAILABLE = "graph_unavailable"
     GRAPH_FALLBACK = "graph_fallback"

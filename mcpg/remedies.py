@@ -21,6 +21,8 @@ REMEDIES = {
     Code.RELATION_INVALID: "See the front matter.",
     Code.DOCUMENT_INVALID: "The message names the file and the line or part: correct it there.",
     Code.DOCUMENT_SUPERSEDES: "Nothing, or remove one of them.",
+    Code.DOCUMENT_ATTACHED: "Nothing, or give the document a `name` of its own.",
+    Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or say `tool: false`.",
     Code.GRAPH_UNAVAILABLE: "Mend or remove the file that the message names.",
     Code.LOW_CONFIDENCE: "Say more, or take the answer with care.",
     Code.INDEX_IN_MEMORY: "Let mcpg write beside the bundle, or copy the bundle where it can.",

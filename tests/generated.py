@@ -99,6 +99,25 @@ tools = st.builds(
     source_kind=st.sampled_from(list(SourceKind)),
 )
 targets = shown.map(str.strip)
+TOPICS = [
+    "RDF",
+    {"label": "Cache", "sameAs": ["https://example.com/cache"], "type": "System"},
+    {"subject": "document", "predicate": "ex:requires", "object": "urn:x", "reason": "first"},
+]
+further = st.dictionaries(
+    st.sampled_from(["owner", "team-name", "x1", "<<", "no", "clé: «»", "k" * 1100]),
+    json_values,
+    max_size=3,
+) | st.fixed_dictionaries(
+    {},
+    optional={
+        "about": st.lists(st.sampled_from(TOPICS[:2]), max_size=2),
+        "entityHints": st.sampled_from(TOPICS[:2]),
+        "graph_edges": st.just(TOPICS[2:]),
+        "rdf_prefixes": st.just({"ex": "https://example.com/"}),
+        "rdf_properties": st.just({"ex:level": [1, "two"]}),
+    },
+)
 
 
 @st.composite
@@ -125,4 +144,5 @@ def documents(draw: st.DrawFn) -> ToolDocument:
         links=tuple(links),
         body=tidy(draw(texts)),
         states_relations=bool(groups or links) or draw(st.booleans()),
+        further=draw(further),
     )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcpg.bundle.attaching import sort_documents
 from mcpg.bundle.codec import RANKING, Bundle, decode_bundle
 from mcpg.bundle.finishing import Surroundings, finish
-from mcpg.bundle.placing import documents_by_tool, place_tools
+from mcpg.bundle.placing import documents_by_tool, place_pages, place_tools
 from mcpg.bundle.reading import read_documents
+from mcpg.bundle.stated import stated_edges
 from mcpg.bundle.targets import targets_of
 from mcpg.catalog.catalog import build_catalog
 from mcpg.diagnostics import Code, Diagnostic, info, warning
@@ -18,6 +20,7 @@ from mcpg.relations import Relations, authored_edges, relate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcpg.bundle.finishing import Finished
     from mcpg.bundle.reading import ReadDocument
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import SourceDocument, Tool
@@ -32,11 +35,13 @@ class Assembly:
 
     Attributes:
         documents: The document of every tool, sorted by path, links resolved to URIs.
-        texts: Their final texts, in the same order.
+        texts: Their final texts and those of the pages, sorted by path.
         catalog: The tools.
         relations: The graph, by tool id.
         diagnostics: What was noticed from the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
+        pages: Documents of no tool, as they were read: what they state counts, but no search
+            finds them.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -45,6 +50,7 @@ class Assembly:
     relations: Relations
     diagnostics: tuple[Diagnostic, ...]
     ranking: JsonValue = None
+    pages: tuple[ToolDocument, ...] = ()
 
 
 def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = NO_MEMO) -> Assembly:
@@ -67,30 +73,43 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = N
     bundled = (document for bundle in bundles for document in bundle.documents)
     read, found = read_documents([*batch.documents, *bundled], source_id, memo)
     ranking, dropped = _carried(bundles)
-    tools, superseded = _without_superseded(batch.tools, read)
+    sorted_ = sort_documents(batch.tools, read)
+    read = [*sorted_.read]
+    tools, superseded = _without_superseded(sorted_.tools, read)
     catalog = build_catalog([*tools, *(item.document.tool for item in read)], batch.rules)
     by_tool = documents_by_tool(read, catalog.tools)
     addresses, moved = place_tools(catalog.tools, by_tool)
-    around = _surroundings(catalog, by_tool, addresses, memo)
+    pages = place_pages(sorted_.pages, addresses.values())
+    around = _surroundings(catalog, by_tool, pages, addresses, memo)
     results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     faults = [fault for _, faults in results for fault in faults]
     return Assembly(
         documents=tuple(item.document for item in finished),
-        texts=tuple(item.text for item in finished),
+        texts=_texts(finished, pages),
         catalog=catalog,
         relations=Relations({item.document.tool.id: item.relations for item in finished}),
         diagnostics=(
             *batch.diagnostics,
             *found,
+            *sorted_.diagnostics,
             *superseded,
             *catalog.diagnostics,
             *moved,
             *faults,
+            *around.stated.diagnostics,
             *dropped,
         ),
         ranking=ranking,
+        pages=tuple(page.document for page in pages),
     )
+
+
+def _texts(
+    finished: Iterable[Finished], pages: Iterable[ReadDocument]
+) -> tuple[SourceDocument, ...]:
+    texts = [*(item.text for item in finished), *(page.source for page in pages)]
+    return tuple(sorted(texts, key=lambda text: text.path))
 
 
 def bundle_of(assembly: Assembly) -> Bundle:
@@ -134,16 +153,19 @@ def _superseded(tool: Tool, source: SourceDocument) -> Diagnostic:
 def _surroundings(
     catalog: Catalog,
     read: Mapping[str, ReadDocument],
+    pages: Iterable[ReadDocument],
     addresses: Mapping[str, tuple[str, str]],
     memo: Memo,
 ) -> Surroundings:
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
     complete = all(tool.id in stated for tool in catalog.tools)
+    targets = targets_of(catalog.tools, addresses)
     return Surroundings(
         addresses=addresses,
-        targets=targets_of(catalog.tools, addresses),
+        targets=targets,
         authored=authored_edges(catalog),
         inferred=Relations({}) if complete else relate(catalog, memo),
+        stated=stated_edges(read, pages, targets),
         memo=memo,
     )

@@ -185,7 +185,10 @@ def _values(entry: _Entry) -> dict[str, str]:
     for link in document.links:
         name = f"relations.{link.kind.value}"
         values[name] = "; ".join(filter(None, (values.get(name, ""), _link_text(link))))
-    return values | {"body": document.body}
+    further = {
+        key: json.dumps(value, ensure_ascii=False) for key, value in document.further.items()
+    }
+    return values | further | {"body": document.body}
 
 
 def _text(value: object) -> str:
@@ -197,8 +200,12 @@ def _text(value: object) -> str:
     if isinstance(value, ToolExample):
         return " -> ".join(filter(None, (value.input, value.output)))
     if isinstance(value, dict | bool):
-        return json.dumps(value, ensure_ascii=False)
+        return _json(value)
     return value.value if isinstance(value, Enum) else str(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _link_text(link: Link) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.linking import relations_of, resolve_links, with_asserted
+from mcpg.bundle.stated import with_stated
 from mcpg.catalog.model import SourceDocument
 from mcpg.diagnostics import Code, Diagnostic, error
 from mcpg.documents import document_for, write_document
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcpg.bundle.reading import ReadDocument
+    from mcpg.bundle.stated import Stated
     from mcpg.bundle.targets import Targets
     from mcpg.catalog.model import Tool
     from mcpg.documents import ToolDocument
@@ -34,6 +36,7 @@ class Surroundings:
         targets: What links can reach.
         authored: What hints assert, by tool id and kind, then by target.
         inferred: The relations of tools whose document states none.
+        stated: What documents state outside their lists of links.
         memo: What is known of documents that were written before.
     """
 
@@ -41,6 +44,7 @@ class Surroundings:
     targets: Targets
     authored: Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
     inferred: Relations
+    stated: Stated
     memo: Memo
 
 
@@ -88,12 +92,13 @@ def finish(
     else:
         said, diagnostics = resolve_links(read.document, around.targets)
         document = _completed(tool, said, around)
-        is_kept = _says_the_same(said, document)
+        is_kept = read.keeps_text and _says_the_same(said, document)
     try:
         content = read.source.content if read and is_kept else _written(document, around.memo)
     except DocumentError as fault:
         return None, [*diagnostics, _unwritable(fault, tool)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
+    document = with_stated(document, around.stated)
     return Finished(document, text, _relations(document, around)), diagnostics
 
 
@@ -107,7 +112,7 @@ def _completed(tool: Tool, said: ToolDocument, around: Surroundings) -> ToolDocu
     """Give the document as it shall be: the tool of the catalogue, the relations that it lacks."""
     if not said.states_relations:
         made = document_for(tool, around.inferred.of(tool.id), around.addresses)
-        return replace(made, body=said.body)
+        return replace(made, body=said.body, further=said.further)
     path, uri = around.addresses[tool.id]
     asserted = {kind: around.authored[tool.id, kind].values() for kind in EdgeKind}
     return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, around.addresses)

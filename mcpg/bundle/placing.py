@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.checks import normal_path, path_fault, path_key
@@ -54,6 +55,24 @@ def place_tools(
         if tool.id in read and wanted != (path, uri):
             diagnostics.append(_moved(wanted, (path, uri), tool))
     return addresses, diagnostics
+
+
+def place_pages(
+    pages: Iterable[ReadDocument], addresses: Iterable[tuple[str, str]]
+) -> list[ReadDocument]:
+    """Give *pages* each a path and a URI that no tool and no other page has, in order of paths."""
+    taken = list(addresses)
+    paths = {path_key(path) for path, _ in taken}
+    uris = {path_key(uri) for _, uri in taken}
+    placed: list[ReadDocument] = []
+    for page in sorted(pages, key=lambda page: (page.document.path, page.source.content)):
+        path, uri = _own(page)
+        path = _free(_paths(path, "pages/page.md"), paths)
+        uri = _free(_uris(uri, f"{uri.rstrip('/')}/page/"), uris)
+        document = replace(page.document, path=path, uri=uri)
+        source = replace(page.source, path=path, canonical_uri=uri)
+        placed.append(replace(page, source=source, document=document))
+    return placed
 
 
 def _own(item: ReadDocument) -> tuple[str, str]:

@@ -29,10 +29,12 @@ class ReadDocument:
     Attributes:
         source: The text and where it stands.
         document: What it says.
+        keeps_text: Whether the text can stand as it is; not so for one joined with another.
     """
 
     source: SourceDocument
     document: ToolDocument
+    keeps_text: bool = True
 
 
 def _encode(parsed: Parsed) -> bytes | None:

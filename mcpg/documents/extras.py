@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints, Tier, ToolExample
 from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.documents.frontmatter import EXTRAS_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcpg.catalog.model import Tool
+    from mcpg.documents.marks import Marks
     from mcpg.jsontypes import JsonObject, JsonValue
-
-RELATIONS_KEY = "relations"
-"""The member that holds the evidence of links, see `mcpg.documents.links`."""
 
 
 def extras_for(tool: Tool, read: Tool) -> JsonObject:
@@ -32,7 +31,7 @@ def extras_for(tool: Tool, read: Tool) -> JsonObject:
     return extras
 
 
-def with_extras(tool: Tool, extras: JsonObject, place: str) -> tuple[Tool, list[Diagnostic]]:
+def with_extras(tool: Tool, extras: JsonObject, marks: Marks) -> tuple[Tool, list[Diagnostic]]:
     """Replace the members of *tool* that *extras* states; report values of the wrong type."""
     members: dict[str, object] = {}
     hints: dict[str, object] = {}
@@ -46,7 +45,7 @@ def with_extras(tool: Tool, extras: JsonObject, place: str) -> tuple[Tool, list[
                 hints[key] = _HINTS[key](value)
         except (TypeError, ValueError):
             message = f"mcpg.{key} has a value of the wrong type and is ignored"
-            found.append(warning(Code.DOCUMENT_INVALID, message, place))
+            found.append(warning(Code.DOCUMENT_INVALID, message, marks.at(EXTRAS_KEY, key)))
     if hints:
         members["hints"] = replace(tool.hints, **hints)  # type: ignore[arg-type]
     return (replace(tool, **members) if members else tool), found  # type: ignore[arg-type]

@@ -31,11 +31,13 @@ class FrontMatter:
         values: What the front matter says; empty without one.
         markdown: The text after it.
         line: Number of the document's line on which *markdown* begins, counted from 1.
+        text: The YAML between the fences; "" without one.
     """
 
     values: JsonObject
     markdown: str
     line: int
+    text: str = ""
 
 
 def split_front_matter(content: str, place: str) -> FrontMatter:
@@ -61,7 +63,7 @@ def split_front_matter(content: str, place: str) -> FrontMatter:
     text = content[opening.end() : closing.start()]
     _check_length(text, place)
     line = content.count("\n", 0, closing.end()) + 1
-    return FrontMatter(_read(text, place), content[closing.end() :], line)
+    return FrontMatter(_read(text, place), content[closing.end() :], line, text)
 
 
 def _check_length(text: str, place: str) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.documents.facts import TARGET_KEYS, text_of
+from mcpg.documents.frontmatter import EXTRAS_KEY
 from mcpg.documents.model import Link
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from mcpg.documents.marks import Marks
     from mcpg.jsontypes import JsonObject, JsonValue
 
 GROUPS_KEY = "graph_groups"
+RELATIONS_KEY = "relations"
+"""The member of the `mcpg` key that holds the evidence of links."""
+
 LINK_KEYS: Mapping[EdgeKind, str] = {
     EdgeKind.RELATED: "graph_related",
     EdgeKind.NEXT_STEP: "graph_next_steps",
@@ -26,29 +33,31 @@ _SPELLINGS = {
     "graph_related": ("graph_related", "graphRelated"),
     "graph_next_steps": ("graph_next_steps", "graphNextSteps"),
 }
-_TARGET_KEYS = ("target", "object", "id", "value", "sameAs", "same_as", "name", "label")
+GRAPH_KEYS = tuple(spelling for spellings in _SPELLINGS.values() for spelling in spellings)
+"""All keys of groups and links, in either spelling."""
+
 _GROUP_KEYS = ("id", "label", "name", "value")
 
 
 def states_relations(front: JsonObject) -> bool:
     """Tell whether the front matter carries any graph rule, even an empty one."""
-    return any(key in front for keys in _SPELLINGS.values() for key in keys)
+    return any(key in front for key in GRAPH_KEYS)
 
 
-def read_groups(front: JsonObject, place: str) -> tuple[tuple[str, ...], list[Diagnostic]]:
+def read_groups(front: JsonObject, marks: Marks) -> tuple[tuple[str, ...], list[Diagnostic]]:
     """Read the groups of a document, without repeats, and report items that name none."""
     groups: dict[str, None] = {}
     found: list[Diagnostic] = []
-    for where, item in _items(front, GROUPS_KEY):
-        name = _name(item, _GROUP_KEYS)
+    for where, place, item in _items(front, GROUPS_KEY, marks):
+        name = text_of(item, _GROUP_KEYS)
         if name:
             groups.setdefault(name)
         else:
-            found.append(_invalid(f"{where} names no group", place))
+            found.append(_invalid(f"{where} names no group", place()))
     return tuple(groups), found
 
 
-def read_links(front: JsonObject, place: str) -> tuple[tuple[Link, ...], list[Diagnostic]]:
+def read_links(front: JsonObject, marks: Marks) -> tuple[tuple[Link, ...], list[Diagnostic]]:
     """Read the links of a document: the related ones, then the next steps, without repeats.
 
     A target that is no absolute URI (a tool id, `source::name`, a path, a title) stands as given.
@@ -57,15 +66,15 @@ def read_links(front: JsonObject, place: str) -> tuple[tuple[Link, ...], list[Di
     links: dict[tuple[EdgeKind, str], Link] = {}
     found: list[Diagnostic] = []
     for kind, key in LINK_KEYS.items():
-        for where, item in _items(front, key):
-            target = _name(item, _TARGET_KEYS)
+        for where, place, item in _items(front, key, marks):
+            target = text_of(item, TARGET_KEYS)
             if not target:
-                found.append(_invalid(f"{where} names no tool", place))
+                found.append(_invalid(f"{where} names no tool", place()))
                 continue
             link, fault = _evidence(Link(kind, target), item if isinstance(item, dict) else {})
             links.setdefault((kind, target), link)
             if fault:
-                found.append(_invalid(f"{where} has {fault}", place))
+                found.append(_invalid(f"{where} has {fault}", place()))
     return tuple(links.values()), found
 
 
@@ -75,13 +84,14 @@ def evidence_of(links: tuple[Link, ...]) -> list[JsonValue]:
 
 
 def with_evidence(
-    links: tuple[Link, ...], stated: JsonValue, place: str
+    links: tuple[Link, ...], stated: JsonValue, marks: Marks
 ) -> tuple[tuple[Link, ...], list[Diagnostic]]:
     """Put weights, reasons and origins back on *links*; what speaks of no link is ignored."""
     if not isinstance(stated, list):
-        return links, [_invalid("mcpg.relations is no list", place)]
+        return links, [_invalid("mcpg.relations is no list", marks.at(EXTRAS_KEY, RELATIONS_KEY))]
     known: dict[tuple[str, str], Link] = {(link.kind, link.target): link for link in links}
     found: list[Diagnostic] = []
+    path = (EXTRAS_KEY, RELATIONS_KEY)
     for index, entry in enumerate(stated):
         members = entry if isinstance(entry, dict) else {}
         link = known.get((str(members.get("edge")), str(members.get("target"))))
@@ -89,24 +99,19 @@ def with_evidence(
         if link is not None:
             known[link.kind, link.target], fault = _evidence(link, members)
         if fault:
-            found.append(_invalid(f"mcpg.relations[{index}] has {fault}", place))
+            found.append(_invalid(f"mcpg.relations[{index}] has {fault}", marks.at(*path, index)))
     return tuple(known.values()), found
 
 
-def _items(front: JsonObject, key: str) -> Iterator[tuple[str, JsonValue]]:
-    """Give the items under *key* in either spelling, each with its place in the front matter."""
+def _items(
+    front: JsonObject, key: str, marks: Marks
+) -> Iterator[tuple[str, Callable[[], str], JsonValue]]:
+    """Give the items under *key* in either spelling: name, what finds its place, and value."""
     for spelling in _SPELLINGS[key]:
         value = front.get(spelling)
         items = value if isinstance(value, list) else [] if value is None else [value]
         for index, item in enumerate(items):
-            yield f"{spelling}[{index}]", item
-
-
-def _name(item: JsonValue, keys: tuple[str, ...]) -> str:
-    """Give the text of an item, or of the first of its *keys* that holds text."""
-    candidates = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
-    texts = (text.strip() for text in candidates if isinstance(text, str))
-    return next(filter(None, texts), "")
+            yield f"{spelling}[{index}]", partial(marks.at, spelling, index), item
 
 
 def _evidence(link: Link, members: JsonObject) -> tuple[Link, str | None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
+    from mcpg.jsontypes import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class ToolDocument:
         body: Markdown that a person wrote outside the generated sections; "" when none.
         states_relations: Whether the text itself carries any `graph_*` key; without one,
             relations are inferred when a bundle is made.
+        further: Front-matter keys that say nothing of the tool itself, as their author wrote them;
+            `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
     """
 
     tool: Tool
@@ -52,3 +55,4 @@ class ToolDocument:
     links: tuple[Link, ...] = ()
     body: str = ""
     states_relations: bool = True
+    further: JsonObject = field(default_factory=dict)

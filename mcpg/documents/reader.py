@@ -12,11 +12,20 @@ from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents.contract import read_description, read_examples, read_hints, read_labels
 from mcpg.documents.descriptor import DESCRIPTION_LABEL, NAME_LABEL, TITLE_LABEL
-from mcpg.documents.extras import RELATIONS_KEY, with_extras
+from mcpg.documents.extras import with_extras
 from mcpg.documents.facets import Facets, read_facets, text_items
+from mcpg.documents.facts import read_facts
 from mcpg.documents.frontmatter import EXTRAS_KEY, split_front_matter
 from mcpg.documents.identity import tool_uri
-from mcpg.documents.links import read_groups, read_links, states_relations, with_evidence
+from mcpg.documents.links import (
+    GRAPH_KEYS,
+    RELATIONS_KEY,
+    read_groups,
+    read_links,
+    states_relations,
+    with_evidence,
+)
+from mcpg.documents.marks import Marks
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.page import read_page
 from mcpg.documents.scalars import one_line, without_breaks
@@ -43,12 +52,24 @@ _NO_PARAGRAPH = ("```", "~~~", "    ", "|", "<")
 _ID_KEYS = ("toolId", "tool_id", "id")
 _NAME_KEYS = ("name", "toolName", "tool_name")
 _SOURCE_KEYS = ("source", "server", "sourceId", "source_id")
+NAMING_KEYS = frozenset((*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS))
+"""Front-matter keys that say which tool a document is of."""
+
 _TITLE_KEYS = ("title", "displayName", "display_name")
 _DESCRIPTION_KEYS = ("description", "summary")
 _URI_KEYS = ("canonical_url", "canonicalUrl")
 _TAG_KEYS = ("tags", "Tags")
 _KINDS = {kind.lower(): kind for kind in SourceKind}
 _HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
+_KIND_KEYS = ("sourceKind", "source_kind")
+_INPUT_KEYS = ("input_schema", "inputSchema")
+_OUTPUT_KEYS = ("output_schema", "outputSchema")
+_TOOL_KEYS = frozenset(
+    (
+        *(*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS, *_TITLE_KEYS, *_DESCRIPTION_KEYS, *_URI_KEYS),
+        *(*_TAG_KEYS, *_HINTED, *_KIND_KEYS, *_INPUT_KEYS, *_OUTPUT_KEYS, *GRAPH_KEYS, EXTRAS_KEY),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +78,7 @@ class _Text:
 
     Attributes:
         front: The front matter.
+        marks: Where its values stand.
         page: The Markdown.
         facets: What the tags say.
         identity: The labels of the section *Tool Identity*.
@@ -64,6 +86,7 @@ class _Text:
     """
 
     front: JsonObject
+    marks: Marks
     page: Page
     facets: Facets
     identity: Mapping[str, str]
@@ -99,18 +122,19 @@ def parse_document(
     text = _cut(source, place)
     found = list(text.page.diagnostics)
     tool = _tool(text, source.path, source_id, place)
-    extras = _extras(text.front, place, found)
-    tool, faults = with_extras(tool, extras, place)
+    extras = _extras(text, found)
+    tool, faults = with_extras(tool, extras, text.marks)
     found += faults
-    groups, faults = read_groups(text.front, place)
+    groups, faults = read_groups(text.front, text.marks)
     document = ToolDocument(
         tool=tool,
         path=source.path,
-        uri=_uri(source, text.front, found, place) or tool_uri(tool.source_id, tool.name),
+        uri=_uri(source, text, found) or tool_uri(tool.source_id, tool.name),
         groups=groups,
-        links=_links(text.front, extras, found, place),
+        links=_links(text, extras, found),
         body=text.page.body,
         states_relations=states_relations(text.front),
+        further=_further(text, found),
     )
     return document, (*found, *faults)
 
@@ -137,6 +161,7 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     tags = [tag for key in _TAG_KEYS for tag in text_items(matter.values.get(key))]
     return _Text(
         matter.values,
+        Marks(matter.text, place),
         page,
         read_facets(tags),
         read_labels(page.identity),
@@ -151,7 +176,7 @@ def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
     if not name:
         remedy = "give it a file name, or a `name` in the front matter"
         raise DocumentError("nothing names the tool", place=place, remedy=remedy)
-    schema = _member(front, "input_schema", "inputSchema") or page.input_schema
+    schema = _member(front, *_INPUT_KEYS) or page.input_schema
     members: JsonObject = {} if schema is None else {"input_schema": schema}
     return Tool(
         id=_first(front, _ID_KEYS) or text.identity.get("Tool id", ""),
@@ -159,7 +184,7 @@ def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
         name=name,
         title=_title(text, name),
         description=_description(text),
-        output_schema=_member(front, "output_schema", "outputSchema") or page.output_schema,
+        output_schema=_member(front, *_OUTPUT_KEYS) or page.output_schema,
         annotations=_member(front, "annotations") or {},
         meta=_member(front, "_meta", "meta") or {},
         hints=_hints(text),
@@ -169,17 +194,31 @@ def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
     )
 
 
-def _extras(front: JsonObject, place: str, found: list[Diagnostic]) -> JsonObject:
+def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
     """Give the members under the `mcpg` key that still hold."""
-    extras = front.get(EXTRAS_KEY)
+    extras = text.front.get(EXTRAS_KEY)
     if extras is None:
         return {}
     if not isinstance(extras, dict):
+        place = text.marks.at(EXTRAS_KEY)
         found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` holds no mapping", place))
         return {}
-    if _is_outdated(extras.get("description"), front.get("description")):
+    if _is_outdated(extras.get("description"), text.front.get("description")):
         return {key: value for key, value in extras.items() if key != "description"}
     return extras
+
+
+def _further(text: _Text, found: list[Diagnostic]) -> JsonObject:
+    """Give the keys that say nothing of the tool, and report what in them cannot be used."""
+    further = {key: value for key, value in text.front.items() if key not in _TOOL_KEYS}
+    if further:
+        _, faults = read_facts(further)
+        found += [
+            warning(Code.DOCUMENT_INVALID, f"{fault.message}; it is passed over", place)
+            for fault in faults
+            for place in [text.marks.at(*fault.path)]
+        ]
+    return further
 
 
 def _is_outdated(raw: JsonValue, shown: JsonValue) -> bool:
@@ -190,26 +229,23 @@ def _is_outdated(raw: JsonValue, shown: JsonValue) -> bool:
     return shown not in (flat, flat[:EXCERPT_LENGTH])
 
 
-def _links(
-    front: JsonObject, extras: JsonObject, found: list[Diagnostic], place: str
-) -> tuple[Link, ...]:
-    links, faults = read_links(front, place)
+def _links(text: _Text, extras: JsonObject, found: list[Diagnostic]) -> tuple[Link, ...]:
+    links, faults = read_links(text.front, text.marks)
     found += faults
     if RELATIONS_KEY in extras:
-        links, faults = with_evidence(links, extras[RELATIONS_KEY], place)
+        links, faults = with_evidence(links, extras[RELATIONS_KEY], text.marks)
         found += faults
     return links
 
 
-def _uri(
-    source: SourceDocument, front: JsonObject, found: list[Diagnostic], place: str
-) -> str | None:
+def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | None:
     """Give the URI that the caller or the document states."""
     if source.canonical_uri:
         return source.canonical_uri
-    uri = _first(front, _URI_KEYS)
+    uri = _first(text.front, _URI_KEYS)
     if uri and _ABSOLUTE.match(uri) is None:
         message = "canonical_url is no absolute URI and is ignored"
+        place = text.marks.at(next(key for key in _URI_KEYS if key in text.front))
         found.append(warning(Code.DOCUMENT_INVALID, message, place))
         return None
     return uri
@@ -221,7 +257,7 @@ def _source_id(text: _Text) -> str:
 
 
 def _source_kind(text: _Text) -> SourceKind:
-    stated = _first(text.front, ("sourceKind", "source_kind"))
+    stated = _first(text.front, _KIND_KEYS)
     name = stated or text.identity.get("Source kind") or text.facets.kind
     return _KINDS.get(name.lower(), SourceKind.LOCAL)
 

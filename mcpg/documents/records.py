@@ -55,7 +55,11 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
 def _plain(value: Any) -> dict[str, Any]:
     """Give the members of *value* that are said; what is not said is `None` or no list at all."""
     said = ((name, getattr(value, name)) for name in _MEMBERS[type(value)])
-    return {name: _part(part) for name, part in said if part is not None and part != ()}
+    return {name: _part(part) for name, part in said if _is_said(name, part)}
+
+
+def _is_said(name: str, part: Any) -> bool:
+    return part is not None and part != () and (name != "further" or bool(part))
 
 
 def _part(part: Any) -> Any:

@@ -7,12 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcpg.jsontypes import JsonValue
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _CONTROLS = re.compile("\r\n|[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BREAKS = re.compile("\r\n|[\r\n]")
+
+_PLAIN_KEY = re.compile("[A-Za-z_][A-Za-z0-9_-]{0,99}")
+_NO_TEXT = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 
 _LONGEST_IMPLICIT_KEY = 1000
 
@@ -69,6 +74,20 @@ def one_line(text: str) -> str:
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def member(key: str, value: JsonValue) -> Iterator[str]:
+    """Write a member of a block mapping, each item of a list on a line of its own."""
+    is_plain = _PLAIN_KEY.fullmatch(key) is not None and key.lower() not in _NO_TEXT
+    written = key if is_plain else quoted(key)
+    if len(written) > _LONGEST_IMPLICIT_KEY:
+        yield f"? {written}"
+        yield f": {flow(value)}"
+    elif isinstance(value, list) and value:
+        yield f"{written}:"
+        yield from (f"  - {flow(item)}" for item in value)
+    else:
+        yield f"{written}: {flow(value)}"
 
 
 def _key(text: str) -> str:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.descriptor import descriptor_text
-from mcpg.documents.extras import RELATIONS_KEY, extras_for
+from mcpg.documents.extras import extras_for
 from mcpg.documents.facets import tags_of
 from mcpg.documents.frontmatter import EXTRAS_KEY, MAX_FRONT_MATTER
 from mcpg.documents.identity import tool_uri
-from mcpg.documents.links import GROUPS_KEY, LINK_KEYS, evidence_of
+from mcpg.documents.links import GROUPS_KEY, LINK_KEYS, RELATIONS_KEY, evidence_of
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,
@@ -21,7 +21,14 @@ from mcpg.documents.page import (
     tidy,
 )
 from mcpg.documents.reader import EXCERPT_LENGTH, tool_without_extras
-from mcpg.documents.scalars import flow, indented, one_line, quoted, without_breaks
+from mcpg.documents.scalars import (
+    flow,
+    indented,
+    member,
+    one_line,
+    quoted,
+    without_breaks,
+)
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -105,6 +112,8 @@ def _front_lines(document: ToolDocument, cut: int | None) -> Iterator[str]:
     yield from _graph_lines(document)
     if document.uri != tool_uri(tool.source_id, tool.name):
         yield f"canonical_url: {quoted(document.uri)}"
+    for key, value in document.further.items():
+        yield from member(key, value)
 
 
 def _graph_lines(document: ToolDocument) -> Iterator[str]:

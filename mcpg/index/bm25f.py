@@ -38,6 +38,8 @@ PARAMETERS: dict[str, FieldParameters] = {
     "examples": FieldParameters(0.75, 0.5),
     "body": FieldParameters(0.5, 0.5),
     "source": FieldParameters(3.0, 0.75),
+    "headings": FieldParameters(0.75, 0.5),
+    "topics": FieldParameters(0.8, 0.3),
 }
 
 BY_NUMBER = tuple(PARAMETERS[name] for name in FIELDS)

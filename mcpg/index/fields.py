@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
+    from mcpg.jsontypes import JsonObject
 
 FIELDS = (
     "name",
@@ -21,6 +22,8 @@ FIELDS = (
     "examples",
     "body",
     "source",
+    "headings",
+    "topics",
 )
 
 OF_PARAMETERS = ("parameters", "parameter_texts")
@@ -41,8 +44,32 @@ def field_texts(
     for name, text in (*_names(tool), *_hint_texts(tool.hints), *parameters):
         if text:
             yield _NUMBERS[name], text
-    if document.body:
-        yield _NUMBERS["body"], document.body
+    for name, text in (*_body_texts(document, with_parameters), *_stated_texts(document)):
+        yield _NUMBERS[name], text
+
+
+def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
+    """Give what a person wrote below the front matter, as a reader sees it."""
+    if not document.body:
+        return
+    from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
+
+    prose = read_markdown(document.body)
+    yield from (("headings", text) for text in prose.headings)
+    yield from (("body", text) for text in prose.texts)
+    for schema in prose.schemas if with_parameters else ():
+        yield from _of_schema(schema)
+
+
+def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
+    """Give what the front matter states: topics, things, and groups that are named in words."""
+    yield from (("topics", group) for group in document.groups if ":" not in group)
+    if not document.further:
+        return
+    from mcpg.documents.facts import facts_of  # noqa: PLC0415 - few documents state any
+
+    facts = facts_of(document.further)
+    yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
 
 
 def _names(tool: Tool) -> Iterator[tuple[str, str]]:
@@ -73,12 +100,19 @@ def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
     """Give argument and result fields; the words of JSON Schema itself are no text."""
     from mcpg.catalog.schema import walk_parameters  # noqa: PLC0415 - a search walks no schema
 
-    for parameter in walk_parameters(tool.input_schema):
-        yield "parameters", parameter.path
-        yield "parameter_texts", parameter.description
-        yield "parameter_texts", " ".join(parameter.values)
+    yield from _of_schema(tool.input_schema)
     if tool.output_schema is None:
         return
     for field in walk_parameters(tool.output_schema):
         yield "parameter_texts", field.path
         yield "parameter_texts", field.description
+
+
+def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
+    """Give the arguments that a schema describes."""
+    from mcpg.catalog.schema import walk_parameters  # noqa: PLC0415 - as above
+
+    for parameter in walk_parameters(schema):
+        yield "parameters", parameter.path
+        yield "parameter_texts", parameter.description
+        yield "parameter_texts", " ".join(parameter.values)

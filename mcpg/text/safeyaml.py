@@ -70,13 +70,13 @@ def load_yaml(
 
 
 def load_yaml_with_lines(
-    text: str, place: str, *, error: type[InputError] = InputError
+    text: str, place: str, *, first_line: int = 1, error: type[InputError] = InputError
 ) -> tuple[JsonValue, Mapping[YamlPath, int]]:
-    """Read one YAML document and remember the line of every value, counted from 1.
+    """Read one YAML document and remember the file's line of every value.
 
     Arguments and errors are those of `load_yaml`. A mapping's member stands on the line of its key.
     """
-    builder = _Builder(place, 1, error, lines={})
+    builder = _Builder(place, first_line, error, lines={})
     return _read(text, builder), builder.lines or {}
 
 

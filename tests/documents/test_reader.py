@@ -449,7 +449,7 @@ class TestOurKey:
     def test_it_must_be_a_mapping(self) -> None:
         """Anything else under the key is reported and ignored."""
         _, (found,) = read("---\nmcpg: 1\n---\nProse.\n")
-        assert (found.code, found.place) == (Code.DOCUMENT_INVALID, "docs/shipment_track.md")
+        assert (found.code, found.place) == (Code.DOCUMENT_INVALID, "docs/shipment_track.md:2")
 
     def test_evidence_of_links_that_are_gone_is_ignored(self) -> None:
         """The lists of targets decide which links there are."""
@@ -516,7 +516,7 @@ class TestDamage:
         """The diagnostic names key and index; the rest of the document is used."""
         document, (found,) = read(f"---\n{line}\n---\nProse.\n")
         assert found.code is Code.RELATION_INVALID
-        assert found.place == "docs/shipment_track.md"
+        assert found.place == f"docs/shipment_track.md:{2 + line.count(chr(10))}"
         assert where in found.message
         assert document.tool.name == "shipment_track"
 

@@ -1,0 +1,169 @@
+"""Edges that documents state outside their lists of links: written out, or by a link in prose.
+
+They need no place in a list, for whoever reads the documents finds them again; so no text changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mcpg.diagnostics import Code, Diagnostic, info
+from mcpg.documents import Link
+from mcpg.documents.facts import facts_of, means_itself
+from mcpg.documents.markdown import read_markdown
+from mcpg.relations import EdgeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcpg.bundle.reading import ReadDocument
+    from mcpg.bundle.targets import Targets
+    from mcpg.documents import ToolDocument
+    from mcpg.documents.facts import Statement
+    from mcpg.documents.markdown import Reference
+
+PROSE_WEIGHT = 0.5
+"""Weight of an edge that a link in prose makes: said, but not said to be a relation."""
+
+_PROSE_REASON = "its text links to it"
+_LOCAL_NAME = re.compile(r"[^#/:]*\Z")
+_KINDS = {
+    "relatedto": EdgeKind.RELATED,
+    "related": EdgeKind.RELATED,
+    "nextstep": EdgeKind.NEXT_STEP,
+    "next": EdgeKind.NEXT_STEP,
+}
+_MEMBER = "memberof"
+_LINK_MARKS = ("](", "[[", "]:")
+_PAGE = (".md", ".markdown")
+
+
+@dataclass(slots=True)
+class Stated:
+    """What documents state, by the tool that it is said of.
+
+    Attributes:
+        links: Edges to other tools.
+        groups: Groups that the tool is said to belong to.
+        diagnostics: What was noticed.
+    """
+
+    links: defaultdict[str, list[Link]] = field(default_factory=lambda: defaultdict(list))
+    groups: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def stated_edges(
+    by_tool: Mapping[str, ReadDocument], pages: Iterable[ReadDocument], targets: Targets
+) -> Stated:
+    """Gather what documents and pages state.
+
+    Args:
+        by_tool: The document of each tool that has one, by tool id.
+        pages: Documents of no tool, whose statements count as well.
+        targets: What a statement or a link can mean.
+    """
+    stated = Stated()
+    pages = list(pages)
+    paths = {page.document.path for page in pages}
+    for owner, item in by_tool.items():
+        _take_statements(item.document, owner, targets, stated)
+        _take_references(item, owner, targets, paths, stated)
+    for page in pages:
+        _take_statements(page.document, "", targets, stated)
+    return stated
+
+
+def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
+    """Give *document* with what is stated of its tool; what its own lists say comes first."""
+    tool_id = document.tool.id
+    if tool_id not in stated.links and tool_id not in stated.groups:
+        return document
+    links = {(link.kind, link.target): link for link in document.links}
+    for link in stated.links.get(tool_id, ()):
+        is_prose = link.reason == _PROSE_REASON
+        known = any(target == link.target for _, target in links) if is_prose else False
+        if link.target != document.uri and not known:
+            links.setdefault((link.kind, link.target), link)
+    groups = dict.fromkeys((*document.groups, *stated.groups.get(tool_id, ())))
+    ordered = sorted(links.values(), key=lambda link: list(EdgeKind).index(link.kind))
+    return replace(document, links=tuple(ordered), groups=tuple(groups))
+
+
+def _take_statements(document: ToolDocument, owner: str, targets: Targets, stated: Stated) -> None:
+    """Take the edges that *document* writes out between tools, or from a tool to a group."""
+    for statement in facts_of(document.further).statements if document.further else ():
+        subject = owner
+        if not means_itself(statement.subject):
+            uri = targets.resolve(statement.subject, document.path)
+            subject = targets.by_uri.get(uri or "", "")
+        if subject:
+            _take_statement(statement, subject, document, targets, stated)
+
+
+def _take_statement(
+    statement: Statement, subject: str, document: ToolDocument, targets: Targets, stated: Stated
+) -> None:
+    name = _LOCAL_NAME.search(statement.predicate.rstrip("#/:"))
+    plain = (name.group() if name else "").replace("_", "").replace("-", "").casefold()
+    if plain == _MEMBER:
+        stated.groups[subject].append(statement.object)
+        return
+    is_itself = means_itself(statement.object)
+    target = document.uri if is_itself else targets.resolve(statement.object, document.path)
+    if target in targets.by_uri:
+        kind = _KINDS.get(plain, EdgeKind.RELATED)
+        told = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
+        link = Link(kind, target or "", reason=statement.reason or told)
+        stated.links[subject].append(link)
+
+
+def _take_references(
+    item: ReadDocument, owner: str, targets: Targets, pages: set[str], stated: Stated
+) -> None:
+    """Take the links between documents in the prose of one."""
+    document = item.document
+    if not any(mark in document.body for mark in _LINK_MARKS):
+        return
+    for reference in read_markdown(document.body).references:
+        meant = list(_meant(reference))
+        found = (targets.resolve(one, document.path) for one in meant)
+        uri = next(filter(None, found), None)
+        if uri is not None:
+            link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
+            stated.links[owner].append(link)
+        elif _is_broken(reference, meant, document, pages):
+            stated.diagnostics.append(_dangling(reference, item))
+
+
+def _meant(reference: Reference) -> Iterator[str]:
+    """Give what a link can lead to; an ordinary one leads to an address, not to a name."""
+    address = unquote(reference.target.partition("#")[0].partition("?")[0]).strip()
+    if reference.is_wiki:
+        yield reference.target.partition("#")[0].strip()
+    elif "/" in address or address.casefold().endswith(_PAGE):
+        yield address
+
+
+def _is_broken(
+    reference: Reference, meant: list[str], document: ToolDocument, pages: set[str]
+) -> bool:
+    """Tell whether a link leads to a document that is not there; a wiki link may name a thing."""
+    if reference.is_wiki or not meant or ":" in meant[0]:
+        return False
+    names = {path.rpartition("/")[2] for path in (*pages, document.path)}
+    is_known = meant[0].rpartition("/")[2] in names
+    return meant[0].casefold().endswith(_PAGE) and not is_known
+
+
+def _dangling(reference: Reference, item: ReadDocument) -> Diagnostic:
+    lines = item.source.content.split("\n")
+    found = (number for number, line in enumerate(lines, 1) if reference.target in line)
+    number = next(found, None)
+    place = item.document.tool.place or item.document.path
+    message = f"the link to {reference.target!r} leads to no document here"
+    return info(Code.RELATION_UNRESOLVED, message, f"{place}:{number}" if number else place)

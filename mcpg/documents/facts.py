@@ -1,0 +1,298 @@
+"""What a person states in the front matter beyond the tool: topics, things, statements, RDF.
+
+The keys are those of the .NET library, each in snake_case and in camelCase. An item is a text, or a
+mapping with `id`, `label`, `name`, `value`, `target`, `object`, `type` and `sameAs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+    Path: TypeAlias = tuple[str | int, ...]
+
+LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
+"""The members of an item that can say what the thing is called, in order."""
+
+TARGET_KEYS = ("target", "object", "id", "value", "sameAs", "same_as", "name", "label")
+"""The members of an item that can say which thing is meant, in order."""
+
+_VALUE_KEYS = ("value", "object", "target", "label", "name")
+_Made = TypeVar("_Made")
+_SELF = frozenset({"article", "this article", "document", "this document"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that a document is about, or mentions.
+
+    Attributes:
+        label: What it is called, never blank.
+        id: Its own IRI or name, or "".
+        type: What kind of thing it is, or "".
+        same_as: Addresses of the same thing elsewhere.
+    """
+
+    label: str
+    id: str = ""
+    type: str = ""
+    same_as: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One edge that an author writes out: subject, predicate, object, as given.
+
+    Attributes:
+        subject: A document, a tool, a thing; see `means_itself`.
+        predicate: A name, a name with a prefix, or an IRI.
+        object: As the subject.
+        reason: Why, for people; "" when the author does not say.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One value of an RDF property of the document.
+
+    Attributes:
+        predicate: A name with a prefix, or an IRI.
+        value: Text of the value, or an IRI.
+        is_iri: Whether *value* is an IRI.
+        datatype: Datatype of a literal, or "".
+        language: Language of a literal, or "".
+    """
+
+    predicate: str
+    value: str
+    is_iri: bool = False
+    datatype: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that a front matter states beyond the tool and its links.
+
+    Attributes:
+        about: What the document is about.
+        mentions: Things that it mentions: entity hints, then graph entities.
+        authors: Who wrote it.
+        statements: Edges written out.
+        prefixes: Prefixes for names in this document, with their IRIs.
+        types: Further RDF types of the document.
+        properties: Further RDF properties of the document.
+        entry_type: What kind of text it is, or "".
+        source_project: What it belongs to, or "".
+        published: Date of publication, or "".
+        modified: Date of the last change, or "".
+    """
+
+    about: tuple[Entity, ...] = ()
+    mentions: tuple[Entity, ...] = ()
+    authors: tuple[Entity, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    prefixes: tuple[tuple[str, str], ...] = ()
+    types: tuple[str, ...] = ()
+    properties: tuple[Property, ...] = ()
+    entry_type: str = ""
+    source_project: str = ""
+    published: str = ""
+    modified: str = ""
+
+
+class Fault(NamedTuple):
+    """An item that cannot be used.
+
+    Attributes:
+        path: Keys and positions that lead to it.
+        message: What is wrong with it.
+    """
+
+    path: Path
+    message: str
+
+
+def means_itself(subject: str) -> bool:
+    """Tell whether a statement's subject or object stands for the document that makes it."""
+    return " ".join(subject.casefold().split()) in _SELF
+
+
+def facts_of(front: JsonObject) -> Facts:
+    """Read what *front* states, passing over items that cannot be used."""
+    return read_facts(front)[0]
+
+
+def read_facts(front: JsonObject) -> tuple[Facts, list[Fault]]:
+    """Read what *front* states, and tell of items that cannot be used.
+
+    Args:
+        front: Front matter, or the part of it that `ToolDocument.further` keeps.
+    """
+    found: list[Fault] = []
+    facts = Facts(
+        about=_each(front, ("about",), _entity, found),
+        mentions=(
+            *_each(front, ("entity_hints", "entityHints"), _entity, found),
+            *_each(front, ("graph_entities", "graphEntities"), _entity, found),
+        ),
+        authors=_each(front, ("authors", "author"), _entity, found),
+        statements=_each(front, ("graph_edges", "graphEdges"), _statement, found),
+        prefixes=_prefixes(front, found),
+        types=_each(front, ("rdf_types", "rdfTypes"), _type, found),
+        properties=_properties(front, found),
+        entry_type=_scalar(front, "entry_type", "entryType"),
+        source_project=_scalar(front, "source_project", "sourceProject"),
+        published=_scalar(front, "date_published", "datePublished"),
+        modified=_scalar(front, "date_modified", "dateModified"),
+    )
+    return facts, found
+
+
+def text_of(item: JsonValue, keys: tuple[str, ...]) -> str:
+    """Give the text of an item, or of the first of its *keys* that holds any; "" without."""
+    candidates = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
+    texts = (text.strip() for text in candidates if isinstance(text, str))
+    return next(filter(None, texts), "")
+
+
+def _plain(value: JsonValue) -> str:
+    """Give a text or number as text; "" for anything else."""
+    is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value).strip() if is_scalar else ""
+
+
+def _items(front: JsonObject, keys: tuple[str, ...]) -> Iterator[tuple[Path, JsonValue]]:
+    """Give the items under any of *keys*, each with its path; a lone one needs no list."""
+    for key in keys:
+        value = front.get(key)
+        if isinstance(value, list):
+            yield from (((key, place), item) for place, item in enumerate(value))
+        elif value is not None:
+            yield (key,), value
+
+
+def _each(
+    front: JsonObject, keys: tuple[str, ...], read: Callable[[JsonValue], _Made], found: list[Fault]
+) -> tuple[_Made, ...]:
+    """Read every item under *keys*, without repeats; what cannot be read goes to *found*."""
+    made: dict[_Made, None] = {}
+    for path, item in _items(front, keys):
+        try:
+            made.setdefault(read(item))
+        except ValueError as fault:
+            found.append(Fault(path, f"{_shown(path)} {fault}"))
+    return tuple(made)
+
+
+def _shown(path: Path) -> str:
+    key, *positions = path
+    return f"{key}{''.join(f'[{position}]' for position in positions)}"
+
+
+def _entity(item: JsonValue) -> Entity:
+    label = text_of(item, LABEL_KEYS) or _plain(item)
+    members = item if isinstance(item, dict) else {}
+    same_as = tuple(_texts(members.get("sameAs", members.get("same_as"))))
+    if not label and same_as:
+        label = same_as[0]
+    if not label:
+        raise ValueError("names nothing: write a text, or a mapping with a `label`")
+    return Entity(label, _plain(members.get("id")), _plain(members.get("type")), same_as)
+
+
+def _statement(item: JsonValue) -> Statement:
+    if not isinstance(item, dict):
+        raise ValueError("is no mapping with `subject`, `predicate` and `object`")  # noqa: TRY004
+    parts = {
+        "subject": text_of(item.get("subject"), TARGET_KEYS),
+        "predicate": text_of(item.get("predicate"), TARGET_KEYS),
+        "object": text_of(item.get("object", item.get("target")), TARGET_KEYS),
+    }
+    missing = next((name for name, text in parts.items() if not text), None)
+    if missing:
+        advice = "; write `document` for this one" if missing == "subject" else ""
+        raise ValueError(f"has no `{missing}`{advice}")
+    return Statement(**parts, reason=text_of(item, ("reason",)))
+
+
+def _type(item: JsonValue) -> str:
+    name = text_of(item, TARGET_KEYS)
+    if not name:
+        raise ValueError("names no type")
+    return name
+
+
+def _prefixes(front: JsonObject, found: list[Fault]) -> tuple[tuple[str, str], ...]:
+    known: dict[str, str] = {}
+    for path, value in _items(front, ("rdf_prefixes", "rdfPrefixes")):
+        members = value if isinstance(value, dict) else {}
+        if not members:
+            found.append(Fault(path, f"{_shown(path)} is no mapping of prefixes to IRIs"))
+        for prefix, address in members.items():
+            if _plain(address):
+                known.setdefault(prefix.rstrip(":"), _plain(address))
+            else:
+                found.append(Fault((*path, prefix), f"{_shown(path)} has no IRI for {prefix!r}"))
+    return tuple(known.items())
+
+
+def _properties(front: JsonObject, found: list[Fault]) -> tuple[Property, ...]:
+    made: dict[Property, None] = {}
+    for path, value in _items(front, ("rdf_properties", "rdfProperties")):
+        for predicate, inner, item in _pairs(path, value):
+            one = _property(predicate, item)
+            if one is None:
+                found.append(Fault(inner, f"{_shown(path)} has a property without a value"))
+            else:
+                made.setdefault(one)
+    return tuple(made)
+
+
+def _pairs(path: Path, value: JsonValue) -> Iterator[tuple[str, Path, JsonValue]]:
+    """Give predicate, path and value of each property: of a mapping, or of a stated triple."""
+    if not isinstance(value, dict) or "predicate" in value:
+        members = value if isinstance(value, dict) else {}
+        yield _plain(members.get("predicate")), path, members
+        return
+    for predicate, held in value.items():
+        items = held if isinstance(held, list) else [held]
+        yield from ((predicate, (*path, predicate), item) for item in items)
+
+
+def _property(predicate: str, item: JsonValue) -> Property | None:
+    if isinstance(item, bool):
+        return Property(predicate, str(item).lower())
+    members = item if isinstance(item, dict) else {}
+    address = text_of(members.get("id"), ("id",))
+    text = address or _value(item)
+    if not predicate.strip() or not text:
+        return None
+    datatype = "" if address else text_of(members, ("datatype", "type"))
+    language = "" if address else text_of(members, ("language", "lang"))
+    return Property(predicate.strip(), text, bool(address), datatype, language)
+
+
+def _value(item: JsonValue) -> str:
+    held = [item.get(key) for key in _VALUE_KEYS] if isinstance(item, dict) else [item]
+    return next(filter(None, map(_plain, held)), "")
+
+
+def _scalar(front: JsonObject, *keys: str) -> str:
+    return next(filter(None, (_plain(front.get(key)) for key in keys)), "")
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    items = value if isinstance(value, list) else [value]
+    return filter(None, (_plain(item) for item in items))

@@ -1,0 +1,151 @@
+"""What a reader sees in a person's Markdown: headings, text, links; and the schemas in fences."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+MAX_PARSED = 256 * 1024
+"""How much of a body is parsed, in characters; what follows is taken as plain text."""
+
+_LONGEST_WIKI_LINK = 500
+_WIKI = "wikilink"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A link in the text.
+
+    Attributes:
+        target: What it leads to, as written.
+        label: The text that is shown, "" for none.
+        is_wiki: Whether it is written `[[target|label]]`.
+    """
+
+    target: str
+    label: str
+    is_wiki: bool
+
+
+@dataclass(slots=True)
+class Prose:
+    """What a body holds, in order.
+
+    Attributes:
+        headings: Texts of its headings.
+        texts: Texts of its paragraphs, items, table cells and code, none blank.
+        schemas: JSON Schemas that stand in fences.
+        references: Links to other places.
+    """
+
+    headings: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    schemas: list[JsonObject] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
+
+
+def read_markdown(body: str) -> Prose:
+    """Read *body* as CommonMark with tables and `[[wiki links]]`; HTML in it is passed over.
+
+    A fence whose content is a JSON Schema of an object is no text but a schema.
+    """
+    prose = Prose()
+    in_heading = False
+    for token in _parser().parse(body[:MAX_PARSED]):
+        if token.type in {"heading_open", "heading_close"}:
+            in_heading = token.type == "heading_open"
+        elif token.type == "inline":
+            _take_inline(token, prose.headings if in_heading else prose.texts, prose)
+        elif token.type in {"fence", "code_block"}:
+            _take_code(token, prose)
+    if len(body) > MAX_PARSED:
+        prose.texts.append(body[MAX_PARSED:])
+    return prose
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - generated documents have no prose
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.inline.ruler.before("link", _WIKI, _wiki_link)
+    return parser
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """Take `[[target|label]]` at the parser's position as one token."""
+    if not state.src.startswith("[[", state.pos):
+        return False
+    start = state.pos + 2
+    end = state.src.find("]]", start, start + _LONGEST_WIKI_LINK)
+    target, _, label = state.src[start : max(start, end)].replace("\\|", "|").partition("|")
+    if not target.strip() or any(mark in target + label for mark in "[]\n"):
+        return False
+    if not silent:
+        token = state.push(_WIKI, "", 0)
+        token.meta = {"target": target.strip()}
+        token.content = label.strip() or target.strip()
+    state.pos = end + 2
+    return True
+
+
+def _take_inline(token: Token, into: list[str], prose: Prose) -> None:
+    children = token.children or []
+    prose.references += _references(children)
+    text = "".join(map(_shown, children)).strip()
+    if text:
+        into.append(text)
+
+
+def _shown(token: Token) -> str:
+    if token.type in {"softbreak", "hardbreak"}:
+        return "\n"
+    return "" if token.type == "html_inline" else token.content
+
+
+def _references(children: Iterable[Token]) -> Iterator[Reference]:
+    open_target, shown = "", ""
+    for token in children:
+        if token.type == "link_open":
+            open_target, shown = str(token.attrs.get("href", "")), ""
+        elif token.type == "link_close":
+            if open_target:
+                yield Reference(open_target, shown.strip(), is_wiki=False)
+            open_target = ""
+        elif token.type == _WIKI:
+            yield Reference(token.meta["target"], token.content, is_wiki=True)
+        else:
+            shown += _shown(token)
+
+
+def _take_code(token: Token, prose: Prose) -> None:
+    schema = _schema(token.content)
+    if schema is not None:
+        prose.schemas.append(schema)
+    elif token.content.strip():
+        prose.texts.append(token.content.strip())
+
+
+def _schema(text: str) -> JsonObject | None:
+    """Read *text* as the JSON Schema of an object, `None` when it is anything else."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    is_object = value.get("type") == "object" or "$schema" in value
+    return value if is_object or isinstance(value.get("properties"), dict) else None

@@ -1,0 +1,133 @@
+"""Documents about a tool, and pages of none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from builders import make_tool
+
+from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
+from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.sources import RawBundle, SourceBatch
+from mcpg.diagnostics import Code
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+TOOLS = tuple(
+    replace(tool, id="")
+    for tool in (
+        make_tool("weather", source_id="sky", description="Tells the sky.", input_schema=SCHEMA),
+        make_tool("tide", source_id="sea", description="Tells the sea."),
+    )
+)
+
+
+def joined(*documents: tuple[str, str]) -> Assembly:
+    """Assemble the tools with documents given as path and text."""
+    sources = tuple(SourceDocument(path, text, place=path) for path, text in documents)
+    return assemble(SourceBatch(tools=TOOLS, documents=sources))
+
+
+def codes(found: Assembly) -> list[str]:
+    """Give the codes of what was noticed."""
+    return [one.code for one in found.diagnostics]
+
+
+def tool_ids(found: Assembly) -> list[str]:
+    """Give the ids of the tools."""
+    return sorted(tool.id for tool in found.catalog.tools)
+
+
+def reread(found: Assembly) -> Assembly:
+    """Write the bundle and assemble it again."""
+    data = encode_bundle(bundle_of(found)).decode()
+    return assemble(SourceBatch(bundles=(RawBundle(data, "graph.mdld"),)))
+
+
+def test_a_file_called_like_a_tool_is_about_it() -> None:
+    """Its prose, hints and relations join the tool, which keeps its schema and description."""
+    text = (
+        "---\nsummary: When it rains.\nkeywords: [drizzle]\nabout: [Meteorology]\n"
+        "graph_related: [tide]\n---\n# Notes\n\nLook *up*.\n"
+    )
+    found = joined(("docs/weather.md", text))
+    assert tool_ids(found) == ["tide", "weather"]
+    assert codes(found) == [Code.DOCUMENT_ATTACHED]
+    (document,) = [one for one in found.documents if one.tool.id == "weather"]
+    assert document.path == "docs/weather.md"
+    assert (document.tool.description, document.tool.input_schema) == ("Tells the sky.", SCHEMA)
+    assert document.tool.hints.keywords == ("drizzle",)
+    assert document.body == "When it rains.\n\nLook *up*."
+    assert document.further == {"about": ["Meteorology"]}
+    assert [edge.target for edge in found.relations.of("weather").related] == ["tide"]
+    assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
+
+
+def test_the_key_names_the_tool_and_several_texts_join() -> None:
+    """Documents called anything may be about one tool; lists of keys are joined."""
+    found = joined(
+        ("a.md", "---\ntool: sky::weather\nabout: [A]\nowner: x\n---\nFirst.\n"),
+        ("b.md", "---\ntool: weather\nabout: [A, B]\nowner: y\ngraph_groups: [G]\n---\nSecond.\n"),
+    )
+    (document,) = [one for one in found.documents if one.tool.id == "weather"]
+    assert document.body == "First.\n\nSecond."
+    assert document.further == {"about": ["A", "B"], "owner": "x"}
+    assert document.groups == ("G",)
+    assert tool_ids(found) == ["tide", "weather"]
+    assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
+
+
+def test_a_text_joins_the_document_that_a_tool_has() -> None:
+    """The document's own words, relations and place come first."""
+    found = joined(
+        ("own.md", "---\nname: ant\nsource: zoo\ngraph_related: [tide]\n---\nAn ant.\n"),
+        ("more.md", "---\ntool: ant\ngraph_related: [tide, weather]\n---\nIt bites.\n"),
+    )
+    (document,) = [one for one in found.documents if one.tool.name == "ant"]
+    assert (document.path, document.body) == ("own.md", "An ant.\n\nIt bites.")
+    assert [edge.target for edge in found.relations.of("ant").related] == ["tide", "weather"]
+
+
+def test_a_document_that_names_itself_stays_a_tool() -> None:
+    """A name, a source, a schema or a generated section makes a document a tool of its own."""
+    for front in ("name: weather", "source: docs", "input_schema: {type: object}"):
+        found = joined(("docs/weather.md", f"---\n{front}\n---\nText.\n"))
+        assert len(found.catalog.tools) == 3, front
+    both = joined(
+        ("a/bee.md", "---\ntitle: x\n---\nA.\n"), ("b/bee.md", "---\ntitle: y\n---\nB.\n")
+    )
+    assert len(both.catalog.tools) == 4
+
+
+def test_a_page_states_but_is_not_found() -> None:
+    """A document of no tool stays in the bundle to the byte, and its statements count."""
+    text = (
+        "---\ntool: false\ngraph_edges:\n"
+        "  - {subject: weather, predicate: nextStep, object: tide, reason: wind moves water}\n"
+        "---\nText.\n"
+    )
+    found = joined(("pages/about.md", text))
+    assert tool_ids(found) == ["tide", "weather"]
+    assert [page.path for page in found.pages] == ["pages/about.md"]
+    assert [one.content for one in found.texts if one.path == "pages/about.md"] == [text]
+    (edge,) = found.relations.of("weather").next_steps
+    assert (edge.target, edge.reason) == ("tide", "wind moves water")
+    assert codes(found) == []
+    assert reread(found).relations == found.relations
+    assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
+
+
+def test_a_page_gives_way_to_tools() -> None:
+    """Path and URI of a page never hide a tool's."""
+    text = "---\ntool: false\nname: weather\nsource: sky\n---\nText.\n"
+    found = joined(("tools/sky/weather.md", text))
+    assert len({one.path for one in found.texts}) == 3
+    assert len({one.canonical_uri for one in found.texts}) == 3
+
+
+def test_a_document_about_nothing_known_is_told() -> None:
+    """It stays as a page, with a warning that names it."""
+    found = joined(("a.md", "---\ntool: wether\n---\nText.\n"))
+    (noticed,) = found.diagnostics
+    assert (noticed.code, noticed.place) == (Code.DOCUMENT_UNMAPPED, "a.md")
+    assert "'wether'" in noticed.message
+    assert len(found.pages) == 1
