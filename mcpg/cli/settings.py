@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.configfile import CONFIG_FILE, PROJECT_FILE, read_config, read_project
 from mcpg.cli.sanitise import either
-from mcpg.errors import InputError, NotFoundError, UsageError
-from mcpg.files import exists, is_file, read_bytes
+from mcpg.cli.settingkeys import KEYS, read_value
+from mcpg.errors import NotFoundError, UsageError
+from mcpg.files import exists, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcpg.cli.settingkeys import Key
+
 DEFAULT_BUNDLE = "graph.mdld"
 """Name of the bundle that is looked for when nothing names one."""
-
-CONFIG_FILE = "mcpg.toml"
-PROJECT_FILE = "pyproject.toml"
-
-_CONFIG_LIMIT = 1024 * 1024
-_KEYS: dict[str, type] = {"bundle": str, "limit": int, "strategy": str}
-_KINDS = {str: "a text", int: "a whole number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +40,22 @@ class Settings:
 
     Attributes:
         folder: The folder the program runs in.
-        environment: Variables, `MCPG_*` of which are settings.
-        flags: Values of flags that were given, by key.
+        environment: Variables, those of which `KEYS` speaks are settings.
+        flags: Values of flags that were given, by parameter.
     """
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, Any] = field(default_factory=dict)
 
-    def find(self, key: str) -> Setting | None:
-        """Give the setting called *key*, `None` when nobody says it.
+    def find(self, name: str) -> Setting | None:
+        """Give the setting called *name*, one of `KEYS`; `None` when nobody says it.
 
         Raises:
             UsageError: A variable or a configuration file says something that makes no sense.
             InputError: A configuration file cannot be read.
         """
+        key = KEYS[name]
         return self._flag(key) or self._variable(key) or self._configured(key)
 
     def bundles(self) -> tuple[Setting, ...]:
@@ -85,26 +81,25 @@ class Settings:
             )
         return tuple(Setting(path, named.origin) for path in paths)
 
-    def _flag(self, key: str) -> Setting | None:
-        value = self.flags.get(key)
-        return None if value in (None, []) else Setting(value, f"--{key}")
+    def _flag(self, key: Key) -> Setting | None:
+        value = self.flags.get(key.parameter) if key.option else None
+        return None if value in (None, []) else Setting(value, key.option)
 
-    def _variable(self, key: str) -> Setting | None:
-        name = f"MCPG_{key.upper()}"
-        text = self.environment.get(name, "")
+    def _variable(self, key: Key) -> Setting | None:
+        text = self.environment.get(key.variable, "") if key.variable else ""
         if not text:
             return None
-        if _KEYS[key] is int:
-            return Setting(_whole_number(text, name), name)
-        return Setting(text, name)
+        try:
+            return Setting(read_value(key, text), key.variable)
+        except UsageError as fault:
+            raise UsageError(fault.message, place=key.variable, remedy=fault.remedy) from None
 
-    def _configured(self, key: str) -> Setting | None:
-        for read in (_read_config, _read_project):
-            found = _nearest(self.folder, read)
-            if found is not None and key in found[1]:
+    def _configured(self, key: Key) -> Setting | None:
+        for name, read in ((CONFIG_FILE, read_config), (PROJECT_FILE, read_project)):
+            found = _nearest(self.folder, name, read)
+            if found is not None and key.name in found[1]:
                 file, table = found
-                value = str(file.parent / table[key]) if key == "bundle" else table[key]
-                return Setting(value, f"{file}: {key}")
+                return Setting(table[key.name], f"{file}: {key.name}")
         return None
 
     def _discovered(self) -> Setting:
@@ -120,77 +115,13 @@ class Settings:
 
 
 def _nearest(
-    folder: Path, read: Callable[[Path], dict[str, Any] | None]
+    folder: Path, name: str, read: Callable[[Path], dict[str, Any] | None]
 ) -> tuple[Path, dict[str, Any]] | None:
-    name = CONFIG_FILE if read is _read_config else PROJECT_FILE
     for parent in _with_parents(folder):
         file = parent / name
         if is_file(file) and (table := read(file)) is not None:
             return file, table
     return None
-
-
-def _read_config(file: Path) -> dict[str, Any]:
-    return _checked(_parse(file, _read_text(file)), file, "")
-
-
-def _read_project(file: Path) -> dict[str, Any] | None:
-    text = _read_text(file)
-    if "mcpg" not in text:
-        # Somebody else's project file is none of our business, even when it is broken.
-        return None
-    tool = _parse(file, text).get("tool", {})
-    table = tool.get("mcpg") if isinstance(tool, dict) else None
-    if table is None:
-        return None
-    if not isinstance(table, dict):
-        raise UsageError("'tool.mcpg' is no table", place=str(file), remedy="write [tool.mcpg]")
-    return _checked(table, file, "tool.mcpg.")
-
-
-def _checked(table: dict[str, Any], file: Path, prefix: str) -> dict[str, Any]:
-    for key, value in table.items():
-        place = f"{file}: {prefix}{key}"
-        if key not in _KEYS:
-            raise UsageError(f"unknown key {key!r}", place=place, remedy=_key_advice(key))
-        wanted = _KEYS[key]
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise UsageError(
-                f"{key!r} is {value!r}", place=place, remedy=f"give it {_KINDS[wanted]}"
-            )
-    return table
-
-
-def _key_advice(key: str) -> str:
-    near = difflib.get_close_matches(key, _KEYS, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(_KEYS)}"
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return read_bytes(file, _CONFIG_LIMIT).decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        raise InputError(
-            "is not UTF-8", place=f"{file}: byte {fault.start}", remedy="save it as UTF-8"
-        ) from fault
-
-
-def _parse(file: Path, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as fault:
-        raise InputError(
-            f"is no TOML: {fault}", place=str(file), remedy="correct the file"
-        ) from fault
-
-
-def _whole_number(text: str, name: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is no whole number", place=name, remedy="give it a number such as 5"
-        ) from None
 
 
 def _with_parents(folder: Path) -> Iterator[Path]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcpg.caches import SearchCache
 
-REST = 15.0
+REST = 30.0
 """Seconds that a cache is left alone after it failed: one that fails slowly costs a search much."""
 
 

@@ -1,0 +1,184 @@
+"""The settings there are: what each is called, who may say it, and what it holds."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NUMBER = "a number of seconds above 0"
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting.
+
+    Attributes:
+        name: What it is called in files: `section.key`, or `key` outside every section.
+        kind: What it holds: `str`, `int`, `float` (seconds) or `bool`.
+        variable: The variable of the environment that says it, "" for none.
+        option: The option of the command line that says it, "" for none.
+        choices: The texts that it may hold, none for any.
+    """
+
+    name: str
+    kind: type
+    variable: str = ""
+    option: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def parameter(self) -> str:
+        """Under what name the value of the option is handed on."""
+        return self.option.removeprefix("--").replace("-", "_")
+
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key("bundle", str, "MCPG_BUNDLE", "--bundle"),
+        Key("limit", int, "MCPG_LIMIT", "--limit"),
+        Key("strategy", str, "MCPG_STRATEGY", "--strategy"),
+        Key("fusion", str, "MCPG_FUSION", "--fusion"),
+        Key("candidates", str, "MCPG_CANDIDATES", "--candidates", ("local", "postgres")),
+        Key("embeddings.with", str, "MCPG_EMBED_WITH", "--embed-with"),
+        Key("embeddings.url", str, "MCPG_EMBED_URL"),
+        Key("embeddings.dimensions", int, "MCPG_EMBED_DIMENSIONS"),
+        Key("embeddings.timeout", float, "MCPG_EMBED_TIMEOUT"),
+        Key("normalization.enabled", bool, "MCPG_NORMALIZE", "--normalize"),
+        Key("normalization.url", str, "MCPG_LLM_URL"),
+        Key("normalization.model", str, "MCPG_LLM_MODEL"),
+        Key("normalization.timeout", float, "MCPG_LLM_TIMEOUT"),
+        Key("cache.kind", str, "MCPG_SEARCH_CACHE", "", ("none", "memory", "postgres")),
+        Key("cache.entries", int),
+        Key("cache.absolute", float),
+        Key("cache.sliding", float),
+        Key("store.kind", str, "MCPG_STORE", "", ("sqlite", "memory", "postgres", "none")),
+        Key("store.path", str, "MCPG_STORE_PATH"),
+        Key("postgres.schema", str, "MCPG_POSTGRES_SCHEMA"),
+        Key("postgres.pool", int),
+        Key("postgres.sslmode", str),
+    )
+}
+"""Every setting by its name in files."""
+
+PATHS = frozenset({"bundle", "store.path"})
+"""Settings that hold a path, which a file gives relative to its own folder."""
+
+SECTIONS = tuple(dict.fromkeys(name.partition(".")[0] for name in KEYS if "." in name))
+
+POSTGRES_VARIABLE = "MCPG_POSTGRES"
+KEY_VARIABLE = "MCPG_LLM_API_KEY"
+FOREIGN_KEY_VARIABLE = "OPENAI_API_KEY"
+FOREIGN_URL_VARIABLE = "OPENAI_BASE_URL"
+SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE}
+"""Variables that may hold a secret: they are no settings, so that no file can say them."""
+
+# What people take for settings, and which variable says it instead.
+_SECRETS = {
+    "dsn": POSTGRES_VARIABLE,
+    "url": POSTGRES_VARIABLE,
+    "host": POSTGRES_VARIABLE,
+    "user": POSTGRES_VARIABLE,
+    "password": POSTGRES_VARIABLE,
+    "key": KEY_VARIABLE,
+    "api_key": KEY_VARIABLE,
+    "apikey": KEY_VARIABLE,
+    "token": KEY_VARIABLE,
+}
+
+
+def check_value(key: Key, value: Any) -> Any:
+    """Give the *value* of a file for *key*.
+
+    Raises:
+        UsageError: It is none that the setting can hold, or holds a password.
+    """
+    wanted, advice = _KINDS[key.kind]
+    if isinstance(value, str) and holds_password(value):
+        raise UsageError(
+            f"{key.name!r} holds a password",
+            remedy=f"take it out of the file, and set the variable {POSTGRES_VARIABLE} to the "
+            f"database, or {KEY_VARIABLE} to the key",
+        )
+    if not isinstance(value, wanted) or isinstance(value, bool) != (key.kind is bool):
+        raise UsageError(f"{key.name!r} is {value!r}", remedy=f"give it {advice}")
+    return _checked(key, value)
+
+
+def read_value(key: Key, text: str) -> Any:
+    """Give the value that *text* of the environment means for *key*.
+
+    Raises:
+        UsageError: It is none that the setting can hold.
+    """
+    try:
+        value = _READERS[key.kind](text)
+    except ValueError:
+        advice = f"give it {_KINDS[key.kind][1]}"
+        raise UsageError(f"{_shown(text)} is no {_NAMES[key.kind]}", remedy=advice) from None
+    return _checked(key, value)
+
+
+def holds_password(text: str) -> bool:
+    """Say whether *text* is a connection string or an address with a password in it."""
+    lower = text.casefold()
+    user, is_with_user, _ = lower.partition("://")[2].partition("@")
+    return "password=" in lower.replace(" ", "") or (bool(is_with_user) and ":" in user)
+
+
+def unknown_key(name: str) -> UsageError:
+    """Give the error for a key that is none."""
+    section, _, last = name.rpartition(".")
+    variable = _SECRETS.get(last.casefold())
+    if variable and (section == "postgres" or variable == KEY_VARIABLE):
+        remedy = f"set the variable {variable} instead: no file holds a secret"
+    else:
+        remedy = _advice(section, name)
+    return UsageError(f"unknown key {name!r}", remedy=remedy)
+
+
+def _advice(section: str, name: str) -> str:
+    known = [key for key in KEYS if key.rpartition(".")[0] == section] if section else list(KEYS)
+    near = difflib.get_close_matches(name, [*(known or KEYS), *SECTIONS], n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known keys are {', '.join(known or KEYS)}"
+
+
+def _checked(key: Key, value: Any) -> Any:
+    if key.choices and value not in key.choices:
+        near = difflib.get_close_matches(str(value), key.choices, n=1)
+        advice = f"did you mean {near[0]!r}? " if near else ""
+        remedy = f"{advice}use {', '.join(key.choices)}"
+        raise UsageError(f"{key.name!r} is {_shown(value)}", remedy=remedy)
+    # Not a number is above nothing, and nothing takes for ever.
+    if key.kind is float and not 0 < value < float("inf"):
+        raise UsageError(f"{key.name!r} is {value:g}", remedy=f"give it {_NUMBER}")
+    return value
+
+
+def _shown(text: str) -> str:
+    return "a text with a password" if holds_password(text) else repr(text)
+
+
+def _truth(text: str) -> bool:
+    if text.casefold() in (*_TRUE, *_FALSE):
+        return text.casefold() in _TRUE
+    raise ValueError
+
+
+_KINDS: dict[type, tuple[Any, str]] = {
+    str: (str, "a text"),
+    int: (int, "a whole number"),
+    float: ((int, float), _NUMBER),
+    bool: (bool, "true or false"),
+}
+_NAMES: dict[type, str] = {int: "whole number", float: "number", bool: "yes or no"}
+_READERS: dict[type, Callable[[str], Any]] = {str: str, int: int, float: float, bool: _truth}

@@ -1,0 +1,201 @@
+"""Configuration files with sections: what is accepted, and where mistakes are said to be."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.cli.configfile import line_of
+from mcpg.cli.settingkeys import KEYS, SECTIONS
+from mcpg.cli.settings import Settings
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHOLE = """\
+bundle = "graph.mdld"
+limit = 7
+strategy = "auto"
+fusion = "rrf"
+candidates = "local"
+
+[embeddings]
+with = "openai:small"
+url = "https://models.example.com/v1"
+dimensions = 256
+timeout = 20
+
+[normalization]
+enabled = true
+url = "https://models.example.com/v1"
+model = "chat"
+timeout = 2.5
+
+[cache]
+kind = "memory"
+entries = 100
+absolute = 3600
+sliding = 60.5
+
+[store]
+kind = "sqlite"
+path = "vectors.sqlite"
+
+[postgres]
+schema = "mcpg"
+pool = 4
+sslmode = "verify-full"
+"""
+
+
+def refusal(folder: Path, text: str, name: str = "mcpg.toml") -> UsageError:
+    """Give the mistake that is found in a file of *text*."""
+    (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        Settings(folder).find("limit")
+    return caught.value
+
+
+def test_every_setting_can_stand_in_a_file(tmp_path: Path) -> None:
+    """Each key is read from its section, in either file, and says where it stood."""
+    table = tomllib.loads(WHOLE)
+    flat = {key: value for key, value in table.items() if key not in SECTIONS}
+    flat |= {f"{name}.{key}": value for name in SECTIONS for key, value in table[name].items()}
+    assert set(flat) == set(KEYS)
+    project = WHOLE.replace("\n[", "\n[tool.mcpg.")
+    for name, text in (("mcpg.toml", WHOLE), ("pyproject.toml", f"[tool.mcpg]\n{project}")):
+        folder = tmp_path / name.partition(".")[0]
+        folder.mkdir()
+        (folder / name).write_text(text, encoding="utf-8")
+        for key, value in flat.items():
+            found = Settings(folder).find(key)
+            assert found is not None
+            is_path = key in {"bundle", "store.path"}
+            assert found.value == (str(folder / value) if is_path else value)
+            assert found.origin == f"{folder / name}: {key}"
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS.values() if key.variable])
+def test_every_variable_goes_before_files(tmp_path: Path, key: object) -> None:
+    """What the environment says hides what a file says; an option hides both."""
+    (tmp_path / "mcpg.toml").write_text(WHOLE, encoding="utf-8")
+    name, variable, kind = key.name, key.variable, key.kind  # type: ignore[attr-defined]
+    text = key.choices[-1] if key.choices else {int: "3", float: "3", bool: "no"}.get(kind, "x")  # type: ignore[attr-defined]
+    found = Settings(tmp_path, {variable: text}).find(name)
+    assert found is not None
+    assert (found.value, found.origin) == ({"3": 3, "no": False}.get(text, text), variable)
+    option, parameter = key.option, key.parameter  # type: ignore[attr-defined]
+    if option:
+        found = Settings(tmp_path, {variable: text}, {parameter: "mine"}).find(name)
+        assert found is not None
+        assert (found.value, found.origin) == ("mine", option)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "remedy"),
+    [
+        ("# a\n\n[embeddings]\nwth = 'local'\n", 4, "'embeddings.wth'", "'embeddings.with'"),
+        ("limit = 1\n[embedings]\nwith = 'x'", 2, "'embedings'", "'embeddings'"),
+        ("\n\ncache = 'memory'", 3, "'cache' is a section", "[cache]"),
+        ("[cache]\nkind = 'memry'", 2, "'cache.kind' is 'memry'", "did you mean 'memory'?"),
+        ("[cache]\n\nentries = 1.5", 3, "'cache.entries' is 1.5", "a whole number"),
+        ("[cache]\nabsolute = 0", 2, "'cache.absolute' is 0", "above 0"),
+        ("[cache]\nabsolute = nan", 2, "'cache.absolute' is nan", "above 0"),
+        ("[cache]\nabsolute = inf", 2, "'cache.absolute' is inf", "above 0"),
+        ("[normalization]\nenabled = 'yes'", 2, "is 'yes'", "true or false"),
+        ("[normalization]\nenabled = 1", 2, "is 1", "true or false"),
+        ("limit = [\n1,\n2,\n]", 1, "'limit' is [1, 2]", "a whole number"),
+        ("bundle = '''\na\nb'''\nx.y = 1", 4, "unknown key 'x'", "known keys"),
+        ("[postgres]\npool = true", 2, "'postgres.pool' is True", "a whole number"),
+        ("[store]\ncolour = 'red'", 2, "'store.colour'", "store.kind, store.path"),
+    ],
+)
+def test_a_mistake_names_its_line(
+    tmp_path: Path, text: str, line: int, message: str, remedy: str
+) -> None:
+    """A mistake is found by file, line and key, and says what to write instead."""
+    fault = refusal(tmp_path, text)
+    assert str(fault.place).startswith(f"{tmp_path / 'mcpg.toml'}:{line}: ")
+    assert message in fault.message
+    assert remedy in str(fault.remedy)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("[postgres]\ndsn = 'postgres://me:s3cr3t@host/db'", "MCPG_POSTGRES"),
+        ("[postgres]\npassword = 's3cr3t'", "MCPG_POSTGRES"),
+        ("[postgres]\nschema = 'postgres://me:s3cr3t@host/db'", "MCPG_POSTGRES"),
+        ("[postgres]\nschema = 'host=a password = s3cr3t'", "MCPG_POSTGRES"),
+        ("[embeddings]\napi_key = 's3cr3t'", "MCPG_LLM_API_KEY"),
+        ("[embeddings]\nurl = 'https://me:s3cr3t@host/v1'", "MCPG_LLM_API_KEY"),
+        ("[store]\nkind = 'postgresql://me:s3cr3t@host'", "MCPG_POSTGRES"),
+    ],
+)
+def test_no_file_holds_a_secret(tmp_path: Path, text: str, remedy: str) -> None:
+    """A password or key in a file is refused with the variable for it, and is never shown."""
+    fault = refusal(tmp_path, text)
+    assert remedy in str(fault.remedy)
+    assert "s3cr3t" not in str(fault)
+    assert ":2: " in str(fault.place)
+
+
+def test_a_variable_that_makes_no_sense_does_not_show_a_password(tmp_path: Path) -> None:
+    """A connection string in the wrong variable is not repeated."""
+    with pytest.raises(UsageError) as caught:
+        Settings(tmp_path, {"MCPG_STORE": "postgres://me:s3cr3t@host"}).find("store.kind")
+    assert "s3cr3t" not in str(caught.value)
+    for name, text in (("MCPG_NORMALIZE", "maybe"), ("MCPG_LLM_TIMEOUT", "-1")):
+        with pytest.raises(UsageError) as caught:
+            Settings(tmp_path, {name: text}).find(
+                next(key.name for key in KEYS.values() if key.variable == name)
+            )
+        assert caught.value.place == name
+
+
+NAMES = st.sampled_from(("a", "b", "c d", "limit"))
+VALUES = st.sampled_from(
+    (
+        "1",
+        '"x # y"',
+        "[\n  1,\n  2,\n]",
+        '"""\na = 1\n[t]\n"""',
+        "{ q = 1 }",
+        "'''\n\n'''",
+        "1979-05-27",
+    )
+)
+
+
+@given(st.data())
+def test_lines_are_found_in_any_document(data: st.DataObject) -> None:
+    """Whatever stands before and between, the line is that of the statement with the key."""
+    written: list[str] = []
+    wanted: list[tuple[tuple[str, ...], int]] = []
+    for table in data.draw(st.lists(st.sampled_from(("", "t", "u")), unique=True, max_size=3)):
+        above = (table,) if table else ()
+        if above and written:
+            written += ["", f"[{table}]  # keys"]
+        elif above:
+            written += [f"[{table}]"]
+        if not above and written:
+            continue
+        for name in data.draw(st.lists(NAMES, unique=True, max_size=3)):
+            written += data.draw(st.sampled_from(([], ["# limit = 1"], ["", " "])))
+            wanted.append(((*above, name), len(written) + 1))
+            written += f'"{name}" = {data.draw(VALUES)}'.split("\n")
+    text = data.draw(st.sampled_from(("\n", "\r\n"))).join(written)
+    tomllib.loads(text)
+    for path, line in wanted:
+        assert line_of(text, path) == line
+
+
+def test_a_statement_that_goes_on_and_on_has_no_line() -> None:
+    """To say the line is not worth reading a huge file over and over."""
+    text = "limit = [\n" + "1,\n" * 2_000 + "]"
+    assert line_of(text, ("limit",)) is None
