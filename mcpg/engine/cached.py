@@ -46,7 +46,7 @@ class ResultCache:
         """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
         key = self._key(searcher, request, noticed)
         found = self._cache.get(RESULT, key)
-        result = decode_result(found, key, searcher.tool) if found else None
+        result = decode_result(found, key, searcher.tool)
         if result is None or not _is_of(result, searcher.index):
             result = searcher.answer(request, noticed)[0]
             if LASTING.issuperset(one.code for one in result.diagnostics):

@@ -38,11 +38,10 @@ def encode_result(result: SearchResult, key: str) -> bytes:
     Raises:
         ValueError: A number of the result is not finite.
     """
-    payload = json_bytes(_plain(result))
-    return _digest(payload, key) + payload
+    return sealed(json_bytes(_plain(result)), key)
 
 
-def decode_result(data: bytes, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
+def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
     """Give the result that was kept under *key*, `None` when *data* is not what was kept there.
 
     Args:
@@ -50,14 +49,28 @@ def decode_result(data: bytes, key: str, load: Callable[[str], Tool]) -> SearchR
         key: What it was asked for.
         load: Gives the whole tool of an id.
     """
-    digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-    if not hmac.compare_digest(digest, _digest(payload, key)):
+    payload = unsealed(data, key)
+    if payload is None:
         return None
     try:
-        result: SearchResult = _read(SearchResult, _parsed(payload), load)
+        part = json.loads(payload.decode("utf-8", "surrogatepass"))
+        result: SearchResult = _read(SearchResult, part, load)
     except (ValueError, RecursionError):
         return None
     return result
+
+
+def sealed(payload: bytes, key: str) -> bytes:
+    """Give *payload* under a digest of itself and of the *key* that it is kept under."""
+    return _digest(payload, key) + payload
+
+
+def unsealed(data: bytes | None, key: str) -> bytes | None:
+    """Give what was sealed for *key*, `None` when *data* is not that, to the last bit."""
+    if not data:
+        return None
+    digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
+    return payload if hmac.compare_digest(digest, _digest(payload, key)) else None
 
 
 def json_bytes(part: Any) -> bytes:
@@ -68,10 +81,6 @@ def json_bytes(part: Any) -> bytes:
     """
     text = json.dumps(part, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
-
-
-def _parsed(payload: bytes) -> Any:
-    return json.loads(payload.decode("utf-8", "surrogatepass"))
 
 
 def _digest(payload: bytes, key: str) -> bytes:
