@@ -5,9 +5,16 @@ IRIs are plain texts; no node of the graph is blank.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mcpg.graph.vocabulary import XSD_STRING
+from mcpg.graph.vocabulary import RDF_JSON, XSD_STRING
+
+if TYPE_CHECKING:
+    from mcpg.jsontypes import JsonObject
+
+_UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
 class Literal(NamedTuple):
@@ -24,3 +31,14 @@ class Literal(NamedTuple):
 
 Triple: TypeAlias = tuple[str, str, str | Literal]
 """IRI of a subject, IRI of a predicate, and the IRI or the value of an object."""
+
+
+def plain(text: str) -> Literal:
+    """Give *text* as a value; half of a surrogate pair becomes U+FFFD."""
+    return Literal(_UNPAIRED.sub("\ufffd", text))
+
+
+def json_value(value: JsonObject) -> Literal:
+    """Give a JSON object as an rdf:JSON value, its members in the order in which they stand."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Literal(_UNPAIRED.sub("\ufffd", text), RDF_JSON)

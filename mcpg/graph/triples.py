@@ -6,8 +6,6 @@ parameters, examples, edges) has an IRI below the document's own, so that no nod
 
 from __future__ import annotations
 
-import json
-import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,8 @@ from mcpg.catalog.schema import walk_parameters
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.graph import vocabulary as v
 from mcpg.graph.iris import digest, node_iri, part_iri, source_iri
-from mcpg.graph.terms import Literal
+from mcpg.graph.stated import Stated, stated_by
+from mcpg.graph.terms import Literal, json_value, plain
 from mcpg.relations.model import EdgeKind
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from mcpg.catalog.schema import Parameter
     from mcpg.documents.model import Link, ToolDocument
     from mcpg.graph.terms import Triple
-    from mcpg.jsontypes import JsonObject
 
 PREDICATES: Mapping[EdgeKind, str] = {
     EdgeKind.RELATED: v.KB_RELATED_TO,
@@ -54,7 +52,6 @@ FLAGS: Mapping[str, str] = {
 TIERS: Mapping[str, str] = {"cost_tier": v.MCPG_COST_TIER, "latency_tier": v.MCPG_LATENCY_TIER}
 """The predicate of each price, by its attribute."""
 
-_UNPAIRED = re.compile("[\ud800-\udfff]")
 _TRUE, _FALSE = Literal("true", v.XSD_BOOLEAN), Literal("false", v.XSD_BOOLEAN)
 
 
@@ -68,9 +65,12 @@ def triples_of(documents: Iterable[ToolDocument]) -> Iterator[Triple]:
         documents: No two with the same node, see `distinct_documents`.
     """
     described: set[str] = set()
+    documents = list(documents)
+    stated = stated_by(documents)
     for document in documents:
-        yield from _shared(document, described)
-        yield from _document(document)
+        yield from _shared(document, described, stated)
+        yield from _with_stated(_document(document), node_iri(document.uri), stated)
+    yield from stated.rest()
 
 
 def distinct_documents(
@@ -93,11 +93,6 @@ def distinct_documents(
     return list(kept.values()), found
 
 
-def plain(text: str) -> Literal:
-    """Give *text* as a value; half of a surrogate pair becomes U+FFFD."""
-    return Literal(_UNPAIRED.sub("\ufffd", text))
-
-
 def truth(value: bool) -> Literal:
     """Give a truth value."""
     return _TRUE if value else _FALSE
@@ -108,13 +103,18 @@ def number(value: float) -> Literal:
     return Literal(format(Decimal(repr(value)).normalize(), "f"), v.XSD_DECIMAL)
 
 
-def json_value(value: JsonObject) -> Literal:
-    """Give a JSON object as an rdf:JSON value, its members in the order in which they stand."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return Literal(_UNPAIRED.sub("\ufffd", text), v.RDF_JSON)
+def _with_stated(triples: Iterable[Triple], node: str, stated: Stated) -> Iterator[Triple]:
+    """Put what authors state of *node* among *triples*, beside what these say of it."""
+    if node not in stated.of:
+        yield from triples
+        return
+    known = list(triples)
+    own = (triple for triple in known if triple[0] == node)
+    yield from dict.fromkeys((*own, *stated.about(node)))
+    yield from (triple for triple in known if triple[0] != node)
 
 
-def _shared(document: ToolDocument, described: set[str]) -> Iterator[Triple]:
+def _shared(document: ToolDocument, described: set[str], stated: Stated) -> Iterator[Triple]:
     """Describe the groups and the source of *document* that are not *described* yet."""
     source = source_iri(document.tool.source_id)
     if source not in described:
@@ -124,7 +124,8 @@ def _shared(document: ToolDocument, described: set[str]) -> Iterator[Triple]:
     for name in document.groups:
         group = node_iri(name)
         if group not in described:
-            yield from _group(group, name, is_first=v.GROUP_SCHEME not in described)
+            is_first = v.GROUP_SCHEME not in described
+            yield from _with_stated(_group(group, name, is_first=is_first), group, stated)
             described |= {group, v.GROUP_SCHEME}
 
 

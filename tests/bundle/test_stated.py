@@ -126,7 +126,8 @@ def test_what_authors_write_reaches_the_ranking() -> None:
     """Topics, things, headings, tables and fences find a document; HTML does not."""
     documents = {
         "one.md": f"{NONE}\nabout: [Quuxology]\nentity_hints: [Frobnicator]\n~\n# One\n\nText.",
-        "two.md": "graph_groups: [Zymurgy Works]\n~\n## Glossolalia\n\n|a|\n|-|\n|spelunk|\n",
+        "two.md": "graph_groups: [Zymurgy Works]\n~\n# Two\n\n## Glossolalia\n\n|a|\n|-|\n"
+        "|spelunk|\n",
         "six.md": f"{NONE}\n~\n# Six\n\n```\nxylograph\n```\n\n<p class=nacreous>\n",
     }
     engine = Engine(Index(compile_assembly(assembled(documents))), ())

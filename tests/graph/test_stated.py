@@ -1,0 +1,114 @@
+"""What authors state in front matter, in the graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyoxigraph
+from builders import make_tool
+
+from mcpg.catalog.model import SourceDocument
+from mcpg.documents import ToolDocument, parse_document
+from mcpg.graph import triples_of
+from mcpg.graph import vocabulary as v
+from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.terms import Literal
+
+PAGE = """---
+name: recover
+source: ops
+canonical_url: https://shop.example/recover/
+about: [Cache, {label: Gate, id: "ex:gate", sameAs: "https://example.com/gate"}]
+entity_hints: [Cache, {label: Mover, type: "ex:Step"}]
+author: Release team
+entry_type: tech_article
+source_project: shop
+date_published: 2026-04-01
+date_modified: spring
+graph_groups: [Reliability]
+rdf_prefixes: {ex: "https://example.com/vocab/"}
+rdf_types: ["ex:Runbook", "mcpg:Tool"]
+rdf_properties:
+  ex:level: [2, {value: "3", datatype: xsd:integer}, {value: "x> .", datatype: xsd:boolean}]
+  ex:raw: {value: "{", datatype: rdf:JSON}
+  ex:owner: {id: "ex:team"}
+graph_edges:
+  - {subject: document, predicate: "ex:requires", object: track}
+  - {subject: document, predicate: "kb:nextStep", object: track}
+  - {subject: Cache, predicate: "ex:partOf", object: document}
+  - {subject: Reliability, predicate: mentions, object: Gate}
+---
+Text.
+"""
+NODE = "https://shop.example/recover/"
+THINGS = "urn:managedcode:markdown-ld-kb:/id/"
+EX = "https://example.com/vocab/"
+
+
+def stated() -> dict[str, dict[str, list[str | Literal]]]:
+    """Give what the graph of the page and of one other tool says, by subject and predicate."""
+    page, found = parse_document(SourceDocument("recover.md", PAGE))
+    assert found == ()
+    other = ToolDocument(make_tool("track"), "track.md", "urn:track")
+    triples = list(triples_of([page, other]))
+    assert max(Counter(triples).values()) == 1
+    pyoxigraph.Store().load("".join(turtle(triples)).encode(), format=pyoxigraph.RdfFormat.TURTLE)
+    said: dict[str, dict[str, list[str | Literal]]] = {}
+    for subject, predicate, value in triples:
+        said.setdefault(subject, {}).setdefault(predicate, []).append(value)
+    return said
+
+
+def test_topics_things_and_authors_are_nodes() -> None:
+    """A document is about topics, mentions things, and has authors; each says what it is."""
+    said = stated()
+    assert said[NODE][v.SCHEMA_ABOUT] == [f"{THINGS}cache", f"{EX}gate"]
+    assert said[NODE][v.SCHEMA_MENTIONS] == [f"{THINGS}cache", f"{THINGS}mover"]
+    assert said[NODE][v.SCHEMA_AUTHOR] == [f"{THINGS}release-team"]
+    assert said[f"{EX}gate"] == {
+        v.RDF_TYPE: [v.SCHEMA_THING, v.SKOS_CONCEPT],
+        v.SKOS_PREF_LABEL: [Literal("Gate")],
+        v.SCHEMA_NAME: [Literal("Gate")],
+        v.SCHEMA_SAME_AS: ["https://example.com/gate"],
+        v.PROV_DERIVED_FROM: [NODE],
+    }
+    assert said[f"{THINGS}mover"][v.RDF_TYPE] == [f"{EX}Step"]
+
+
+def test_statements_are_triples() -> None:
+    """Subjects and objects are documents, groups or things; links are not said twice."""
+    said = stated()
+    assert said[NODE][f"{EX}requires"] == ["urn:track"]
+    assert v.KB_NEXT_STEP not in said[NODE]
+    assert said[f"{THINGS}cache"][f"{EX}partOf"] == [NODE]
+    assert said[f"{THINGS}reliability"][v.SCHEMA_MENTIONS] == [f"{THINGS}gate"]
+
+
+def test_an_author_may_add_types_and_properties() -> None:
+    """Values keep their datatypes where they fit them; others are texts."""
+    own = stated()[NODE]
+    assert own[v.RDF_TYPE] == [
+        v.SCHEMA_ARTICLE,
+        v.KB_MARKDOWN_DOCUMENT,
+        v.MCPG_TOOL,
+        f"{v.SCHEMA}TechArticle",
+        f"{EX}Runbook",
+    ]
+    assert own[f"{EX}level"] == [
+        Literal("2"),
+        Literal("3", f"{v.XSD}integer"),
+        Literal("x> ."),
+    ]
+    assert own[f"{EX}raw"] == [Literal("{")]
+    assert own[f"{EX}owner"] == [f"{EX}team"]
+    assert own[v.SCHEMA_DATE_PUBLISHED] == [Literal("2026-04-01", v.XSD_DATE)]
+    assert own[v.SCHEMA_DATE_MODIFIED] == [Literal("spring")]
+    assert own[v.KB_ENTRY_TYPE] == [Literal("tech_article")]
+    assert own[v.KB_SOURCE_PROJECT] == [Literal("shop")]
+
+
+def test_the_front_matter_is_kept_as_it_stands() -> None:
+    """What an author wrote can be read back from the graph, whatever it means."""
+    (kept,) = stated()[NODE][v.MCPG_FRONT_MATTER]
+    assert isinstance(kept, Literal)
+    assert '"author":"Release team"' in kept.text
