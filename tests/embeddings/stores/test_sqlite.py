@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from embeddings.stores.rules import *  # noqa: F403
+from embeddings.stores.rules import key, one, row
+
+from mcpg.embeddings.stores import StoreError
+from mcpg.embeddings.stores.sqlite import SqliteStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Give the path of a store, in a folder that is not there yet."""
+    return tmp_path / "cache" / "vectors.db"
+
+
+@pytest.fixture
+def store(path: Path) -> SqliteStore:
+    """Give a store to which the rules of all stores apply."""
+    with closing(SqliteStore(path)) as opened:
+        yield opened
+
+
+def change(path: Path, *statements: str) -> None:
+    """Do to a file what no store would."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def test_what_was_put_outlives_the_store(path: Path) -> None:
+    """A vector is there for the next process, from whoever it was."""
+    with closing(SqliteStore(path)) as store:
+        store.put({key(): row(1, 2)})
+    with closing(SqliteStore(path)) as store:
+        assert one(store, key()) == [1, 2]
+
+
+def test_two_stores_see_each_other(path: Path) -> None:
+    """What one connection has put, another that is open already gets."""
+    with closing(SqliteStore(path)) as one_store, closing(SqliteStore(path)) as other:
+        one_store.put({key(): row(1)})
+        assert one(other, key()) == [1]
+        other.put({key(): row(2)})
+        assert one(one_store, key(maker=None)) == [2]
+
+
+def test_the_oldest_makes_room(path: Path) -> None:
+    """A full file drops what was written longest ago; writing again makes a vector new."""
+    with closing(SqliteStore(path, limit=2)) as store:
+        store.put({key("a"): row(1), key("b"): row(2)})
+        store.put({key("a"): row(3)})
+        store.put({key("c"): row(4)})
+
+        assert one(store, key("b")) is None
+        assert one(store, key("a")) == [3]
+        assert one(store, key("c")) == [4]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE vectors SET vector = x'0000803f' WHERE fingerprint = 'm2'",
+        "UPDATE vectors SET vector = substr(vector, 1, 6) WHERE fingerprint = 'm2'",
+        "UPDATE vectors SET vector = 'text' WHERE fingerprint = 'm2'",
+        "UPDATE vectors SET vector = x'' WHERE fingerprint = 'm2'",
+        "UPDATE vectors SET dimensions = 3 WHERE fingerprint = 'm2'",
+        "UPDATE vectors SET dimensions = 'two' WHERE fingerprint = 'm2'",
+        # Two numbers that are not finite, with the checksum that belongs to them.
+        "UPDATE vectors SET vector = x'0000c07f0000c07f', checksum = 67636512 WHERE written = 2",
+    ],
+)
+def test_a_damaged_row_is_as_good_as_absent(path: Path, damage: str) -> None:
+    """A row that is not as it was written is never returned; the one before it is."""
+    with closing(SqliteStore(path)) as store:
+        store.put({key(maker="m1"): row(1, 2)})
+        store.put({key(maker="m2"): row(3, 4)})
+        change(path, damage)
+
+        assert one(store, key(maker="m2")) is None
+        assert one(store, key(maker=None)) == [1, 2]
+
+
+def test_a_file_that_is_no_database_is_told(path: Path) -> None:
+    """A foreign file is named with the remedy, and stays as it was."""
+    path.parent.mkdir()
+    path.write_text("my diary, " * 1000)
+    with pytest.raises(StoreError, match="delete it, or name another file") as caught:
+        SqliteStore(path)
+    assert caught.value.place == str(path)
+    assert path.read_text().startswith("my diary")
+
+
+def test_a_database_of_another_program_is_told(path: Path) -> None:
+    """The tables of others are not written into."""
+    path.parent.mkdir()
+    change(path, "CREATE TABLE diary (day TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        SqliteStore(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_another_version_is_told(path: Path) -> None:
+    """A schema that this version does not know is neither read nor written."""
+    SqliteStore(path).close()
+    change(path, "PRAGMA user_version = 9")
+    with pytest.raises(StoreError, match="version 9"):
+        SqliteStore(path)
+
+
+def test_damage_in_the_middle_is_told(path: Path) -> None:
+    """Pages that make no sense are an error with a remedy when they are met."""
+    with closing(SqliteStore(path)) as store:
+        store.put({key(f"tool{number}"): row(*range(200)) for number in range(200)})
+    data = bytearray(path.read_bytes())
+    data[4096:] = bytes(len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="damaged"), closing(SqliteStore(path)) as store:
+        store.get([key("tool1")])
+
+
+@pytest.mark.parametrize("place", ["file/store.db", "folder", "\0", "x" * 5000])
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, place: str) -> None:
+    """A path through a file, a folder, or a name that no system takes is an error with a remedy."""
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="cannot be used as an embedding store") as caught:
+        SqliteStore(tmp_path / place)
+    assert caught.value.remedy
+
+
+def test_a_file_that_may_only_be_read_is_told(path: Path) -> None:
+    """A store that became read-only is an error with a remedy, and can be read on."""
+    with closing(SqliteStore(path)) as store:
+        store.put({key(): row(1)})
+        store._connection.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="readonly"):
+            store.put({key("other"): row(2)})
+        assert one(store, key()) == [1]
+        store._connection.execute("PRAGMA query_only = OFF")
+        store.put({key("other"): row(2)})
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    """Whoever uses a store after closing it gets an error of ours."""
+    store = SqliteStore(path)
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.get([key()])
+
+
+def test_a_batch_that_fails_leaves_nothing(path: Path) -> None:
+    """When the file says no in the middle of a batch, nothing of the batch is kept."""
+    with closing(SqliteStore(path)) as store:
+        change(
+            path,
+            "CREATE TRIGGER no BEFORE INSERT ON vectors WHEN NEW.tool_id = 'bad' "
+            "BEGIN SELECT RAISE(ABORT, 'no'); END",
+        )
+        with pytest.raises(StoreError):
+            store.put({key("good"): row(1), key("bad"): row(2)})
+        assert one(store, key("good")) is None
+        store.put({key("good"): row(1)})
+
+
+def test_a_file_is_one_that_others_can_carry(path: Path) -> None:
+    """After closing, all is in the one file: a copy of it is a store."""
+    with closing(SqliteStore(path)) as store:
+        store.put({key(): row(1)})
+    copy = Path(shutil.copy(path, path.with_name("copy.db")))
+    with closing(SqliteStore(copy)) as store:
+        assert one(store, key()) == [1]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_store_can_be_used_after_a_fork(path: Path) -> None:
+    """A child opens the file for itself; parent and child both go on."""
+    code = (
+        "import os, sys, numpy as np\n"
+        "from mcpg.embeddings.stores import EmbeddingKey\n"
+        "from mcpg.embeddings.stores.sqlite import SqliteStore\n"
+        "store = SqliteStore(sys.argv[1])\n"
+        "put = lambda name: store.put({EmbeddingKey(name, 'h1', 'm1'): np.ones(2, np.float32)})\n"
+        "put('before')\n"
+        "child = os.fork()\n"
+        "put('child' if child == 0 else 'parent')\n"
+        "os._exit(0) if child == 0 else sys.exit(os.waitpid(child, 0)[1])\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+    with closing(SqliteStore(path)) as store:
+        assert all(one(store, key(name)) for name in ("before", "child", "parent"))
+
+
+def open_and_put(path: Path, name: str) -> None:
+    """Make the file, or find it made, and write into it."""
+    with closing(SqliteStore(path)) as store:
+        store.put({key(name): row(1)})
+
+
+def test_processes_make_the_file_at_once(path: Path) -> None:
+    """When several processes are the first, one makes the file and all write into it."""
+    context = multiprocessing.get_context("spawn")
+    names = ["a", "b", "c"]
+    processes = [context.Process(target=open_and_put, args=(path, name)) for name in names]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    with closing(SqliteStore(path)) as store:
+        assert all(one(store, key(name)) == [1] for name in names)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_killed_writer_loses_and_tears_nothing(path: Path) -> None:
+    """Two processes write, one is killed at any moment, fifty times: what was told is there."""
+    script = Path(__file__).with_name("writers.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 0
+
+
+@pytest.fixture
+def held(path: Path) -> sqlite3.Connection:
+    """Give a connection that keeps a file from becoming one with a write-ahead log."""
+    SqliteStore(path).close()
+    with closing(
+        sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    ) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+def test_a_store_waits_for_others_to_finish(path: Path, held: sqlite3.Connection) -> None:
+    """A store that is opened while another process works on the file waits its turn."""
+    release = threading.Timer(0.1, held.execute, ("COMMIT",))
+    release.start()
+    with closing(SqliteStore(path)) as store:
+        store.put({key(): row(1)})
+        assert one(store, key()) == [1]
+    release.join()
+
+
+@pytest.mark.usefixtures("held")
+def test_a_store_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the other process does not finish, that is an error with a remedy."""
+    monkeypatch.setattr("mcpg.embeddings.stores.sqlite.PATIENCE", 0.1)
+    with pytest.raises(StoreError, match="wait until the other process has finished"):
+        SqliteStore(path)
