@@ -11,7 +11,7 @@ from mcpg.errors import UsageError
 from mcpg.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mcpg.cli.output import Output
     from mcpg.documents.model import ToolDocument
@@ -23,24 +23,26 @@ class GraphFormat(StrEnum):
     """What a graph is written as; by rdflib's names where it has one."""
 
     TURTLE = "turtle"
+    JSON_LD = "json-ld"
     NQUADS = "nquads"
 
 
 EXTENSIONS = {
     ".ttl": GraphFormat.TURTLE,
     ".turtle": GraphFormat.TURTLE,
+    ".jsonld": GraphFormat.JSON_LD,
     ".nq": GraphFormat.NQUADS,
     ".nt": GraphFormat.NQUADS,
 }
 """The format that the end of a file's name stands for."""
 
-MARK = "A graph of tools, made by mcpg"
-"""What the first line of every export says."""
-
+_MARK = "A graph of tools, made by mcpg"
 _OPENINGS = {
-    GraphFormat.TURTLE: f"# {MARK}\n",
-    GraphFormat.NQUADS: f"# {MARK}\n",
+    GraphFormat.TURTLE: f"# {_MARK}\n",
+    GraphFormat.JSON_LD: '{\n  "@context": {\n    "@version": 1.1,\n    "kb": "urn:managedcode:',
+    GraphFormat.NQUADS: f"# {_MARK}\n",
 }
+"""How the files of each format begin that mcpg wrote."""
 
 
 def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
@@ -63,9 +65,19 @@ def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
     return found
 
 
-def written_graph(documents: Sequence[ToolDocument], form: GraphFormat) -> str:
-    """Write what *documents* say as *form*."""
-    return "".join((_OPENINGS[form], *_pieces(documents, form)))
+def written_graph(
+    documents: Sequence[ToolDocument], form: GraphFormat, *, is_framed: bool = False
+) -> str:
+    """Write what *documents* say as *form*; JSON-LD *is_framed* where asked for."""
+    from mcpg.graph.exports import json_ld, nquads, turtle  # noqa: PLC0415 - help needs no graph
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415
+
+    triples = triples_of(documents)
+    if form is GraphFormat.JSON_LD:
+        write = json_ld.framed_json_ld if is_framed else json_ld.json_ld
+        return "".join(write(triples))
+    writers = {GraphFormat.TURTLE: turtle.turtle, GraphFormat.NQUADS: nquads.nquads}
+    return "".join((_OPENINGS[form], *writers[form](triples)))
 
 
 def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
@@ -87,12 +99,3 @@ def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, fo
         )
     atomic_write(target, data)
     return len(data)
-
-
-def _pieces(documents: Sequence[ToolDocument], form: GraphFormat) -> Iterator[str]:
-    from mcpg.graph.exports.nquads import nquads  # noqa: PLC0415 - help needs no graph
-    from mcpg.graph.exports.turtle import turtle  # noqa: PLC0415
-    from mcpg.graph.triples import triples_of  # noqa: PLC0415
-
-    writers = {GraphFormat.TURTLE: turtle, GraphFormat.NQUADS: nquads}
-    return writers[form](triples_of(documents))

@@ -8,6 +8,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from mcpg.graph.vocabulary import PREFIXES
+
 if TYPE_CHECKING:
     from re import Match
 
@@ -37,10 +39,14 @@ _DIGITS = 8
 def node_iri(name: str) -> str:
     """Give the IRI of what a document calls *name*.
 
-    An absolute IRI stands for itself, with what no IRI may hold percent-encoded. Any other text is
-    a label: its node stands below `BASE`.
+    An absolute IRI stands for itself, with what no IRI may hold percent-encoded, and one that
+    begins with a prefix of `PREFIXES`, such as `schema:Thing`, for what it abbreviates. Any other
+    text is a label: its node stands below `BASE`.
     """
-    return escaped(name) if _ABSOLUTE.match(name) else f"{BASE}id/{slug(name)}"
+    if _ABSOLUTE.match(name) is None:
+        return f"{BASE}id/{slug(name)}"
+    scheme, _, rest = name.partition(":")
+    return escaped(f"{PREFIXES.get(scheme, f'{scheme}:')}{rest}")
 
 
 def escaped(iri: str) -> str:

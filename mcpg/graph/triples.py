@@ -58,8 +58,8 @@ _TRUE, _FALSE = Literal("true", v.XSD_BOOLEAN), Literal("false", v.XSD_BOOLEAN)
 def triples_of(documents: Iterable[ToolDocument]) -> Iterator[Triple]:
     """Give what *documents* say, subject after subject, each triple once.
 
-    The triples of a document come together, in the order in which the document states things;
-    groups and sources are described before the first tool that names them.
+    All triples of a subject come together, in the order in which the document states things; groups
+    and sources are described before the first tool that names them.
 
     Args:
         documents: No two with the same node, see `distinct_documents`.
@@ -157,15 +157,20 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
         yield node, v.SCHEMA_ARTICLE_BODY, plain(document.body)
     if not document.states_relations:
         yield node, v.MCPG_STATES_RELATIONS, _FALSE
-    for name in document.groups:
-        group = node_iri(name)
-        yield node, v.KB_MEMBER_OF, group
-        if group != name:
-            yield node, v.MCPG_STATED_GROUP, plain(name)
-    for link in document.links:
-        yield node, PREDICATES[link.kind], node_iri(link.target)
+    yield from _memberships(node, document.groups)
+    for kind, predicate in PREDICATES.items():
+        targets = [node_iri(link.target) for link in document.links if link.kind is kind]
+        yield from ((node, predicate, target) for target in dict.fromkeys(targets))
     yield node, v.PROV_DERIVED_FROM, node
     yield from _parts(node, document)
+
+
+def _memberships(node: str, names: tuple[str, ...]) -> Iterator[Triple]:
+    groups = [node_iri(name) for name in names]
+    yield from ((node, v.KB_MEMBER_OF, group) for group in dict.fromkeys(groups))
+    if tuple(groups) != names:
+        # All of them, since their order is to be read back as well.
+        yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in names)
 
 
 def _identity(node: str, tool: Tool) -> Iterator[Triple]:
@@ -209,17 +214,25 @@ def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
 
 def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
     """Describe what hangs on a document alone: parameters, examples, edges."""
-    for parameter in walk_parameters(document.tool.input_schema):
-        part = part_iri(node, "parameter", parameter.path)
-        yield node, v.MCPG_HAS_PARAMETER, part
+    parameters = {
+        part_iri(node, "parameter", parameter.path): parameter
+        for parameter in walk_parameters(document.tool.input_schema)
+    }
+    examples = {
+        part_iri(node, "example", str(place)): example
+        for place, example in enumerate(document.tool.hints.examples, start=1)
+    }
+    relations = {
+        part_iri(node, link.kind.value, digest(link.target)): link for link in document.links
+    }
+    yield from ((node, v.MCPG_HAS_PARAMETER, part) for part in parameters)
+    yield from ((node, v.MCPG_HAS_EXAMPLE, part) for part in examples)
+    yield from ((node, v.MCPG_HAS_RELATION, part) for part in relations)
+    for part, parameter in parameters.items():
         yield from _parameter(part, parameter)
-    for place, example in enumerate(document.tool.hints.examples, start=1):
-        part = part_iri(node, "example", str(place))
-        yield node, v.MCPG_HAS_EXAMPLE, part
+    for part, example in examples.items():
         yield from _example(part, example)
-    for link in document.links:
-        part = part_iri(node, link.kind.value, digest(link.target))
-        yield node, v.MCPG_HAS_RELATION, part
+    for part, link in relations.items():
         yield from _relation(part, node, link)
 
 
@@ -230,7 +243,7 @@ def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
         yield part, v.SCHEMA_DESCRIPTION, plain(parameter.description)
     for kind in (parameter.type or "").split("|"):
         if kind:
-            yield part, v.MCPG_TYPE, plain(kind)
+            yield part, v.MCPG_JSON_TYPE, plain(kind)
     for text in dict.fromkeys(parameter.values):
         yield part, v.MCPG_ALLOWED_VALUE, plain(text)
     yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)

@@ -113,7 +113,7 @@ MCPG_TITLE = f"{MCPG}title"
 MCPG_TOOL = f"{MCPG}Tool"
 MCPG_TOOL_ID = f"{MCPG}toolId"
 MCPG_TOOL_NAME = f"{MCPG}toolName"
-MCPG_TYPE = f"{MCPG}type"
+MCPG_JSON_TYPE = f"{MCPG}jsonType"
 MCPG_HAS_SOURCE = f"{MCPG}source"
 
 GROUP_SCHEME = "urn:mcpg:groups"

@@ -56,6 +56,17 @@ def test_the_name_of_the_file_says_the_format(run: Callable[..., Run], folder: P
     assert "add --format" in refused.err
 
 
+def test_json_ld_flat_and_framed(run: Callable[..., Run]) -> None:
+    """Flat, every node stands once; framed, a tool holds its parts."""
+    flat = run("graph", "export", "--format", "json-ld").json
+    framed = run("graph", "export", "--format", "json-ld", "--framed").json
+    tools = [node for node in flat["@graph"] if "Tool" in node["type"]]
+    (status,) = (one for one in framed["@graph"] if one["toolId"] == "shipment_status")
+
+    assert [one["id"] for one in framed["@graph"]] == [one["id"] for one in tools]
+    assert [one["name"] for one in status["parameters"]] == ["shipment_id", "carrier"]
+
+
 def test_a_part_around_a_tool(run: Callable[..., Run]) -> None:
     """A tool, and those that some edges lead to or from."""
     alone = tools_in(run("graph", "export", "--around", "shipment_status", "--depth", "0").out)
@@ -86,6 +97,7 @@ def test_edges_that_leave_the_part_are_left_out(run: Callable[..., Run]) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--framed",), "add --format json-ld"),
         (("--depth", "2"), "add --around or --query"),
         (("--around", "nothing"), "nothing"),
         (("--format", "pdf"), "pdf"),

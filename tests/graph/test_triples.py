@@ -56,7 +56,7 @@ def test_what_a_tool_says(rich: ToolDocument) -> None:
         "urn:managedcode:markdown-ld-kb:/id/finance-team",
         "urn:managedcode:markdown-ld-kb:/id/c-f1deb75f",
     ]
-    assert said[v.MCPG_STATED_GROUP] == ["Finance Team", "C++"]
+    assert said[v.MCPG_STATED_GROUP] == ["domain:shipment", "Finance Team", "C++"]
     assert said[v.KB_NEXT_STEP] == ["urn:x:next%20step"]
 
 
@@ -69,7 +69,7 @@ def test_what_a_parameter_says(rich: ToolDocument) -> None:
         v.RDF_TYPE: [v.MCPG_PARAMETER],
         v.SCHEMA_NAME: ["shipment_id"],
         v.SCHEMA_DESCRIPTION: ["Number of the shipment."],
-        v.MCPG_TYPE: ["string"],
+        v.MCPG_JSON_TYPE: ["string"],
         v.SCHEMA_VALUE_REQUIRED: ["true"],
     }
     assert of(f"{node}carrier", triples)[v.MCPG_ALLOWED_VALUE] == ["dhl", "ups"]

@@ -69,6 +69,15 @@ Depth = Annotated[
 ]
 
 
+Framed = Annotated[
+    bool,
+    typer.Option(
+        "--framed",
+        help="In JSON-LD, put parameters, examples, groups and edges within each tool.",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     options.command(app, "export", examples=EXAMPLES)(export)
@@ -83,6 +92,7 @@ def export(
     around: Around = None,
     query: Query = None,
     depth: Depth = None,
+    framed: Framed = False,
     include_disabled: options.IncludeDisabled = False,
     force: options.Force = False,
 ) -> int:
@@ -95,10 +105,14 @@ def export(
         raise UsageError(
             "there is no tool to begin with", place="--depth", remedy="add --around or --query"
         )
+    if framed and chosen is not GraphFormat.JSON_LD:
+        raise UsageError(
+            f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
+        )
     engine = open_engine(options.settings_of(bundle=bundle), output)
     output.diagnostics(engine.diagnostics)
     documents = _documents(engine, around or [], query, depth, include_disabled=include_disabled)
-    text = _written(documents, chosen, output)
+    text = _written(documents, chosen, output, is_framed=framed)
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:
         edges = sum(len(document.links) for document in documents)
@@ -137,9 +151,11 @@ def _matches(engine: Engine, query: str, include_disabled: bool) -> set[str]:
     return {match.tool_id for matches in lists for match in matches}
 
 
-def _written(documents: list[ToolDocument], form: GraphFormat, output: Output) -> str:
+def _written(
+    documents: list[ToolDocument], form: GraphFormat, output: Output, *, is_framed: bool
+) -> str:
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     kept, noticed = distinct_documents(documents)
     output.diagnostics(noticed)
-    return written_graph(kept, form)
+    return written_graph(kept, form, is_framed=is_framed)

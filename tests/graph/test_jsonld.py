@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from generated import documents
+from hypothesis import HealthCheck, given, settings
+from pyld import jsonld
+
+from mcpg.catalog.model import Hints, unique
+from mcpg.errors import DocumentError
+from mcpg.graph import triples_of
+from mcpg.graph.context import CONTEXT_IRI, context
+from mcpg.graph.exports.json_ld import framed_json_ld, json_ld
+from mcpg.graph.jsonld import framed, from_jsonld, to_jsonld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcpg.documents import ToolDocument
+
+wide = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def refused(iri: str, _: Any) -> Any:
+    """Load nothing."""
+    raise AssertionError(iri)
+
+
+OFFLINE = {"documentLoader": refused}
+
+
+def canonical(document: ToolDocument) -> ToolDocument:
+    """Give *document* with hints as catalogues have them, without repeats."""
+    hints = document.tool.hints
+    lists = {
+        name: unique(getattr(hints, name))
+        for name, slot in Hints.__dataclass_fields__.items()
+        if slot.default == () and name != "examples"
+    }
+    return replace(document, tool=replace(document.tool, hints=replace(hints, **lists)))
+
+
+SHAPES: dict[str, Callable[[Any], Any]] = {
+    "as it is": lambda data: data,
+    "as text": json.dumps,
+    "expanded": lambda data: jsonld.expand(data, OFFLINE),
+    "compacted": lambda data: jsonld.compact(jsonld.expand(data, OFFLINE), context(), OFFLINE),
+    "compacted without a context": lambda data: jsonld.compact(data, {}, OFFLINE),
+    "flattened": lambda data: jsonld.flatten(data, None, OFFLINE),
+    "framed": lambda data: jsonld.frame(
+        data, {"@context": context(), "type": "Tool", "@embed": "@always"}, OFFLINE
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_document_survives_every_shape(rich: ToolDocument, shape: str) -> None:
+    """Whatever a JSON-LD processor makes of it, the same document is read back."""
+    assert from_jsonld(SHAPES[shape](to_jsonld(rich))) == [rich]
+
+
+@wide
+@given(documents().map(canonical))
+def test_nothing_is_lost_by_compaction_and_framing(document: ToolDocument) -> None:
+    """Document, JSON-LD, expansion, compaction, framing, document: what came in comes out."""
+    data = to_jsonld(document)
+    compact = jsonld.compact(jsonld.expand(data, OFFLINE), context(), OFFLINE)
+
+    assert from_jsonld(compact) == [document]
+    assert from_jsonld(data) == [document]
+
+
+@wide
+@given(documents().map(canonical))
+def test_what_is_written_is_compacted_already(document: ToolDocument) -> None:
+    """Our compaction is that of the processor, and so is our framing."""
+    data = to_jsonld(document)
+    flat = json.loads("".join(json_ld(triples_of([document]))))
+
+    assert jsonld.compact(data, context(), OFFLINE) == data
+    assert jsonld.compact(flat, context(), OFFLINE)["@graph"] == flat["@graph"]
+    (tool,) = framed(flat)
+    if "groups" in data:
+        tool["groups"] = [flat_node(flat, group) for group in tool["groups"]]
+    assert {"@context": data["@context"], **tool} == data
+
+
+def flat_node(flat: Any, identity: str) -> Any:
+    """Give the node that is called *identity*."""
+    (node,) = (one for one in flat["@graph"] if one["id"] == identity)
+    return node
+
+
+def test_the_exports_hold_every_document(shop: Mapping[str, ToolDocument]) -> None:
+    """Flat and framed, a whole catalogue is read back."""
+    expected = list(shop.values())
+    for export in (json_ld, framed_json_ld):
+        text = "".join(export(triples_of(expected)))
+        found = {document.uri: document for document in from_jsonld(text)}
+        assert [found[document.uri] for document in expected] == expected
+
+
+def test_flat_json_ld_says_what_the_triples_say(rich: ToolDocument) -> None:
+    """A processor reads the same statements out of it."""
+    flat = json.loads("".join(json_ld(triples_of([rich]))))
+    dataset = jsonld.to_rdf(flat, OFFLINE)
+    found = {
+        (one["subject"]["value"], one["predicate"]["value"], meant(one["object"]))
+        for one in dataset["@default"]
+    }
+
+    assert found == {
+        (subject, predicate, value if isinstance(value, str) else meant(value._asdict()))
+        for subject, predicate, value in triples_of([rich])
+    }
+
+
+def meant(value: Mapping[str, Any]) -> Any:
+    """Give the value that a term stands for."""
+    if value.get("type") == "IRI":
+        return value["value"]
+    return value.get("value", value.get("text")), value["datatype"]
+
+
+def test_our_context_may_be_referred_to(rich: ToolDocument) -> None:
+    """A document need not hold the context, and a host may add contexts of its own."""
+    data = to_jsonld(rich)
+    assert from_jsonld({**data, "@context": CONTEXT_IRI}) == [rich]
+
+    own = {"https://host.example/context": {"@context": context()}}
+    assert from_jsonld({**data, "@context": next(iter(own))}, contexts=own) == [rich]
+
+
+def test_contexts_are_never_fetched(rich: ToolDocument) -> None:
+    """A reference to anything else is an error, not a request."""
+    data = {**to_jsonld(rich), "@context": "http://127.0.0.1:9/context"}
+    with pytest.raises(DocumentError, match=r"127.*/context' is not at hand"):
+        from_jsonld(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("{", "JSON"),
+        ("{} {}", "several JSON values"),
+        ({"@context": {"@version": 2}}, "cannot be read as JSON-LD"),
+        ({"@context": {"a": {"@id": 1}}, "a": 1}, "cannot be read as JSON-LD"),
+        ({"@id": ["x"], "@type": "urn:mcpg:vocab:Tool"}, "cannot be read as JSON-LD"),
+        ({"@id": "urn:a", "@type": "urn:mcpg:vocab:Tool"}, "nothing names the tool"),
+        (
+            {"@context": CONTEXT_IRI, "type": "Tool", "name": "a", "costTier": "Free"},
+            "its `costTier` is 'Free'",
+        ),
+        (
+            {"@context": CONTEXT_IRI, "type": "Tool", "name": "a", "meta": "[1, 2]"},
+            "its `meta` is no JSON object",
+        ),
+        (
+            {
+                "@context": CONTEXT_IRI,
+                "type": "Tool",
+                "name": "a",
+                "relations": {
+                    "predicate": "kb:relatedTo",
+                    "object": "urn:b",
+                    "confidence": "much",
+                },
+            },
+            "the confidence 'much' of an edge makes no sense",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(data: Any, message: str) -> None:
+    """Broken JSON, broken JSON-LD and impossible tools are told apart."""
+    with pytest.raises(DocumentError, match=re.escape(message)):
+        from_jsonld(data)
+
+
+def test_json_ld_that_is_nested_too_deeply_is_refused() -> None:
+    """Depth ends in a message, not in a crash."""
+    data: Any = {"@id": "urn:a"}
+    for _ in range(3000):
+        data = {"urn:p": data}
+    with pytest.raises(DocumentError, match="nested too deeply"):
+        from_jsonld(data)
+
+
+def test_hand_written_json_ld_needs_little() -> None:
+    """A type and a name make a tool; edges and groups may stand without statements."""
+    data = {
+        "@context": CONTEXT_IRI,
+        "type": "Tool",
+        "name": "track",
+        "source": "urn:mcpg:source:shop",
+        "readOnly": {"@value": "true", "type": "xsd:boolean"},
+        "groups": "domain:parcel",
+        "related": ["urn:b"],
+        "nextSteps": {"id": "urn:c"},
+    }
+    (document,) = from_jsonld(data)
+
+    assert (document.tool.name, document.tool.source_id) == ("track", "shop")
+    assert document.path == "tools/shop/track.md"
+    assert document.groups == ("domain:parcel",)
+    assert [(link.kind.value, link.target) for link in document.links] == [
+        ("related", "urn:b"),
+        ("nextStep", "urn:c"),
+    ]
+    assert document.tool.hints.read_only is True
+
+
+def test_json_may_stand_as_json(rich: ToolDocument) -> None:
+    """What another program writes as `@json` is read with every null in its arrays."""
+    data = {
+        "@context": [CONTEXT_IRI, {"annotations": {"@id": "mcpg:annotations", "@type": "@json"}}],
+        **{key: value for key, value in to_jsonld(rich).items() if key != "@context"},
+        "annotations": rich.tool.annotations,
+    }
+    assert from_jsonld(data) == [rich]
+
+
+def test_other_nodes_are_no_tools() -> None:
+    """What is no tool is passed over."""
+    assert from_jsonld({"@id": "urn:a", "https://schema.org/name": "x"}) == []
+    assert from_jsonld([]) == []

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import rdflib
+from rdflib import OWL, RDF, RDFS
+
+from mcpg.graph import PREFIXES, triples_of
+from mcpg.graph import vocabulary as v
+from mcpg.graph.context import class_names, context, expanded, ontology_text, terms
+from mcpg.graph.terms import Literal
+
+if TYPE_CHECKING:
+    from mcpg.documents import ToolDocument
+
+KINDS = (OWL.Class, OWL.DatatypeProperty, OWL.ObjectProperty)
+
+
+@pytest.fixture(scope="module")
+def ontology() -> rdflib.Graph:
+    """The ontology file as a graph."""
+    return rdflib.Graph().parse(data=ontology_text(), format="turtle")
+
+
+def ours(iris: set[str]) -> set[str]:
+    """Give those of *iris* that are of our own vocabulary."""
+    return {iri for iri in iris if iri.startswith(v.MCPG) and iri != v.MCPG}
+
+
+def test_every_term_of_ours_is_declared_and_used(ontology: rdflib.Graph) -> None:
+    """The ontology describes the terms that the code has, and no others."""
+    declared = {str(one) for kind in KINDS for one in ontology.subjects(RDF.type, kind)}
+    named = {value for name, value in vars(v).items() if name.startswith("MCPG_")}
+
+    assert ours(declared) == ours(named)
+
+
+def test_every_term_says_what_it_means(ontology: rdflib.Graph) -> None:
+    """A term has a label and a comment, a property also what it is said of and what it says."""
+    for term in {one for kind in KINDS for one in ontology.subjects(RDF.type, kind)}:
+        assert len(list(ontology.objects(term, RDFS.label))) == 1, term
+        assert str(ontology.value(term, RDFS.comment)).endswith("."), term
+        if (term, RDF.type, OWL.Class) not in ontology:
+            assert ontology.value(term, RDFS.domain), term
+            assert ontology.value(term, RDFS.range), term
+
+
+def test_a_document_uses_every_term_as_declared(ontology: rdflib.Graph, rich: ToolDocument) -> None:
+    """Subjects have the class of the domain, values the type of the range."""
+    triples = list(triples_of([rich]))
+    classes = {one[::2] for one in triples if one[1] == v.RDF_TYPE}
+    for subject, predicate, value in triples:
+        domain = ontology.value(rdflib.URIRef(predicate), RDFS.domain)
+        if domain is not None:
+            assert (subject, str(domain)) in classes
+            meant = str(ontology.value(rdflib.URIRef(predicate), RDFS.range))
+            held = isinstance(value, Literal) and value.datatype == meant
+            assert held or (value, meant) in classes
+
+    said = {one[1] for one in triples} | {str(one[2]) for one in triples}
+    declared = {str(one) for kind in KINDS for one in ontology.subjects(RDF.type, kind)}
+    assert ours(declared) - said == {f"{v.MCPG}statesRelations"}
+
+
+def test_the_context_names_every_predicate_and_class(rich: ToolDocument) -> None:
+    """In JSON no key of a generated document is an IRI."""
+    for _, predicate, value in triples_of([rich]):
+        if predicate == v.RDF_TYPE:
+            assert value in class_names()
+        else:
+            term = terms()[predicate]
+            assert term.kind == (value.datatype if isinstance(value, Literal) else "@id")
+
+
+def test_the_context_has_the_prefixes() -> None:
+    """JSON-LD abbreviates as every other format does."""
+    assert {name: context()[name] for name in PREFIXES} == dict(PREFIXES)
+    assert expanded("schema:name") == v.SCHEMA_NAME
+    assert expanded("domain:weather") == "domain:weather"
