@@ -1,4 +1,4 @@
-"""What the shell completes: names of strategies, ids of tools."""
+"""What the shell completes: names of strategies and providers, ids of tools."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from mcpg.cli.sanitise import one_line
 def complete_strategy(incomplete: str) -> list[str]:
     """Give the strategies that begin with *incomplete*."""
     return [name for name in ("graph", "embeddings", "auto") if name.startswith(incomplete)]
+
+
+def complete_provider(incomplete: str) -> list[str]:
+    """Give the embedding providers, or the beginnings of their names, that begin so."""
+    known = (
+        *("local", "local:english", "local:multilingual"),
+        *("fastembed:", "sentence-transformers:", "openai:", "none"),
+    )
+    return [name for name in known if name.startswith(incomplete)]
 
 
 def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcpg.cli.cachefolder import cache_folder
+from mcpg.cli.equipping import Equipping
 from mcpg.cli.output import Output
 from mcpg.diagnostics import Code, Diagnostic, error
 from mcpg.errors import McpgError
@@ -121,7 +122,8 @@ def open_engine(settings: Settings, output: Output) -> Engine:
     """
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
-    return load(_paths(settings, output), cache_dir=cache_folder())
+    given = Equipping(settings).arguments()
+    return load(_paths(settings, output), cache_dir=cache_folder(), **given)
 
 
 def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from mcpg.cli import flags
-from mcpg.cli.completion import complete_strategy
+from mcpg.cli.completion import complete_provider, complete_strategy
 from mcpg.cli.helptext import command_help
 from mcpg.cli.output import Color, Output, OutputFormat, ReportFormat
 from mcpg.cli.settings import Settings
@@ -74,6 +74,25 @@ StrategyName = Annotated[
         autocompletion=complete_strategy,
         help="How to rank: graph (or markdown-ld), embeddings, auto. Otherwise MCPG_STRATEGY, "
         "the configuration file, or graph.",
+    ),
+]
+EmbedWith = Annotated[
+    str | None,
+    typer.Option(
+        *flags.EMBED_WITH,
+        metavar="SPEC",
+        autocompletion=complete_provider,
+        help="Who makes vectors: local, local:multilingual, fastembed:NAME, "
+        "sentence-transformers:NAME, openai:MODEL at an endpoint, or none. Otherwise "
+        "MCPG_EMBED_WITH, the configuration file, or local.",
+    ),
+]
+Normalize = Annotated[
+    bool | None,
+    typer.Option(
+        *flags.NORMALIZE,
+        help="Have a language model rewrite the query in English, and search that as well. "
+        "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
     ),
 ]
 Context = Annotated[

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.equipping import Equipping
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainmd import explain_markdown
@@ -152,6 +153,7 @@ def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
         "strategy": strategy_of(settings),
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
+        "normalize": Equipping(settings).is_normalizing,
     }
 
 

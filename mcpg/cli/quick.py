@@ -36,7 +36,15 @@ _SWITCHES = dict.fromkeys(flags.INCLUDE_DISABLED, "include_disabled")
 _DEFAULT_BUNDLE = "graph.mdld"
 # What needs vectors needs the whole program to find who makes them.
 _WITH_VECTORS = ("embeddings", "auto")
-_FOREIGN_VARIABLES = ("MCPG_LIMIT", "MCPG_STRATEGY", "_MCPG_COMPLETE")
+_FOREIGN_VARIABLES = (
+    "MCPG_LIMIT",
+    "MCPG_STRATEGY",
+    "MCPG_FUSION",
+    "MCPG_CANDIDATES",
+    "MCPG_NORMALIZE",
+    "MCPG_SEARCH_CACHE",
+    "_MCPG_COMPLETE",
+)
 
 
 class _UnusualError(Exception):

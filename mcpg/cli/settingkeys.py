@@ -64,11 +64,12 @@ KEYS = {
         Key("postgres.schema", str, "MCPG_POSTGRES_SCHEMA"),
         Key("postgres.pool", int),
         Key("postgres.sslmode", str),
+        Key("postgres.sslrootcert", str),
     )
 }
 """Every setting by its name in files."""
 
-PATHS = frozenset({"bundle", "store.path"})
+PATHS = frozenset({"bundle", "store.path", "postgres.sslrootcert"})
 """Settings that hold a path, which a file gives relative to its own folder."""
 
 SECTIONS = tuple(dict.fromkeys(name.partition(".")[0] for name in KEYS if "." in name))

@@ -11,6 +11,7 @@ import pytest
 from shop import HINTS, MANIFEST, Run
 
 from mcpg.cli import main
+from mcpg.cli.settingkeys import KEYS, SECRET_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder in which no setting of the machine is felt."""
-    for name in ("MCPG_BUNDLE", "MCPG_LIMIT", "MCPG_STRATEGY", "NO_COLOR", "FORCE_COLOR"):
+    variables = {key.variable for key in KEYS.values()} | SECRET_VARIABLES
+    for name in (*variables, "OPENAI_BASE_URL", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MCPG_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     monkeypatch.chdir(tmp_path)

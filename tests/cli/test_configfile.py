@@ -50,6 +50,7 @@ path = "vectors.sqlite"
 schema = "mcpg"
 pool = 4
 sslmode = "verify-full"
+sslrootcert = "root.crt"
 """
 
 
@@ -75,7 +76,7 @@ def test_every_setting_can_stand_in_a_file(tmp_path: Path) -> None:
         for key, value in flat.items():
             found = Settings(folder).find(key)
             assert found is not None
-            is_path = key in {"bundle", "store.path"}
+            is_path = key in {"bundle", "store.path", "postgres.sslrootcert"}
             assert found.value == (str(folder / value) if is_path else value)
             assert found.origin == f"{folder / name}: {key}"
 

@@ -53,6 +53,8 @@ def explain(
     bundle: options.BundlePaths = None,
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
+    embed_with: options.EmbedWith = None,
+    normalize: options.Normalize = None,
     context: options.Context = None,
     context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
@@ -90,7 +92,13 @@ def explain(
         min_score,
         abstain,
     )
-    settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
+    settings = options.settings_of(
+        bundle=bundle,
+        limit=limit,
+        strategy=strategy,
+        embed_with=embed_with,
+        normalize=normalize,
+    )
     shown = querying.Showing(form, html, shows_times=shows_times)
     if compare:
         from mcpg.cli.comparing import answer_compare, refuse  # noqa: PLC0415 - as above

@@ -58,6 +58,8 @@ def search(
     bundle: options.BundlePaths = None,
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
+    embed_with: options.EmbedWith = None,
+    normalize: options.Normalize = None,
     context: options.Context = None,
     context_summary: options.ContextSummary = None,
     include_disabled: options.IncludeDisabled = False,
@@ -82,7 +84,13 @@ def search(
         min_score,
         abstain,
     )
-    settings = options.settings_of(bundle=bundle, limit=limit, strategy=strategy)
+    settings = options.settings_of(
+        bundle=bundle,
+        limit=limit,
+        strategy=strategy,
+        embed_with=embed_with,
+        normalize=normalize,
+    )
     if explain:
         return querying.answer_explain(question, settings, querying.Showing(form), output)
     return querying.answer_search(question, settings, form, output)
