@@ -12,7 +12,7 @@ from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.embeddings.provider import EmbeddingError, embed_texts
 from mcpg.embeddings.stores.protocol import EmbeddingKey, StoreError
 from mcpg.vectors.matrix import ToolVectors
-from mcpg.vectors.texts import document_hash, embedding_text
+from mcpg.vectors.texts import WEIGHTS, embedding_texts, hash_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 BATCH = 64
-"""How many texts are embedded, and put into the store, at a time."""
+"""For how many tools texts are embedded, and vectors put into the store, at a time."""
 
 # These may lie in one text; every other failure is the provider's own.
 _KINDS_OF_TEXTS = frozenset({"count", "empty", "nonfinite"})
 _LENGTH_TOLERANCE = 1e-3
+_NO_DIRECTION = 1e-3
 
 
 class Known(Protocol):
@@ -51,7 +52,7 @@ class Built:
     Attributes:
         vectors: The vectors, tools in order of their ids.
         hashes: The hash of each tool's text, in the same order.
-        embedded: How many texts were embedded.
+        embedded: For how many tools, those that read the same counted once, texts were embedded.
         reused: For how many tools a vector was known or stored.
         diagnostics: What went wrong; what could be had is there all the same.
     """
@@ -81,7 +82,7 @@ def vectors_for(
         provider: Embeds texts.
         store: Keeps vectors beyond this run.
         known: Vectors of an earlier run; those of another fingerprint do not count.
-        on_progress: Is told how many texts are embedded, of how many that had to be.
+        on_progress: Is told for how many tools texts are embedded, of how many that had to be.
     """
     work = _Work(documents, provider, on_progress)
     work.take_known(known)
@@ -92,10 +93,10 @@ def vectors_for(
 
 
 @dataclass(slots=True)
-class _Text:
-    """A text to embed, and the tools that have it."""
+class _Texts:
+    """Texts to embed, and the tools that have them."""
 
-    text: str
+    texts: tuple[str, ...]
     tools: list[str] = field(default_factory=list)
 
 
@@ -112,12 +113,12 @@ class _Work:
         self._fingerprint = provider.fingerprint
         self._dimensions = provider.dimensions
         self._tell = on_progress or _tell_nobody
-        self._texts: dict[str, _Text] = {}
+        self._texts: dict[str, _Texts] = {}
         self._hashes: list[str] = []
         for document in sorted(documents, key=lambda document: document.tool.id):
-            text = embedding_text(document)
-            key = document_hash(text)
-            self._texts.setdefault(key, _Text(text)).tools.append(document.tool.id)
+            texts = embedding_texts(document)
+            key = hash_of_texts(texts)
+            self._texts.setdefault(key, _Texts(texts)).tools.append(document.tool.id)
             self._hashes.append(key)
         self._found: dict[str, Vector] = {}
         self._fresh: set[str] = set()
@@ -221,12 +222,16 @@ class _Work:
         return made, None if len(made) == len(batch) else failed
 
     def _made(self, batch: Sequence[str]) -> dict[str, Vector]:
-        rows = embed_texts(self._provider, [self._texts[key].text for key in batch], batch=BATCH)
+        given = [text for key in batch for text in self._texts[key].texts]
+        once = {text: number for number, text in enumerate(dict.fromkeys(given))}
+        # One tool by itself is asked for when a batch has failed: text by text then.
+        size = len(once) if len(batch) > 1 else 1
+        rows = embed_texts(self._provider, list(once), batch=size)
         if self._dimensions not in (None, rows.shape[1]):
             message = f"the vectors have {rows.shape[1]} dimensions, not {self._dimensions}"
             raise EmbeddingError(message, kind="dimensions")
         self._dimensions = rows.shape[1]
-        return dict(zip(batch, rows, strict=True))
+        return {key: _mean(rows[[once[t] for t in self._texts[key].texts]]) for key in batch}
 
     def _kept(
         self, store: EmbeddingStore | None, made: Mapping[str, Vector]
@@ -244,6 +249,14 @@ class _Work:
 
     def _notice(self, code: str, what: str, fault: EmbeddingError | StoreError) -> None:
         self._noticed.append(warning(code, f"{what}: {fault.message}", fault.place))
+
+
+def _mean(rows: Vector) -> Vector:
+    """Give the weighted mean of the vectors of a tool's texts, scaled to length one."""
+    mean = np.asarray(WEIGHTS, dtype=np.float32) @ rows
+    length = np.linalg.norm(mean)
+    # Vectors that point against each other have no mean direction; then the whole text decides.
+    return np.asarray(mean / length if length > _NO_DIRECTION else rows[0], dtype=np.float32)
 
 
 def _tell_nobody(_done: int, _of: int) -> None:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
 
-RECIPE = 1
-"""Goes up whenever `embedding_text` gives other texts: vectors made of the old ones are stale."""
+RECIPE = 2
+"""Goes up whenever a tool's vector is made of other texts or weights: older vectors are stale."""
+
+WEIGHTS = (1.0, 1.0, 0.5)
+"""What the whole text of a tool, its names, and its description weigh in its vector."""
 
 _MOST_PARAMETERS = 24
 _MOST_EXAMPLES = 8
@@ -26,6 +29,23 @@ _MOST_EXAMPLES = 8
 # description must leave room for what follows it.
 _NAMES, _DESCRIPTION, _LABELS = 160, 600, 200
 _PARAMETERS, _PARAMETER, _EXAMPLES, _EXAMPLE, _BODY = 360, 80, 240, 120, 200
+
+
+def embedding_texts(document: ToolDocument) -> tuple[str, str, str]:
+    """Give the texts whose vectors, by `WEIGHTS`, make that of the tool of *document*.
+
+    These are its whole text, its names, and its description; what it does not have is its names,
+    or else its whole text. In the vector of one long text the few words that say what a tool is
+    weigh little beside its parameters; the mean over texts of different breadth keeps both.
+    """
+    whole = embedding_text(document)
+    names = _cut(". ".join(_names(document.tool)), _NAMES) or whole
+    return whole, names, _cut(document.tool.description, _DESCRIPTION) or names
+
+
+def hash_of_texts(texts: tuple[str, ...]) -> str:
+    """Give the hash under which the vector that is made of *texts* is kept."""
+    return document_hash("\0".join((str(RECIPE), *texts)))
 
 
 def embedding_text(document: ToolDocument) -> str:

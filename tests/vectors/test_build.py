@@ -10,7 +10,7 @@ from vectorial import FailingProvider, HashProvider, document_of, documents
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
 from mcpg.vectors.build import BATCH, vectors_for
-from mcpg.vectors.texts import embedding_text
+from mcpg.vectors.texts import WEIGHTS, embedding_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,18 +59,20 @@ def codes(built: object) -> list[str]:
     return [one.code for one in built.diagnostics]
 
 
-def test_every_tool_has_the_vector_of_its_text(provider: HashProvider) -> None:
+def test_every_tool_has_the_mean_of_its_texts(provider: HashProvider) -> None:
     """Tools stand in order of their ids, whatever the order of documents."""
     given = documents(BATCH + 6)
     told: list[tuple[int, int]] = []
     built = vectors_for(given[::-1], provider, on_progress=lambda *step: told.append(step))
     assert (built.embedded, built.reused, built.diagnostics) == (70, 0, ())
     assert built.vectors.fingerprint == provider.fingerprint
-    assert provider.batches == [64, 6]
+    assert provider.batches == [3 * 64, 3 * 6]
     assert told == [(64, 70), (70, 70)]
     for number, document in enumerate(given):
-        row = provider.vector(embedding_text(document))
-        expected = row / np.linalg.norm(row)
+        rows = np.stack([provider.vector(text) for text in embedding_texts(document)])
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        mean = np.array(WEIGHTS) @ rows
+        expected = mean / np.linalg.norm(mean)
         assert np.allclose(built.vectors.vector(number), expected, atol=1e-6)
 
 
@@ -80,6 +82,24 @@ def test_a_text_is_embedded_once(provider: HashProvider) -> None:
     built = vectors_for([*same, *documents(1)], provider)
     assert (built.embedded, built.reused, len(built.vectors)) == (2, 0, 4)
     assert built.vectors.missing == 0
+
+
+class OpposedProvider(HashProvider):
+    """Gives whole text, names and description directions whose weighted mean is nothing."""
+
+    def vector(self, text: str) -> np.ndarray:
+        """Give a row of two numbers."""
+        if "\n" in text:
+            return np.array([1.0, 0.0])
+        slope = 0.234375**0.5
+        return np.array([-0.25, -2 * slope] if text == "Does it." else [-0.875, slope])
+
+
+def test_vectors_against_each_other_leave_that_of_the_whole() -> None:
+    """Where a mean has no direction, the vector of the whole text is the tool's."""
+    tool = make_tool("tool_1", description="Does it.", keywords=["one"])
+    built = vectors_for([document_of(tool)], OpposedProvider(dimensions=2))
+    assert built.vectors.vector(0).tolist() == [1, 0]
 
 
 def test_nothing_is_embedded_without_documents(provider: HashProvider) -> None:
@@ -100,7 +120,7 @@ def test_only_what_changed_is_embedded(provider: HashProvider) -> None:
         provider.asked.clear()
         again = vectors_for(documents(6), provider, **kept)
         assert (again.embedded, again.reused) == (1, 5)
-        assert provider.asked == [embedding_text(documents(6)[5])]
+        assert provider.asked == list(embedding_texts(documents(6)[5]))
         assert again.vectors.stored.rows[:5].tobytes() == first.vectors.stored.rows.tobytes()
 
 
@@ -192,7 +212,7 @@ class DyingProvider(HashProvider):
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Give rows."""
-        if len(self.batches) == 3:
+        if len(self.batches) == 1 + 2 * len(WEIGHTS):
             raise OSError("cut off")
         rows = super().embed(texts)
         return rows * 0 if len(texts) > 1 else rows

@@ -6,7 +6,13 @@ from hypothesis import strategies as st
 from vectorial import document_of
 
 from mcpg.catalog.model import ToolExample
-from mcpg.vectors.texts import RECIPE, document_hash, embedding_text
+from mcpg.vectors.texts import (
+    RECIPE,
+    document_hash,
+    embedding_text,
+    embedding_texts,
+    hash_of_texts,
+)
 
 FULL = make_tool(
     "github.createPullRequest",
@@ -43,8 +49,22 @@ def test_a_tool_is_told_in_lines_the_most_telling_first() -> None:
 
 def test_other_texts_need_another_recipe() -> None:
     """Whoever changes what is embedded raises `RECIPE`, so that no old vector passes for new."""
-    digest = document_hash(embedding_text(document_of(FULL, "Needs\n\na token.")))
-    assert (RECIPE, digest[:16]) == (1, "edf7911e60d7f311")
+    digest = hash_of_texts(embedding_texts(document_of(FULL, "Needs\n\na token.")))
+    assert (RECIPE, digest[:16]) == (2, "ca94486bc16642b5")
+
+
+def test_names_and_description_are_texts_of_their_own() -> None:
+    """What a tool does not have is its names, or else its whole text."""
+    whole, names, description = embedding_texts(document_of(FULL))
+    assert whole == embedding_text(document_of(FULL))
+    assert whole.startswith(f"{names}\n{description}\n")
+    assert embedding_texts(document_of(make_tool("get"))) == ("get", "get", "get")
+    assert embedding_texts(document_of(make_tool("\u200b"))) == ("commerce",) * 3
+
+
+def test_the_same_words_divided_otherwise_are_other_texts() -> None:
+    """The hash tells texts apart that only joined are the same."""
+    assert hash_of_texts(("a", "b c")) != hash_of_texts(("a b", "c"))
 
 
 def test_the_hash_is_that_of_utf_8() -> None:
