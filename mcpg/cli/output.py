@@ -17,8 +17,10 @@ from mcpg.diagnostics import Severity
 from mcpg.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
+
+    from rich.status import Status
 
     from mcpg.diagnostics import Diagnostic
 
@@ -153,7 +155,7 @@ class Output:
         """Columns that a line of data may take."""
         return self._screen.columns
 
-    def progress(self, what: str) -> AbstractContextManager[object]:
+    def progress(self, what: str) -> AbstractContextManager[Status | None]:
         """Show *what* goes on for as long as the block runs; only on a terminal."""
         if self.quiet or not is_terminal(sys.stderr):
             return nullcontext()
@@ -161,6 +163,17 @@ class Output:
 
         plain = not self.colored(sys.stderr)
         return Console(stderr=True, no_color=plain).status(f"{what}...")
+
+    @contextmanager
+    def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """Show *what* goes on as `progress` does, and give what shows how many of how many."""
+        with self.progress(what) as shown:
+
+            def tell(done: int, of: int) -> None:
+                if shown is not None:
+                    shown.update(f"{what} {done:,} of {of:,}...")
+
+            yield tell
 
 
 def _write_data(data: str | bytes) -> None:

@@ -79,6 +79,10 @@ class ToolVectors:
                 rows[number] = vector
         return cls(Stored(rows), present, fingerprint)
 
+    def found_by(self, neighbours: Neighbours) -> ToolVectors:
+        """Give the same vectors, the nearest of which are found by *neighbours*."""
+        return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)
+
     def __len__(self) -> int:
         return len(self.present)
 

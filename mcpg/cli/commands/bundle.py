@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,17 +22,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcpg.bundle import Assembly, Bundle, BundleDiff
+    from mcpg.cli.embedding import Embedded, Embedding
+    from mcpg.cli.lastrun import LastRun
     from mcpg.cli.memory import Memory
     from mcpg.diagnostics import Diagnostic
+    from mcpg.documents.model import ToolDocument
     from mcpg.jsontypes import JsonObject
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
 mcpg bundle tools.json extra.hints.yaml docs/ -o graph.mdld
 mcpg bundle manifests/ -o graph.mdld --check --diff     # in CI
+mcpg bundle manifests/ -o graph.mdld --embed            # and its vectors
 my-server --list-tools | mcpg bundle - --source-id mine -o -"""
 
 STDOUT = "-"
+NO_CHANGES = {"written": False, "indexWritten": False}
+
+
+class VectorKind(StrEnum):
+    """How the numbers of vectors are kept."""
+
+    FLOAT16 = "float16"
+    INT8 = "int8"
+    FLOAT32 = "float32"
+
 
 Target = Annotated[
     str,
@@ -42,6 +59,23 @@ Untuned = Annotated[
     typer.Option(
         "--untuned",
         help="Leave out the ranking that `mcpg tune` put into the bundle; otherwise it is kept.",
+    ),
+]
+
+Embed = Annotated[
+    bool,
+    typer.Option(
+        "--embed",
+        help="Make the vectors of the tools, too, and keep them beside the bundle; texts that "
+        "have a vector already are not embedded again.",
+    ),
+]
+VectorType = Annotated[
+    VectorKind,
+    typer.Option(
+        "--vector-type",
+        metavar="float16|int8|float32",
+        help="How their numbers are kept; int8 takes half the room and is the fastest to search.",
     ),
 ]
 
@@ -61,6 +95,9 @@ def bundle(
     strict: options.Strict = False,
     force: options.Force = False,
     untuned: Untuned = False,
+    embed: Embed = False,
+    embed_with: options.EmbedWith = None,
+    vector_type: VectorType = VectorKind.FLOAT16,
     source_id: options.SourceId = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
@@ -77,11 +114,13 @@ def bundle(
 
     compares = check or diff
     _check_options(target, form, compares=compares)
+    embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
     signature = "" if compares or target == STDOUT else lastrun.sign(sources, source_id, target)
     if signature and not (strict or force or untuned):
         last = lastrun.last_run(target)
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
-            return _tell(target, last.report, (), form=form, output=output)
+            vectors = _vectors_of_last(target, last, embedding, output)
+            return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
     memory = Memory(None if target == STDOUT else target)
     assembly = building.assembled(sources, source_id, output, memory, exclude=[target])
     if untuned:
@@ -92,12 +131,67 @@ def bundle(
         return ExitCode.FINDINGS
     made = bundle_of(assembly)
     if compares:
-        return _compare(made, assembly, Path(target), shows_diff=diff, form=form, output=output)
+        return _compare(
+            made, assembly, target, embedding, shows_diff=diff, form=form, output=output
+        )
     if target == STDOUT:
         return _send(made, assembly, output)
     if signature != lastrun.sign(sources, source_id, target):
         signature = ""  # they changed while they were read
-    return _write(made, assembly, target, signature, memory, force=force, form=form, output=output)
+    return _write(
+        made, assembly, target, signature, memory, embedding, force=force, form=form, output=output
+    )
+
+
+def _embedding(
+    spec: str | None, kind: VectorKind, target: str, *, is_wanted: bool
+) -> Embedding | None:
+    if not is_wanted and spec is None:
+        return None
+    if not is_wanted:
+        raise UsageError(
+            "no vectors are made", place="--embed-with", remedy="add --embed, or leave it out"
+        )
+    if target == STDOUT:
+        raise UsageError(
+            "vectors stand in a file beside the bundle, and standard output has none",
+            place="--embed",
+            remedy="write the bundle to a file, or leave out --embed",
+        )
+    from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - most runs make no vectors
+
+    return embedding_by(options.settings_of(embed_with=spec), kind.value)
+
+
+def _vectors_of_last(
+    target: str, last: LastRun, embedding: Embedding | None, output: Output
+) -> Embedded | None:
+    """Look after the vectors of a bundle in which nothing has changed."""
+    if embedding is None:
+        return None
+    from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
+    from mcpg.index.file import content_key  # noqa: PLC0415
+
+    bundle = embeddings.Target(target, content_key(target), last.report["documents"])
+    return embeddings.embed(bundle, partial(_documents_of, target), embedding, output)
+
+
+def _documents_of(target: str) -> Iterable[ToolDocument]:
+    from mcpg.engine.loading import load  # noqa: PLC0415 - as above
+
+    return load(target).documents.values()
+
+
+def _vectors(
+    target: str, data: bytes, assembly: Assembly, embedding: Embedding | None, output: Output
+) -> Embedded | None:
+    """Look after the vectors of a bundle that was put together."""
+    if embedding is None:
+        return None
+    from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
+
+    bundle = embeddings.Target(target, hashlib.sha256(data).digest(), len(assembly.documents))
+    return embeddings.embed(bundle, lambda: assembly.documents, embedding, output)
 
 
 def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
@@ -131,6 +225,7 @@ def _write(
     target: str,
     signature: str,
     memory: Memory,
+    embedding: Embedding | None,
     *,
     force: bool,
     form: OutputFormat,
@@ -153,7 +248,9 @@ def _write(
         output.diagnostics([failed])
         noticed = (*noticed, failed)
     memory.keep()
-    return _tell(target, facts, noticed, written=written, indexed=indexed, form=form, output=output)
+    vectors = _vectors(target, data, assembly, embedding, output)
+    changes = {"written": written, "indexWritten": indexed}
+    return _tell(target, facts, noticed, changes=changes, vectors=vectors, form=form, output=output)
 
 
 def _tell(
@@ -161,37 +258,52 @@ def _tell(
     facts: Mapping[str, Any],
     noticed: Iterable[Diagnostic],
     *,
-    written: bool = False,
-    indexed: bool = False,
+    changes: Mapping[str, bool] = NO_CHANGES,
+    vectors: Embedded | None,
     form: OutputFormat,
     output: Output,
 ) -> int:
     """Say what was written, and how much the bundle holds by the *facts*."""
     if form is OutputFormat.JSON:
-        changes = {"written": written, "indexWritten": indexed}
-        output.json(_report(target, facts, changes, noticed))
-    verb = "wrote" if written else "up to date:"
-    index = "; wrote its index" if indexed else ""
-    output.note(f"{verb} {target}: {building.told(facts)}{index}")
-    return ExitCode.DONE
+        found = vectors.facts if vectors else {}
+        noticed = (*noticed, *(vectors.diagnostics if vectors else ()))
+        output.json(_report(target, facts, {**changes, **found}, noticed))
+    verb = "wrote" if changes["written"] else "up to date:"
+    index = "; wrote its index" if changes["indexWritten"] else ""
+    embedded = vectors.told if vectors else ""
+    output.note(f"{verb} {target}: {building.told(facts)}{index}{embedded}")
+    return ExitCode.FINDINGS if vectors and vectors.missing else ExitCode.DONE
 
 
 def _compare(
     made: Bundle,
     assembly: Assembly,
-    path: Path,
+    target: str,
+    embedding: Embedding | None,
     *,
     shows_diff: bool,
     form: OutputFormat,
     output: Output,
 ) -> int:
+    path = Path(target)
     reasons, text = _differences(made, path)
+    reasons += _stale_vectors(made, target, embedding)
     if form is OutputFormat.JSON:
         changes = {"stale": bool(reasons), "differences": reasons}
         output.json(_report(str(path), _facts(made, assembly), changes, assembly.diagnostics))
     elif shows_diff:
         output.text(lines_kept(text).rstrip("\n"))
     return building.judged(str(path), reasons, building.summary(assembly), output)
+
+
+def _stale_vectors(made: Bundle, target: str, embedding: Embedding | None) -> list[str]:
+    if embedding is None:
+        return []
+    from mcpg.bundle import encode_bundle  # noqa: PLC0415 - as above
+    from mcpg.cli import embedding as embeddings  # noqa: PLC0415
+
+    key = hashlib.sha256(encode_bundle(made)).digest()
+    return embeddings.staleness(embeddings.Target(target, key, len(made.documents)), embedding)
 
 
 def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:

@@ -1,0 +1,196 @@
+"""What `mcpg bundle --embed` does: the vectors of a bundle made, kept and found fresh."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.cachefolder import cache_folder
+from mcpg.cli.equipping import Equipping
+from mcpg.cli.wording import counted
+from mcpg.errors import OutputError, UsageError
+from mcpg.index.file import cached_path
+from mcpg.vectors.approximate import FEWEST, with_graph
+from mcpg.vectors.approximate import SUFFIX as GRAPH_SUFFIX
+from mcpg.vectors.build import vectors_for
+from mcpg.vectors.file import SUFFIX, pack_vectors, write_vectors
+from mcpg.vectors.opening import find_vectors
+from mcpg.vectors.storage import FLOAT32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from mcpg.cli.output import Output
+    from mcpg.cli.settings import Settings
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.documents.model import ToolDocument
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.embeddings.stores.protocol import EmbeddingStore
+    from mcpg.vectors.build import Built
+    from mcpg.vectors.opening import Found
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How vectors are to be made.
+
+    Attributes:
+        provider: Who makes them.
+        store: Keeps them between runs, `None` when nothing does.
+        kind: How their numbers are kept in the file.
+    """
+
+    provider: EmbeddingProvider
+    store: EmbeddingStore | None
+    kind: str
+
+    def close(self) -> None:
+        """Give back what the store holds open."""
+        if self.store is not None:
+            self.store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bundle whose vectors are wanted.
+
+    Attributes:
+        path: Its file.
+        key: SHA-256 of its bytes.
+        tools: How many tools it has.
+    """
+
+    path: str
+    key: bytes
+    tools: int
+
+    @property
+    def places(self) -> list[str]:
+        """Where its vectors may stand: beside it, or in the cache folder."""
+        folder = cache_folder()
+        beside = self.path + SUFFIX
+        return [beside, cached_path(self.path, folder, SUFFIX)] if folder else [beside]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What came of it.
+
+    Attributes:
+        facts: Members of a report.
+        missing: How many tools have no vector.
+        diagnostics: What was noticed.
+    """
+
+    facts: Mapping[str, Any]
+    missing: int = 0
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """The facts as the end of a sentence."""
+        texts, vectors = self.facts["embedded"], self.facts["reused"]
+        written = "; wrote its vectors" if self.facts["vectorsWritten"] else ""
+        return f"; embedded {counted(texts, 'text')}, reused {counted(vectors, 'vector')}{written}"
+
+
+def embedding_by(settings: Settings, kind: str) -> Embedding:
+    """Give how vectors are made by the provider that *settings* name, and where they are kept.
+
+    Raises:
+        McpgError: What the provider or the store needs is not there.
+        UsageError: There is no such provider, or none is wanted.
+    """
+    equipping = Equipping(settings)
+    provider = equipping.provider()
+    if provider is None:
+        raise UsageError(
+            "nobody is to make vectors", place="--embed", remedy="name a provider, or leave it out"
+        )
+    return Embedding(provider, equipping.store(), kind)
+
+
+def embed(
+    target: Target,
+    documents: Callable[[], Iterable[ToolDocument]],
+    embedding: Embedding,
+    output: Output,
+) -> Embedded:
+    """See that the bundle *target* has its vectors, embedding no text that has one already.
+
+    Args:
+        target: The bundle.
+        documents: Gives its documents; asked only when its vectors are not fresh.
+        embedding: How vectors are made.
+        output: Where progress is shown.
+
+    Raises:
+        OutputError: The file of vectors can be written neither beside the bundle nor elsewhere.
+    """
+    found = find_vectors(target.places, target.key, target.tools, embedding.provider)
+    if found.file and found.is_fresh and found.file.vectors.stored.kind == embedding.kind:
+        return _result(embedding, 0, target.tools)
+    with output.counting("embedding") as tell, closing(embedding):
+        built = vectors_for(
+            documents(),
+            embedding.provider,
+            store=embedding.store,
+            known=found.file if _is_precise(found, embedding.kind) else None,
+            on_progress=tell,
+        )
+    output.diagnostics(built.diagnostics)
+    is_written = _written(target, built, embedding.kind)
+    folder = cache_folder()
+    if folder and len(built.vectors) >= FEWEST:
+        with output.progress("linking vectors"):
+            graph = cached_path(target.path, folder, SUFFIX) + GRAPH_SUFFIX
+            with_graph(built.vectors, target.key, graph, make=True)
+    return _result(embedding, built.embedded, built.reused, is_written, built)
+
+
+def staleness(target: Target, embedding: Embedding) -> list[str]:
+    """Say in lines why the vectors of the bundle *target* are not what they should be."""
+    found = find_vectors(target.places, target.key, target.tools, embedding.provider)
+    if found.is_fresh:
+        return []
+    reasons = [one.message for one in found.diagnostics]
+    out_of_date = ["the vectors are out of date"] if found.file else []
+    return reasons + out_of_date or ["there are no vectors"]
+
+
+def _result(
+    embedding: Embedding,
+    embedded: int,
+    reused: int,
+    is_written: bool = False,
+    built: Built | None = None,
+) -> Embedded:
+    facts = {
+        "embedded": embedded,
+        "reused": reused,
+        "vectorsWritten": is_written,
+        "fingerprint": embedding.provider.fingerprint,
+    }
+    if built is None:
+        return Embedded(facts)
+    return Embedded(facts, built.vectors.missing, built.diagnostics)
+
+
+def _is_precise(found: Found, kind: str) -> bool:
+    """Say whether the vectors that were *found* are as precise as the wanted *kind*."""
+    return found.file is not None and found.file.vectors.stored.kind in {kind, FLOAT32}
+
+
+def _written(target: Target, built: Built, kind: str) -> bool:
+    """Write the file of vectors, to the first place where that can be done."""
+    if built.vectors.missing == len(built.vectors) > 0:
+        return False
+    data = pack_vectors(built.vectors, built.hashes, target.key, kind)
+    *others, last = target.places
+    for path in others:
+        try:
+            return write_vectors(path, data)
+        except OutputError:
+            continue
+    return write_vectors(last, data)
