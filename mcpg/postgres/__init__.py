@@ -9,6 +9,7 @@ from mcpg.postgres.errors import PostgresError
 
 try:
     from mcpg.postgres.cache import PostgresCache
+    from mcpg.postgres.candidates import PostgresCandidates, PublishedTool
     from mcpg.postgres.connection import Database, PostgresSettings
     from mcpg.postgres.locks import building
     from mcpg.postgres.store import PostgresStore
@@ -21,8 +22,10 @@ except ModuleNotFoundError as missing:
 __all__ = [
     "Database",
     "PostgresCache",
+    "PostgresCandidates",
     "PostgresError",
     "PostgresSettings",
     "PostgresStore",
+    "PublishedTool",
     "building",
 ]

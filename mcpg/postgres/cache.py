@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from typing import TYPE_CHECKING
 
 from mcpg.caches.memory import ABSOLUTE, SLIDING, check_bounds
-from mcpg.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
 
     from mcpg.postgres.connection import Connection, Database
-
-    Answer = TypeVar("Answer")
 
 ENTRIES = 100_000
 """Entries that are kept unless more or fewer are asked for."""
@@ -23,9 +18,7 @@ ENTRIES = 100_000
 LARGEST_VALUE = 1 << 20
 """Bytes of the largest value that is kept."""
 
-# After an error the database is left alone for so many seconds: a search must not wait for it
-# again and again.
-_PAUSE = 30.0
+# A search must not wait long for what it can do without.
 _ATTEMPTS = 2
 # That an entry was used is written only when this share of its sliding time has passed, so that
 # what is asked for often is not written often.
@@ -38,9 +31,8 @@ class PostgresCache:
     """Keeps a bounded number of entries in a database that many processes share.
 
     What has expired is never given. What goes beyond the number is removed in sweeps, the least
-    recently used first, so that for a while there may be a little more. After an error the cache
-    is empty and keeps nothing for half a minute, then the database is tried again. May be shared
-    between threads.
+    recently used first, so that for a while there may be a little more. May be shared between
+    threads.
     """
 
     def __init__(
@@ -71,7 +63,6 @@ class PostgresCache:
         self._clock = clock
         self._every = max(1, min(_SWEEP_EVERY, entries // 16))
         self._writes = 0
-        self._rests_until = 0.0
 
     def get(self, kind: str, key: str) -> bytes | None:
         """Give what is kept, and keep it for longer; `None` when it has expired.
@@ -90,7 +81,7 @@ class PostgresCache:
                 connection.execute(_MARK, asked)
             return bytes(value)
 
-        return self._run(read)
+        return self._database.run(read, attempts=_ATTEMPTS)
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Keep *value* unless it is larger than `LARGEST_VALUE`.
@@ -109,20 +100,11 @@ class PostgresCache:
             if is_to_sweep:
                 connection.execute(_SWEEP, kept)
 
-        self._run(write)
+        self._database.run(write, attempts=_ATTEMPTS)
 
     def close(self) -> None:
         """Free the connections; what is kept stays."""
         self._database.close()
-
-    def _run(self, work: Callable[[Connection], Answer]) -> Answer | None:
-        if time.monotonic() < self._rests_until:
-            return None
-        try:
-            return self._database.run(work, attempts=_ATTEMPTS)
-        except PostgresError:
-            self._rests_until = time.monotonic() + _PAUSE
-            raise
 
     def _parameters(self, kind: str, key: str) -> dict[str, object]:
         sliding = self._sliding.get(kind, self._absolute)

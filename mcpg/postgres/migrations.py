@@ -45,6 +45,16 @@ STEPS = (
     );
     create index cache_used on cache (used);
     """,
+    # 3: which catalogues are published; each has tables of its own beside.
+    """
+    create table publications (
+      number int generated always as identity primary key,
+      key text not null,
+      fingerprint text not null,
+      dimensions int not null,
+      tools int not null
+    );
+    """,
 )
 """Each makes the next version of the schema out of the one before; none is ever changed."""
 
@@ -81,7 +91,7 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
 
 def _advance(connection: Connection, schema: str, place: str) -> int:
     """Take every step that is left, and give the version."""
-    _need(connection, "vector", place)
+    need(connection, "vector", place)
     name = sql.Identifier(schema)
     if not _exists(connection, schema):
         connection.execute(sql.SQL("create schema if not exists {}").format(name))
@@ -121,7 +131,7 @@ def _version(connection: Connection, schema: str) -> int:
     return int(newest[0]) if newest else 0
 
 
-def _need(connection: Connection, extension: str, place: str) -> None:
+def need(connection: Connection, extension: str, place: str) -> None:
     """Make sure that the database has *extension*, and create it where the role may.
 
     Raises:

@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from mcpg.postgres import Database, PostgresError, PostgresSettings
-from mcpg.postgres.migrations import STEPS, _need, migrate
+from mcpg.postgres.migrations import STEPS, migrate, need
 
 
 def execute(dsn: str, *statements: str) -> None:
@@ -95,7 +95,7 @@ def test_a_newer_schema_is_left_alone(postgres: str) -> None:
         database.run(lambda _: None)
 
 
-def test_a_role_need_not_be_allowed_to_create_extensions(bare_postgres: str, role: str) -> None:
+def test_a_roleneed_not_be_allowed_to_create_extensions(bare_postgres: str, role: str) -> None:
     """With pgvector in the database, a role that may create a schema can do the rest."""
     name = conninfo_to_dict(bare_postgres)["dbname"]
     execute(bare_postgres, "create extension vector", f"grant create on database {name} to {role}")
@@ -137,7 +137,7 @@ def test_a_server_without_the_extension_is_told(bare_postgres: str) -> None:
     """Where the server does not have the extension at all, that is said."""
     told = pytest.raises(PostgresError, match="server does not have the extension 'nothing'")
     with psycopg.connect(bare_postgres, autocommit=True) as connection, told:
-        _need(connection, "nothing", "here")
+        need(connection, "nothing", "here")
 
 
 def test_the_extension_may_be_in_a_schema_of_its_own(bare_postgres: str) -> None:

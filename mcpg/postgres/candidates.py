@@ -1,0 +1,333 @@
+"""Candidates: the few tools of a large catalogue that are worth a closer look, chosen by indexes.
+
+A publication holds the terms of every tool under an inverted index (GIN), the vocabulary under a
+trigram index, and the vectors under a graph of neighbours (HNSW). A term of the query that no tool
+has is replaced by those that are like it. The rarest terms choose, all of them order; terms of a
+tool's name count twice. Texts are never ranked by the full-text search of PostgreSQL.
+
+Source: Malkov & Yashunin, "Efficient and robust approximate nearest neighbor search using
+hierarchical navigable small world graphs", IEEE TPAMI 42(4), 2020; Sparck Jones, "A statistical
+interpretation of term specificity", Journal of Documentation 28(1), 1972 (why rare terms choose).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
+
+from pgvector import HalfVector
+from psycopg import sql
+
+from mcpg.postgres.errors import PostgresError
+from mcpg.postgres.locks import number_of
+from mcpg.postgres.migrations import need
+from mcpg.text import split_words, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import LiteralString
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mcpg.postgres.connection import Connection, Database
+
+READS = 2_000
+"""Rows that the terms of a query may choose together: more find little more, and take longer."""
+
+MOST_CANDIDATES = 1_000
+"""As many as the search in a graph of neighbours can give."""
+
+# The most dimensions that pgvector indexes in half precision; longer vectors are not published.
+_MOST_INDEXED = 4_000
+_ANY_LENGTH = sql.SQL("halfvec")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTool:
+    """What is published of a tool.
+
+    Attributes:
+        tool_id: Its id.
+        name: What it is called, in words or as an identifier.
+        text: What it does.
+        vector: Its vector, shape (dimensions,), of length 1, or `None`.
+    """
+
+    tool_id: str
+    name: str
+    text: str
+    vector: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Publication:
+    number: int
+    tools: int
+    dimensions: int
+
+
+class PostgresCandidates:
+    """Chooses candidates in a database that many processes share.
+
+    May be shared between threads.
+    """
+
+    def __init__(self, database: Database, key: str | None = None, reads: int = READS) -> None:
+        """Prepare to use *database*.
+
+        Args:
+            database: Where catalogues are published.
+            key: The publication to choose from, as it was published; `None` for the newest.
+            reads: Rows that the terms of a query may choose together.
+        """
+        self._database = database
+        self._key = key
+        self._reads = reads
+
+    def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
+        """Give the ids of up to *count* tools, those by terms and by vector in turns, best first.
+
+        Args:
+            query: The words that are looked for.
+            vector: The vector of the query, shape (dimensions,), or `None`.
+            count: Most candidates to give, up to `MOST_CANDIDATES`.
+
+        Raises:
+            PostgresError: Nothing is published under the key, the vector has other dimensions than
+                what is published, or the database cannot be reached or refuses.
+        """
+        count = min(count, MOST_CANDIDATES)
+        terms = _terms(query)
+
+        def choose(connection: Connection) -> list[str]:
+            publication = self._publication(connection)
+            worded = _by_terms(connection, publication, terms, self._reads, count)
+            near = [] if vector is None else _by_vector(connection, publication, vector, count)
+            turns = chain(*zip_longest(worded, near))
+            return list(dict.fromkeys(one for one in turns if one is not None))[:count]
+
+        return self._database.run(choose, attempts=2)
+
+    def publish(
+        self, tools: Iterable[PublishedTool], key: str, fingerprint: str = "", keep: int = 1
+    ) -> bool:
+        """Publish a catalogue, whole or not at all; whoever searches meanwhile is not held up.
+
+        Args:
+            tools: The tools with distinct ids; of equals, those that come first go first. Either
+                all have vectors of one length or those that have none are not found by vector.
+            key: What says which catalogue this is: the hash of its content.
+            fingerprint: Who made the vectors.
+            keep: How many older publications stay, for replicas that still search them.
+
+        Returns:
+            Whether it was published: `False` when the same stands there already.
+
+        Raises:
+            PostgresError: The role may not create tables, pg_trgm is missing, the vectors have
+                different lengths, or the database cannot be reached or refuses.
+        """
+        rows = list(tools)
+
+        def write(connection: Connection) -> bool:
+            connection.execute("set local statement_timeout to 0")
+            lock = number_of(self._database.settings.schema, "publish")
+            connection.execute("select pg_advisory_xact_lock(%s)", (lock,))
+            if _is_published(connection, key, fingerprint):
+                return False
+            need(connection, "pg_trgm", self._database.address)
+            _fill(connection, rows, key, fingerprint)
+            _drop_old(connection, keep)
+            return True
+
+        return self._database.run(write)
+
+    def close(self) -> None:
+        """Free the connections; what is published stays."""
+        self._database.close()
+
+    def _publication(self, connection: Connection) -> _Publication:
+        found = connection.execute(_NEWEST, {"key": self._key}).fetchone()
+        if found is None:
+            what = "this catalogue is" if self._key else "no catalogue is"
+            negation = " not" if self._key else ""
+            raise PostgresError(
+                f"{what}{negation} published",
+                place=self._database.address,
+                remedy="publish it with `mcpg publish`",
+            )
+        return _Publication(*found)
+
+
+def _terms(text: str) -> list[str]:
+    return sorted({stem(word) for word in split_words(text)})
+
+
+def _by_terms(
+    connection: Connection, publication: _Publication, terms: Sequence[str], reads: int, count: int
+) -> list[str]:
+    asked = {"terms": terms, "size": publication.tools, "reads": reads, "count": count}
+    query = _named(_BY_TERMS, publication.number)
+    return _ids(connection.execute(query, asked)) if terms else []
+
+
+def _by_vector(
+    connection: Connection, publication: _Publication, vector: NDArray[np.float32], count: int
+) -> list[str]:
+    if not publication.dimensions:
+        return []
+    if len(vector) != publication.dimensions:
+        raise PostgresError(
+            f"the query's vector has {len(vector)} dimensions, and {publication.dimensions} are "
+            "published",
+            remedy="publish with the model that searches",
+        )
+    connection.execute("select set_config('hnsw.ef_search', %s, true)", (str(count),))
+    query = _named(_BY_VECTOR, publication.number)
+    return _ids(connection.execute(query, (HalfVector(vector), count)))
+
+
+def _ids(rows: Iterable[tuple[bytes, ...]]) -> list[str]:
+    return [bytes(row[0]).decode("utf-8", "surrogatepass") for row in rows]
+
+
+def _named(query: LiteralString, number: int, vector: sql.Composable = _ANY_LENGTH) -> sql.Composed:
+    """Give *query* with the names of the tables of a publication, and the type of its vectors."""
+    return sql.SQL(query).format(
+        tools=sql.Identifier(f"candidates_{number}"),
+        vocabulary=sql.Identifier(f"vocabulary_{number}"),
+        vector=vector,
+    )
+
+
+def _is_published(connection: Connection, key: str, fingerprint: str) -> bool:
+    newest = connection.execute(
+        "select key, fingerprint from publications order by number desc limit 1"
+    )
+    return newest.fetchone() == (key, fingerprint)
+
+
+def _fill(
+    connection: Connection, rows: Sequence[PublishedTool], key: str, fingerprint: str
+) -> None:
+    """Make the tables of a publication; indexes come last, for they are made faster at once."""
+    dimensions = _dimensions(rows)
+    values = (key, fingerprint, dimensions, len(rows))
+    number, *_ = connection.execute(_ANNOUNCE, values).fetchone() or ()
+    kind = sql.SQL("halfvec({})").format(dimensions) if dimensions else _ANY_LENGTH
+    connection.execute(_named(_CREATE, number, kind))
+    with connection.cursor().copy(_named(_COPY, number)) as copy:
+        copy.set_types(["int4", "bytea", "text[]", "text[]", "halfvec"])
+        for row in _table(rows):
+            copy.write_row(row)
+    for statement in (*_FINISH, *([_INDEX_VECTORS] if dimensions else [])):
+        connection.execute(_named(statement, number))
+
+
+def _dimensions(rows: Iterable[PublishedTool]) -> int:
+    """Give the dimensions of the vectors, 0 when there are none.
+
+    Raises:
+        PostgresError: They differ, or are too many.
+    """
+    lengths = {len(row.vector) for row in rows if row.vector is not None}
+    if len(lengths) > 1 or max(lengths, default=0) > _MOST_INDEXED:
+        raise PostgresError(
+            "the vectors have different lengths or are too long",
+            remedy=f"publish vectors of one model, of up to {_MOST_INDEXED} dimensions",
+        )
+    return max(lengths, default=0)
+
+
+def _table(rows: Iterable[PublishedTool]) -> Iterator[tuple[object, ...]]:
+    for place, row in enumerate(rows):
+        named = _terms(row.name)
+        vector = None if row.vector is None else HalfVector(row.vector)
+        tool_id = row.tool_id.encode("utf-8", "surrogatepass")
+        yield place, tool_id, named, sorted({*named, *_terms(row.text)}), vector
+
+
+def _drop_old(connection: Connection, keep: int) -> None:
+    """Drop all publications but the newest and *keep* before it."""
+    old = connection.execute(
+        "delete from publications where number in "
+        "(select number from publications order by number desc offset %s) returning number",
+        (keep + 1,),
+    )
+    for (number,) in old.fetchall():
+        connection.execute(_named("drop table if exists {tools}, {vocabulary}", number))
+
+
+_NEWEST = """
+select number, tools, dimensions from publications
+where key = coalesce(%(key)s, key) order by number desc limit 1
+"""
+
+_ANNOUNCE = """
+insert into publications (key, fingerprint, dimensions, tools) values (%s, %s, %s, %s)
+returning number
+"""
+
+_CREATE: LiteralString = """
+create table {tools} (
+  place int primary key,
+  tool_id bytea not null,
+  named text[] not null,
+  terms text[] not null,
+  vector {vector}
+)
+"""
+
+_COPY: LiteralString = (
+    "copy {tools} (place, tool_id, named, terms, vector) from stdin (format binary)"
+)
+
+_FINISH: tuple[LiteralString, ...] = (
+    "create index on {tools} using gin (terms)",
+    """
+    create table {vocabulary} as
+    select term, count(*)::int as tools from {tools}, unnest(terms) term group by term
+    """,
+    "create unique index on {vocabulary} (term)",
+    "create index on {vocabulary} using gin (term gin_trgm_ops)",
+    "analyze {tools}",
+    "analyze {vocabulary}",
+)
+
+_INDEX_VECTORS: LiteralString = "create index on {tools} using hnsw (vector halfvec_cosine_ops)"
+
+# Of each term that the vocabulary has not, the three that are most like it are taken.
+_BY_TERMS: LiteralString = """
+with asked as (
+  select term from unnest(%(terms)s::text[]) asked(term)
+), known as (
+  select v.term, v.tools, 1::float8 as likeness from asked join {vocabulary} v using (term)
+  union all
+  select like_it.* from asked, lateral (
+    select v.term, v.tools, similarity(v.term, asked.term)::float8 as likeness
+    from {vocabulary} v where v.term %% asked.term
+    order by likeness desc, v.tools desc, v.term limit 3
+  ) like_it
+  where not exists (select from {vocabulary} v where v.term = asked.term)
+), weighed as (
+  select
+    term,
+    max(likeness) * ln(1 + %(size)s::float8 / tools) as weight,
+    sum(tools) over rarest as reads,
+    row_number() over rarest as rank
+  from known group by term, tools
+  window rarest as (order by tools, term)
+)
+select tool_id from {tools} tool, lateral (
+  select sum(weight * (1 + (term = any(tool.named))::int)) as score
+  from weighed where term = any(tool.terms)
+) scored
+where terms && (select array_agg(term) from weighed where reads <= %(reads)s or rank = 1)
+order by score desc, place limit %(count)s
+"""
+
+_BY_VECTOR: LiteralString = (
+    "select tool_id from {tools} where vector is not null order by vector <=> %b limit %s"
+)
