@@ -11,10 +11,11 @@ from mcpg.errors import UsageError
 from mcpg.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcpg.cli.output import Output
     from mcpg.documents.model import ToolDocument
+    from mcpg.graph.terms import Triple
 
 STDOUT = "-"
 
@@ -25,6 +26,9 @@ class GraphFormat(StrEnum):
     TURTLE = "turtle"
     JSON_LD = "json-ld"
     NQUADS = "nquads"
+    GRAPHML = "graphml"
+    MERMAID = "mermaid"
+    DOT = "dot"
 
 
 EXTENSIONS = {
@@ -33,6 +37,11 @@ EXTENSIONS = {
     ".jsonld": GraphFormat.JSON_LD,
     ".nq": GraphFormat.NQUADS,
     ".nt": GraphFormat.NQUADS,
+    ".graphml": GraphFormat.GRAPHML,
+    ".mmd": GraphFormat.MERMAID,
+    ".mermaid": GraphFormat.MERMAID,
+    ".dot": GraphFormat.DOT,
+    ".gv": GraphFormat.DOT,
 }
 """The format that the end of a file's name stands for."""
 
@@ -41,6 +50,9 @@ _OPENINGS = {
     GraphFormat.TURTLE: f"# {_MARK}\n",
     GraphFormat.JSON_LD: '{\n  "@context": {\n    "@version": 1.1,\n    "kb": "urn:managedcode:',
     GraphFormat.NQUADS: f"# {_MARK}\n",
+    GraphFormat.GRAPHML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
+    GraphFormat.MERMAID: f"%% {_MARK}\n",
+    GraphFormat.DOT: f"// {_MARK}\n",
 }
 """How the files of each format begin that mcpg wrote."""
 
@@ -69,15 +81,38 @@ def written_graph(
     documents: Sequence[ToolDocument], form: GraphFormat, *, is_framed: bool = False
 ) -> str:
     """Write what *documents* say as *form*; JSON-LD *is_framed* where asked for."""
-    from mcpg.graph.exports import json_ld, nquads, turtle  # noqa: PLC0415 - help needs no graph
-    from mcpg.graph.triples import triples_of  # noqa: PLC0415
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415 - help needs no graph
 
-    triples = triples_of(documents)
-    if form is GraphFormat.JSON_LD:
-        write = json_ld.framed_json_ld if is_framed else json_ld.json_ld
-        return "".join(write(triples))
-    writers = {GraphFormat.TURTLE: turtle.turtle, GraphFormat.NQUADS: nquads.nquads}
-    return "".join((_OPENINGS[form], *writers[form](triples)))
+    pieces = _pieces(triples_of(documents), form, is_framed=is_framed)
+    # JSON has no comments.
+    opening = () if form is GraphFormat.JSON_LD else (_OPENINGS[form],)
+    return "".join((*opening, *pieces))
+
+
+def _pieces(triples: Iterator[Triple], form: GraphFormat, *, is_framed: bool) -> Iterator[str]:
+    from mcpg.graph.exports import (  # noqa: PLC0415
+        dot,
+        graphml,
+        json_ld,
+        mermaid,
+        nquads,
+        turtle,
+    )
+    from mcpg.graph.network import network_of  # noqa: PLC0415
+
+    statements = {
+        GraphFormat.TURTLE: turtle.turtle,
+        GraphFormat.NQUADS: nquads.nquads,
+        GraphFormat.JSON_LD: json_ld.framed_json_ld if is_framed else json_ld.json_ld,
+    }
+    drawings = {
+        GraphFormat.GRAPHML: graphml.graphml,
+        GraphFormat.MERMAID: mermaid.mermaid,
+        GraphFormat.DOT: dot.dot,
+    }
+    if form in statements:
+        return statements[form](triples)
+    return drawings[form](network_of(triples))
 
 
 def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:

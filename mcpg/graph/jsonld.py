@@ -9,7 +9,8 @@ from pyld import jsonld
 
 from mcpg.catalog.jsontext import parse_json_documents
 from mcpg.errors import DocumentError, InputError
-from mcpg.graph.context import CONTEXT_IRI, context
+from mcpg.graph.context import CONTEXT_IRI, compacted, context
+from mcpg.graph.iris import node_iri
 from mcpg.graph.nodes import framed_tools, node_objects
 from mcpg.graph.triples import triples_of
 from mcpg.graph.unlinked import document_of
@@ -33,6 +34,10 @@ _FRAME: JsonObject = {
     "related": _REFER,
     "nextSteps": _REFER,
     "derivedFrom": _REFER,
+    "about": _REFER,
+    "mentions": _REFER,
+    "authors": _REFER,
+    "sameAs": _REFER,
 }
 _FAULTS = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
@@ -43,8 +48,9 @@ def to_jsonld(document: ToolDocument) -> JsonObject:
     `from_jsonld` gives an equal document back, whatever a JSON-LD processor did to the object
     meanwhile, as long as arrays keep their order.
     """
-    (tool,) = framed_tools(node_objects(triples_of([document])))
-    return {"@context": dict(context()), **tool}
+    own = compacted(node_iri(document.uri))
+    tools = framed_tools(node_objects(triples_of([document])))
+    return {"@context": dict(context()), **next(tool for tool in tools if tool["id"] == own)}
 
 
 def from_jsonld(

@@ -58,6 +58,7 @@ class _Reader:
             links=tuple(self._links()),
             body=self._text("body") or "",
             states_relations=self._flag("statesRelations") is not False,
+            further=self._json("frontMatter") or {},
         )
 
     def _tool(self) -> Tool:

@@ -67,6 +67,32 @@ def test_json_ld_flat_and_framed(run: Callable[..., Run]) -> None:
     assert [one["name"] for one in status["parameters"]] == ["shipment_id", "carrier"]
 
 
+@pytest.mark.parametrize(
+    ("extension", "opening"),
+    [
+        ("ttl", "# A graph of tools"),
+        ("jsonld", '{\n  "@context": {'),
+        ("nq", "# A graph of tools"),
+        ("graphml", "<?xml version="),
+        ("mmd", "%% A graph of tools"),
+        ("gv", "// A graph of tools"),
+    ],
+)
+def test_every_format_is_written_and_may_be_renewed(
+    run: Callable[..., Run], folder: Path, extension: str, opening: str
+) -> None:
+    """Two runs give one file, which begins as files of mcpg do."""
+    file = folder / f"graph.{extension}"
+    assert run("graph", "export", "-o", file.name).code == 0
+    first = file.read_bytes()
+    assert run("graph", "export", "-o", file.name, "--around", "shipment_status").code == 0
+    assert run("graph", "export", "-o", file.name).code == 0
+
+    assert file.read_bytes() == first
+    assert first.startswith(opening.encode())
+    assert b"\r" not in first
+
+
 def test_a_part_around_a_tool(run: Callable[..., Run]) -> None:
     """A tool, and those that some edges lead to or from."""
     alone = tools_in(run("graph", "export", "--around", "shipment_status", "--depth", "0").out)

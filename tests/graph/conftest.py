@@ -60,6 +60,18 @@ def rich() -> ToolDocument:
         ),
         body="## Notes\n\n- by hand",
         states_relations=True,
+        further={
+            "about": ["Logistics", {"label": "Parcels", "sameAs": "https://parcel.example/"}],
+            "author": "The shipping team",
+            "date_published": "2025-01-31",
+            "date_modified": "last week",
+            "entry_type": "tech_article",
+            "entity_hints": [{"label": "DHL", "type": "schema:Organization"}],
+            "graph_edges": [{"subject": "document", "predicate": "about", "object": "Tracking"}],
+            "rdf_prefixes": {"shop": "https://shop.example/vocab#"},
+            "rdf_properties": {"shop:floor": 2.5, "schema:alternativeHeadline": "Another name"},
+            "unknown": [None, {"deep": [1.0, None]}],
+        },
     )
 
 
