@@ -43,6 +43,7 @@ class Code:
     EMBEDDING_STORE_SAVE_FAILED = "embedding_store_save_failed"
     VECTORS_IGNORED = "vectors_ignored"
     VECTORS_STALE = "vectors_stale"
+    CANDIDATES_FAILED = "candidates_failed"
     LOW_CONFIDENCE = "low_confidence_results"
     SEARCH_CACHE_FAILED = "search_cache_failed"
     QUERY_TRUNCATED = "query_truncated"

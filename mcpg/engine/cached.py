@@ -58,7 +58,9 @@ class ResultCache:
         """Give the key of the answer."""
         asked = {name: getattr(request, name) for name in request.__match_args__}
         told = [(one.code, one.message) for one in noticed]
-        return key_of(RESULT, self._identity(searcher.index), asked, told)
+        source = searcher.equipment.candidates if searcher.equipment else None
+        chooser = None if source is None else getattr(source, "fingerprint", type(source).__name__)
+        return key_of(RESULT, self._identity(searcher.index), asked, told, chooser)
 
     def _identity(self, index: Index) -> str:
         known = self._known

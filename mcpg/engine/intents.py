@@ -28,7 +28,7 @@ from mcpg.engine.retrieval import POOL, retrieve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mcpg.index import Index
 
@@ -41,19 +41,27 @@ _OWN_PLACES = POOL // 2
 
 
 def retrieve_for_each(
-    analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int
+    analysis: Analysis,
+    index: Index,
+    *,
+    disabled: Iterable[int],
+    size: int,
+    among: Collection[int] | None = None,
 ) -> list[int]:
     """Give the *size* documents with the best lexical scores, those of each intent among them.
 
     The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
-    which is at least that; the rest follows them. The order is not that of the scores.
+    which is at least that; the rest follows them. The order is not that of the scores. Where
+    *among* names documents, the others are not looked at.
     """
     hidden = frozenset(disabled)
-    whole = retrieve(analysis, index, disabled=hidden, size=size)
+    whole = retrieve(analysis, index, disabled=hidden, size=size, among=among)
     if not analysis.intents:
         return whole
     alone = (_alone(analysis, places) for places in analysis.intents)
-    bests = [retrieve(each, index, disabled=hidden, size=_OWN_PLACES) for each in alone]
+    bests = [
+        retrieve(each, index, disabled=hidden, size=_OWN_PLACES, among=among) for each in alone
+    ]
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
     return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcpg.engine.analysis import Analysis, Memo
+    from mcpg.engine.candidates import Choice
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.expansion import Reached
     from mcpg.engine.features import Sight
@@ -69,10 +70,13 @@ def run_graph(
     disabled: frozenset[int],
     trace: Trace | None = None,
     memo: Memo | None = None,
+    choice: Choice | None = None,
 ) -> Outcome:
     """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
     size = max(POOL, request.limit)
-    analysis, pool = gather(request, index, disabled, size=size, trace=trace, memo=memo)
+    analysis, pool = gather(
+        request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
+    )
     with _stage(trace, "fuse"):
         sights = look_closely(pool, analysis, index)
         ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH))
@@ -98,16 +102,19 @@ def gather(
     size: int,
     trace: Trace | None = None,
     memo: Memo | None = None,
+    choice: Choice | None = None,
 ) -> tuple[Analysis, list[int]]:
     """Give what the query became, and the documents to look at closely.
 
-    They are the best *size* by their words, best first, then those whose name the query spells.
+    They are the best *size* by their words, best first, of those that *choice* names if it names
+    any, then those whose name the query spells.
     """
     with _stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context, memo=memo)
     with _stage(trace, "retrieve"):
-        pool = retrieve_for_each(analysis, index, disabled=disabled, size=size)
+        among = choice.among(analysis) if choice else None
+        pool = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
         exact = sorted(named_exactly(analysis, index) - disabled)[:size]
     return analysis, list(dict.fromkeys((*pool, *exact)))
 

@@ -30,16 +30,26 @@ _WORTH_SEARCHING = 40
 _SAMPLE = 3
 
 
-def retrieve(analysis: Analysis, index: Index, *, disabled: Iterable[int], size: int) -> list[int]:
+def retrieve(
+    analysis: Analysis,
+    index: Index,
+    *,
+    disabled: Iterable[int],
+    size: int,
+    among: Collection[int] | None = None,
+) -> list[int]:
     """Give the *size* documents that are not *disabled* with the best lexical scores.
 
     A document's lexical score is the sum, over clauses, of the clause's share of the query's
     weight times the saturated frequency of the best of its variants there, times the credit for
     that variant. It lies in [0, 1], or a little above with context. The best come first; ties go
-    to the smaller document number.
+    to the smaller document number. Where *among* names documents, the others are not looked at.
     """
     hidden = frozenset(disabled)
-    scores = _accumulate(analysis, index, size + len(hidden))
+    if among is None:
+        scores = _accumulate(analysis, index, size + len(hidden))
+    else:
+        scores = _score(analysis, index, among)
     # Most often nothing is hidden, and then all that was scored need not be gone through.
     for document in hidden.intersection(scores) if hidden else ():
         del scores[document]
@@ -66,6 +76,15 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
         else:
             _add(scores, clause, share, index)
         remaining -= bound
+    return scores
+
+
+def _score(analysis: Analysis, index: Index, among: Collection[int]) -> dict[int, float]:
+    """Score those *among* some documents that answer any word."""
+    scores: dict[int, float] = {}
+    for _, share, clause in _lists(analysis, index):
+        for document, impact in clause_impacts(clause, among, index).items():
+            scores[document] = scores.get(document, 0.0) + share * impact
     return scores
 
 

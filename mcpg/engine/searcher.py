@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.analysis import Memo
+    from mcpg.engine.candidates import Choice, Chooser
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
     from mcpg.engine.pipeline import Outcome
@@ -58,6 +59,7 @@ class Searcher:
         self._disabled = frozenset(index.disabled())
         # Shared between threads: whoever comes second finds or makes the same.
         self._memo: Memo = {}
+        self._chooser: Chooser | None = None
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
 
     def documents(self) -> list[ToolDocument]:
@@ -106,9 +108,24 @@ class Searcher:
         if request.is_browsing:
             return self._browse(request, noticed), None
         disabled = frozenset() if request.include_disabled else self._disabled
-        outcome = run_graph(request, self.index, self.model, disabled, trace, self._memo)
-        diagnostics = (*noticed, *_noticed(request, outcome))
+        choice = self._choice()
+        outcome = run_graph(request, self.index, self.model, disabled, trace, self._memo, choice)
+        diagnostics = (
+            *noticed,
+            *(choice.diagnostics if choice else ()),
+            *_noticed(request, outcome),
+        )
         return self._result(request, outcome, diagnostics), outcome
+
+    def _choice(self) -> Choice | None:
+        """Give who chooses candidates for a search, where a host has brought somebody."""
+        if self.equipment is None or self.equipment.candidates is None:
+            return None
+        from mcpg.engine.candidates import Choice, Chooser  # noqa: PLC0415 - most engines choose themselves
+
+        if self._chooser is None:
+            self._chooser = Chooser(self.equipment.candidates)
+        return Choice(self._chooser, self.index)
 
     def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
         index = self.index

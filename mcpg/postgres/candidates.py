@@ -86,6 +86,11 @@ class PostgresCandidates:
         self._key = key
         self._reads = reads
 
+    @property
+    def fingerprint(self) -> str:
+        """What sources that choose alike have in common."""
+        return f"postgres:{self._key or ''}:{self._reads}"
+
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Give the ids of up to *count* tools, those by terms and by vector in turns, best first.
 

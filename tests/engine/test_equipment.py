@@ -40,7 +40,9 @@ def untouchable() -> Equipment:
 def test_the_graph_touches_no_equipment(query: str) -> None:
     """Searching, explaining and asking why not are done without any provider or store."""
     plain = make_engine(*TOOLS)
-    equipped = mcpg.Engine(plain.index, equipment=replace(untouchable(), cache=None))
+    equipped = mcpg.Engine(
+        plain.index, equipment=replace(untouchable(), cache=None, candidates=None)
+    )
 
     assert equipped.search(query) == plain.search(query)
     assert equipped.explain(query).result == plain.search(query)
