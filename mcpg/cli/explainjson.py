@@ -30,7 +30,7 @@ def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -
 
     Only the stages' `durationMs` differ from run to run.
     """
-    members = answer_json(explanation.result, explanation.normalized_query, loading)
+    members = answer_json(explanation.result, loading)
     reasons = {match.tool_id: reasons_json(match) for match in explanation.matches}
     members["matches"] = [
         match_json(match) | reasons.get(match.tool_id, {}) for match in explanation.result.matches
@@ -64,6 +64,7 @@ def reasons_json(match: MatchExplanation) -> JsonObject:
         ],
         "terms": [_term(term) for term in match.terms],
         "calibration": _calibration(match.calibration),
+        **_found_by(match),
     }
 
 
@@ -88,6 +89,17 @@ def model_json(model: ModelExplanation) -> JsonObject:
         "weights": dict(model.weights),
         "calibration": {"intercept": model.intercept, "coefficients": dict(model.coefficients)},
     }
+
+
+def _found_by(match: MatchExplanation) -> JsonObject:
+    """Give where two searches put the match, where a query was rewritten."""
+    if not match.found_by:
+        return {}
+    rows: list[JsonValue] = [
+        {"text": one.text, "rank": one.rank, "score": one.score, "weight": one.weight}
+        for one in match.found_by
+    ]
+    return {"foundBy": rows}
 
 
 def _repair(repair: Repair) -> JsonObject:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcpg.cli.markdown import LEFT, RIGHT, aligned_table, code, element
 from mcpg.cli.sanitise import one_line
 from mcpg.cli.textview import score_text, summary_of_match
-from mcpg.cli.wording import diagnostic_lines, nearness, unrepaired
+from mcpg.cli.wording import diagnostic_lines, found_by, nearness, own_score, rewriting, unrepaired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,6 +52,10 @@ def _facts(explanation: Explanation) -> list[str]:
         f"Strategy {result.strategy}, ranked by {result.ranking_mode}",
         f"{result.focused_graph.nodes} nodes and {result.focused_graph.edges} edges around it",
     ]
+    if explanation.normalized_query:
+        told.append(f"rewritten as {safe(explanation.normalized_query)}")
+    if rewriting(explanation):
+        told.append(f"rewriting: {rewriting(explanation)}")
     if explanation.language:
         told.append(f"function words: {explanation.language}")
     if model:
@@ -90,7 +94,7 @@ def _fate(word: QueryWord) -> str:
         "kept" if one.kind == "exact" else f"{safe(one.word)} ({nearness(one)})"
         for one in word.repairs
     ]
-    context = ", from the context" if word.origin == "context" else ""
+    context = "" if word.origin == "query" else f", from the {word.origin}"
     return "; ".join(fates) + context
 
 
@@ -107,9 +111,11 @@ def _reasons(explanation: Explanation) -> Iterator[list[str]]:
             f"Its fused score, {match.fused_score:.6f}, is the sum of:",
             "",
             *_contributions(match),
+            *([""] if match.found_by else []),
+            *([f"Both searches together: {found_by(match)}."] if match.found_by else []),
             "",
             *_terms(match),
-            *_calibration(match.score, match.calibration),
+            *_calibration(own_score(match), match.calibration),
             "",
             "</details>",
         ]

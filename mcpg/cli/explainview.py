@@ -82,7 +82,7 @@ class _View:
         if not word.repairs:
             shown = self._output.paint(shown, "yellow")
         tools = _tools(word.document_frequency)
-        origin = "(context)" if word.origin == "context" else ""
+        origin = "" if word.origin == "query" else f"({word.origin})"
         return f"{INDENT}{name}  {shown}  {tools}  {share} {origin}".rstrip()
 
     def lists(self) -> list[str]:

@@ -21,16 +21,14 @@ SCORE_DECIMALS = 6
 
 def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
     """Give the object that `search` prints; *loading* is what loading noticed."""
-    return {"schema": "mcpg/search/1", **answer_json(result, None, loading)}
+    return {"schema": "mcpg/search/1", **answer_json(result, loading)}
 
 
-def answer_json(
-    result: SearchResult, normalized: str | None, loading: Iterable[Diagnostic]
-) -> JsonObject:
+def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObject:
     """Give what every answer to a query holds; *loading* is what loading noticed."""
     return {
         "query": result.query,
-        "normalizedQuery": normalized,
+        "normalizedQuery": result.normalized_query,
         "strategy": result.strategy,
         "rankingMode": result.ranking_mode,
         "matches": [match_json(match) for match in result.matches],

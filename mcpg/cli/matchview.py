@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcpg.cli.glyphs import columns_of, fitted, hanging, wrapped
 from mcpg.cli.sanitise import one_line, width
 from mcpg.cli.textview import score_text, summary_of_match
+from mcpg.cli.wording import found_by, own_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,8 +44,8 @@ class MatchView:
             if reasons is not None:
                 lines += self._contributions(reasons, largest)
                 lines += self._terms(reasons)
-                lines += self._order(reasons, following)
-                lines += self._calibration(reasons.score, reasons.calibration)
+                lines += self._merging(reasons) or self._order(reasons, following)
+                lines += self._calibration(own_score(reasons), reasons.calibration)
             yield lines
 
     def _title(self, rank: int, match: Match, reasons: MatchExplanation | None) -> str:
@@ -88,6 +89,10 @@ class MatchView:
         if query == word:
             return f"{query} ({kind})"
         return f"{query} {self._glyphs.arrow} {word} ({kind})"
+
+    def _merging(self, match: MatchExplanation) -> list[str]:
+        told = found_by(match)
+        return list(self._wrapped(told)) if told else []
 
     def _order(self, match: MatchExplanation, following: MatchExplanation | None) -> Iterator[str]:
         if following is None:

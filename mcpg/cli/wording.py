@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Explanation
     from mcpg.engine.analysis import Repair
-    from mcpg.engine.trace import QueryWord
+    from mcpg.engine.trace import MatchExplanation, QueryWord
 
 
 _UNREPAIRED = {
@@ -39,10 +39,39 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
             ("sentences", one_line(" | ".join(map(" ".join, reading.sentences)))),
             ("function words", explanation.language or ""),
         ]
+    rows.append(("rewriting", rewriting(explanation)))
     rows.append(
         ("graph", f"{result.focused_graph.nodes} nodes, {result.focused_graph.edges} edges")
     )
     return [(name, value) for name, value in rows if value]
+
+
+def rewriting(explanation: Explanation) -> str:
+    """Say what became of the wish to have the query rewritten, on one safe line; "" without it."""
+    for stage in explanation.stages:
+        if stage.name == "normalise":
+            trust = stage.details.get("trust")
+            reason = stage.details.get("reason")
+            told = [str(stage.details["outcome"])]
+            told += [f"trusted {trust:.3f}"] if isinstance(trust, float) else []
+            told += [str(reason)] if reason else []
+            return one_line(", ".join(told))
+    return ""
+
+
+def found_by(match: MatchExplanation) -> str:
+    """Say how the searches of a query and of its rewrite make up a score; "" where one did."""
+    parts = [
+        f"{one.weight:.3f} * {one.score:.6f} (number {one.rank} by the {one.text})"
+        for one in match.found_by
+    ]
+    return f"score {match.score:.6f} = {' + '.join(parts)}" if parts else ""
+
+
+def own_score(match: MatchExplanation) -> float:
+    """Give the score that the calibration of *match* came to, before two searches were merged."""
+    parts = [(one.weight * one.score, one.score) for one in match.found_by]
+    return max(parts)[1] if parts else match.score
 
 
 def became(word: QueryWord, arrow: str) -> str:

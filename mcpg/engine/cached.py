@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from mcpg.engine.searcher import Searcher
     from mcpg.index import Index
 
-LASTING = frozenset({Code.LOW_CONFIDENCE, Code.QUERY_TRUNCATED, Code.LIMIT_CAPPED})
+LASTING = frozenset(
+    {
+        Code.LOW_CONFIDENCE,
+        Code.QUERY_TRUNCATED,
+        Code.LIMIT_CAPPED,
+        Code.QUERY_NORMALIZED,
+        Code.QUERY_LITERALS_RESTORED,
+    }
+)
 """Diagnostics that the same search of the same index will always have. A result with any other
 tells of something that may be mended by the next time, such as a provider that does not answer, so
 it is not kept."""
@@ -60,13 +68,20 @@ class ResultCache:
         told = [(one.code, one.message) for one in noticed]
         source = searcher.equipment.candidates if searcher.equipment else None
         chooser = None if source is None else getattr(source, "fingerprint", type(source).__name__)
-        return key_of(RESULT, self._identity(searcher.index), asked, told, chooser)
+        who = [chooser, _by(searcher, request)]
+        return key_of(RESULT, self._identity(searcher.index), asked, told, who)
 
     def _identity(self, index: Index) -> str:
         known = self._known
         if known is None or known[0] is not index:
             self._known = known = index, identity_of(index)
         return known[1]
+
+
+def _by(searcher: Searcher, request: Request) -> str:
+    """Say who rewrites the query, "" where nobody does."""
+    normalizer = searcher.equipment.normalizer if searcher.equipment else None
+    return str(normalizer.fingerprint) if request.normalize and normalizer is not None else ""
 
 
 def identity_of(index: Index) -> str:

@@ -67,7 +67,7 @@ def explain(
         language=outcome.analysis.language,
         stages=tuple(replace(one, details=findings.of(one.name)) for one in trace.stages),
         matches=tuple(_matches(result, outcome, index, model)),
-        expansions=tuple(_expansions(result)),
+        expansions=tuple(expansions_of(result)),
         model=_model(index, model),
         advice=tuple(advise(result, words, findings.hidden())) if is_doubtful(result) else (),
     )
@@ -99,7 +99,8 @@ def _model(index: Index, model: Model) -> ModelExplanation:
     )
 
 
-def _expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
+def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
+    """Say why each related and next-step match of *result* is there."""
     scores = {match.tool_id: match.score for match in result.matches}
     for match in (*result.related_matches, *result.next_step_matches):
         if match.via:

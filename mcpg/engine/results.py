@@ -135,6 +135,8 @@ class SearchResult:
         next_step_matches: Tools one would call afterwards, in neither of the other lists.
         diagnostics: What the search noticed.
         focused_graph: Size of the graph around the result.
+        normalized_query: What the query was rewritten as, and searched as well; `None` when it was
+            not rewritten.
     """
 
     query: str
@@ -145,3 +147,4 @@ class SearchResult:
     next_step_matches: tuple[Match, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     focused_graph: FocusedGraph = FocusedGraph()
+    normalized_query: str | None = None

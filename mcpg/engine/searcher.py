@@ -87,6 +87,10 @@ class Searcher:
         from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
         from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
 
+        if self._is_rewritten(request):
+            from mcpg.engine.normalization.run import normalized_explanation  # noqa: PLC0415 - only where it is asked for
+
+            return normalized_explanation(self, request, noticed)
         trace = Trace()
         result, outcome = self.answer(request, noticed, trace)
         return explain(request, result, outcome, trace, self)
@@ -107,6 +111,10 @@ class Searcher:
             return SearchResult(request.query, request.strategy, RankingMode.EMPTY), None
         if request.is_browsing:
             return self._browse(request, noticed), None
+        if self._is_rewritten(request):
+            from mcpg.engine.normalization.run import normalized_answer  # noqa: PLC0415 - only where it is asked for
+
+            return normalized_answer(self, request, noticed), None
         disabled = frozenset() if request.include_disabled else self._disabled
         choice = self._choice()
         outcome = run_graph(request, self.index, self.model, disabled, trace, self._memo, choice)
@@ -126,6 +134,9 @@ class Searcher:
         if self._chooser is None:
             self._chooser = Chooser(self.equipment.candidates)
         return Choice(self._chooser, self.index)
+
+    def _is_rewritten(self, request: Request) -> bool:
+        return request.normalize and bool(request.query) and len(self.index) > 0
 
     def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
         index = self.index

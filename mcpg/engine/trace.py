@@ -48,7 +48,7 @@ class QueryWord:
         role: `term`, `identifier` (several words written as one name), `function word`,
             `literal` (a number or code the catalogue does not hold), or `unknown` (no word of
             the catalogue is near it).
-        origin: `query` or `context`.
+        origin: `query`, `context`, or `rewrite` for a word of the rewritten query.
         weight: Its share of what a perfect match would explain, in [0, 1].
         document_frequency: Number of tools that hold it or a repair of it.
         repairs: The catalogue's words it stands for, nearest first.
@@ -126,6 +126,23 @@ class CalibrationExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundBy:
+    """The place of a match in one of two searches whose results were merged.
+
+    Attributes:
+        text: What was searched: `query`, as it was given, or its `rewrite`.
+        rank: The place of the match there, from 1.
+        score: Its score there.
+        weight: How much of that score counts; all weights times scores add up to the score.
+    """
+
+    text: str
+    rank: int
+    score: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
 class MatchExplanation:
     """Why one match stands where it stands.
 
@@ -137,6 +154,8 @@ class MatchExplanation:
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first.
         calibration: How the fused score and what led to it became the score.
+        found_by: Where the searches of a query and of its rewrite put it; all else is told of the
+            one that counts more. Empty where nothing was rewritten.
     """
 
     tool_id: str
@@ -146,6 +165,7 @@ class MatchExplanation:
     contributions: tuple[Contribution, ...]
     terms: tuple[TermMatch, ...]
     calibration: CalibrationExplanation
+    found_by: tuple[FoundBy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

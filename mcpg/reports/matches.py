@@ -81,7 +81,7 @@ def _card(
             element("p", cut(match["description"], _LONG), dir="auto", class_="description"),
             _evidence(match["evidence"]) if explained else None,
             _bar(match, colors, span) if explained else None,
-            _ahead(match, following) if explained and following else None,
+            _order(match, following) if explained else None,
             _reasons(match, colors, is_open=rank == 1) if explained else None,
             class_="card",
             aria_labelledby=f"match-{rank}-title",
@@ -129,6 +129,19 @@ def _bar(match: Mapping[str, Any], colors: Mapping[str, int], span: tuple[float,
         element("span", "fused ", element("b", number(match["fusedScore"])), class_="sum"),
         class_="bar",
     )
+
+
+def _order(match: Mapping[str, Any], following: Mapping[str, Any] | None) -> Markup | None:
+    """Say why the match stands before the next: of two searches, the parts of its score say so."""
+    places = match.get("foundBy")
+    if places:
+        parts = (
+            f"{number(one['weight'])} × {number(one['score'])} (number {one['rank']} by the"
+            f" {one['text']})"
+            for one in places
+        )
+        return element("p", f"Score {number(match['score'])} = {' + '.join(parts)}", class_="ahead")
+    return _ahead(match, following) if following else None
 
 
 def _ahead(match: Mapping[str, Any], following: Mapping[str, Any]) -> Markup:
@@ -239,6 +252,8 @@ def _calibration(match: Mapping[str, Any]) -> Markup:
     rows.append(("sum", "", "", signed(calibration["logit"])))
     capped = calibration["cappedBy"]
     lead = "The logistic function of the sum is the score"
+    places = match.get("foundBy") or [{"weight": 1.0, "score": match["score"]}]
+    score = max((one["weight"] * one["score"], one["score"]) for one in places)[1]
     return element(
         "div",
         element("h4", "Calibration"),
@@ -250,7 +265,7 @@ def _calibration(match: Mapping[str, Any]) -> Markup:
         ),
         element(
             "p",
-            f"{lead}: {match['score']:.6f}",
+            f"{lead}: {score:.6f}",
             joined("; no match scores above ", bdi(capped), " before it") if capped else None,
             ".",
             class_="dim",

@@ -1,0 +1,182 @@
+"""Asking: from a query to a rewrite that may stand beside it, or the reason why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcpg.diagnostics import Code, Diagnostic, info, warning
+from mcpg.engine.normalization.answers import judge
+from mcpg.engine.normalization.language import LanguageTest, read_language
+from mcpg.engine.normalization.literals import Literal, literals_of, lost, restored, without
+from mcpg.engine.normalization.trust import trust_in
+from mcpg.engine.remembered import remembered_rewrite
+from mcpg.errors import McpgError
+from mcpg.llm.deadline import within
+from mcpg.text import fold, stem
+from mcpg.values import value
+
+if TYPE_CHECKING:
+    from mcpg.engine.equipment import Equipment
+    from mcpg.index import Index
+    from mcpg.jsontypes import JsonObject
+
+USUAL_SECONDS = 5.0
+"""How long a normaliser may take that does not say."""
+
+GRACE = 0.25
+"""Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
+
+_LONGEST_SHOWN = 200
+
+
+class Outcome:
+    """The names of what may become of a query."""
+
+    REWRITTEN = "rewritten"
+    UNCHANGED = "unchanged"
+    PLAIN = "plain English"
+    REFUSED = "refused"
+    FAILED = "failed"
+    MISSING = "no normaliser"
+
+
+@value
+class Rewrite:
+    """What became of a query.
+
+    Attributes:
+        query: The query as it was given.
+        outcome: One of the names in `Outcome`.
+        text: What it was rewritten as; "" unless it was.
+        trust: The probability, in [0, 1], that the rewrite asks for what the query asks for.
+        reason: Why there is no rewrite, where there should be one.
+        language: What the words of the query say about its language; `None` when nobody looked.
+        literals: The parts of the query that a rewrite must keep.
+        restored: Those of them that were put back.
+    """
+
+    query: str
+    outcome: str
+    text: str = ""
+    trust: float = 0.0
+    reason: str = ""
+    language: LanguageTest | None = None
+    literals: tuple[Literal, ...] = ()
+    restored: tuple[Literal, ...] = ()
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What a caller should know."""
+        if self.outcome == Outcome.REWRITTEN:
+            return self._rewritten()
+        if self.outcome == Outcome.FAILED:
+            message = f"the query was searched as it is: {self.reason}"
+            return (warning(Code.QUERY_NORMALIZATION_FAILED, message),)
+        if self.outcome == Outcome.REFUSED:
+            message = f"the rewritten query is not used: {self.reason}"
+            return (warning(Code.QUERY_NORMALIZATION_REFUSED, message),)
+        if self.outcome == Outcome.MISSING:
+            message = "the query was searched as it is: nothing is set up to rewrite it"
+            return (info(Code.QUERY_NORMALIZER_MISSING, message),)
+        return ()
+
+    def details(self) -> JsonObject:
+        """Give what a trace tells."""
+        details: JsonObject = {"outcome": self.outcome}
+        if self.language is not None:
+            details |= {
+                "englishShare": round(self.language.english, 6),
+                "otherShare": round(self.language.other, 6),
+                "foreignShare": round(self.language.foreign, 6),
+            }
+        if self.reason:
+            details["reason"] = self.reason
+        if self.text:
+            details |= {
+                "rewrite": self.text,
+                "trust": self.trust,
+                "literals": [one.text for one in self.literals],
+                "restored": [one.text for one in self.restored],
+            }
+        return details
+
+    def _rewritten(self) -> tuple[Diagnostic, ...]:
+        message = f"searched as {_quoted(self.text)} as well, trusted {self.trust:.2f}"
+        told = info(Code.QUERY_NORMALIZED, message)
+        if not self.restored:
+            return (told,)
+        names = ", ".join(_quoted(one.text) for one in self.restored)
+        lost_told = info(Code.QUERY_LITERALS_RESTORED, f"the rewritten query had lost {names}")
+        return told, lost_told
+
+
+def rewrite_of(query: str, index: Index, equipment: Equipment | None) -> Rewrite:
+    """Have *query* rewritten for a search of *index*, where that is possible and worth while.
+
+    Nothing that the normaliser does is raised; only whoever interrupts the waiting is heard.
+    """
+    normalizer = equipment.normalizer if equipment else None
+    if normalizer is None:
+        return Rewrite(query, Outcome.MISSING)
+    literals = literals_of(query)
+    language = language_in(query, literals, index)
+    if language.is_plain_english:
+        return Rewrite(query, Outcome.PLAIN, language=language)
+    answer, fault = _asked(normalizer, query, equipment.cache if equipment else None)
+    if answer is None:
+        return Rewrite(query, Outcome.FAILED, reason=fault, language=language)
+    return _read(query, answer, literals, language)
+
+
+def language_in(query: str, literals: tuple[Literal, ...], index: Index) -> LanguageTest:
+    """Say in which language *query* is, without its *literals*, beside the words of *index*."""
+
+    def is_known(word: str) -> bool:
+        return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
+
+    return read_language(without(query, literals), is_known)
+
+
+def _read(
+    query: str, answer: str, literals: tuple[Literal, ...], language: LanguageTest
+) -> Rewrite:
+    """Check an answer, and put back what it has lost."""
+    verdict = judge(query, answer, literals)
+    if verdict.reason:
+        return Rewrite(query, Outcome.REFUSED, reason=verdict.reason, language=language)
+    missing = lost(literals, verdict.text)
+    text = restored(verdict.text, missing) if verdict.text else ""
+    if not text or fold(text) == fold(query):
+        return Rewrite(query, Outcome.UNCHANGED, language=language)
+    trust = trust_in(query, text, language.foreign)
+    return Rewrite(query, Outcome.REWRITTEN, text, trust, "", language, literals, missing)
+
+
+def _asked(normalizer: Any, query: str, cache: Any) -> tuple[str | None, str]:
+    """Give the answer to *query*, from the cache or the normaliser, or `None` and why not."""
+    seconds = _seconds(normalizer)
+    ended = within(seconds + GRACE, lambda _: remembered_rewrite(cache, normalizer, query))
+    if ended is None:
+        return None, f"nothing rewrote it within {seconds:g} seconds"
+    if ended.fault is not None:
+        return None, _told(ended.fault)
+    if not isinstance(ended.result, str):
+        return None, f"it was rewritten as {type(ended.result).__name__}, which is no text"
+    return ended.result, ""
+
+
+def _seconds(normalizer: Any) -> float:
+    told: Any = getattr(normalizer, "seconds", None)
+    is_time = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
+    return float(told) if is_time else USUAL_SECONDS
+
+
+def _told(fault: BaseException) -> str:
+    # The text of a stranger's error may hold a key, so only its type is told.
+    is_ours = isinstance(fault, McpgError)
+    return str(fault) if is_ours else f"rewriting ended in {type(fault).__name__}"
+
+
+def _quoted(text: str) -> str:
+    cut = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "\u2026"
+    return f"\u201c{cut}\u201d"

@@ -1,0 +1,128 @@
+"""Literals: the parts of a query that mean themselves, and must survive a rewrite as they stand."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcpg.text import fold, function_words_of
+from mcpg.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST = 32
+"""The most literals of a query that are looked after."""
+
+LONGEST_QUOTE = 80
+"""What is quoted at greater length is a text to work on, not a name."""
+
+_TRAILING = ".,;:!?)]}"
+_MARKS = ('""', "\u201c\u201d", "\u00ab\u00bb", "\u300c\u300d", "``", "\u2018\u2019")
+
+
+def _quoted() -> str:
+    """Give the pattern of what stands in quotation marks; apostrophes are none within a word."""
+    inner = f"[^{{0}}{{1}}\\n]{{{{1,{LONGEST_QUOTE}}}}}"
+    pairs = [f"{one[0]}({inner.format(one[0], one[1])}){one[1]}" for one in _MARKS]
+    single = f"(?<![^\\W_])'({inner.format(chr(39), chr(39))})'(?![^\\W_])"
+    return "|".join((*pairs, single))
+
+
+_ASCII, _ANY_CASE = re.ASCII, re.ASCII | re.IGNORECASE
+_CODE = r"[A-Za-z0-9]{1,64}(?:[-_][A-Za-z0-9]{1,64}){0,8}"
+# Letters and digits are those of ASCII: in scripts without spaces a name is glued to its sentence.
+# The first kind that fits takes the characters, so that a URL is no path as well.
+_KINDS = (
+    ("quoted", _quoted(), 0),
+    ("url", r"\b[a-z][a-z0-9+.-]{0,20}://[^\s<>\"'`\u201c\u201d\u00ab\u00bb]{1,500}", _ANY_CASE),
+    ("e-mail", r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", _ASCII),
+    ("path", r"(?<![\w/.~])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*/?", _ASCII),
+    ("path", r"\b[A-Z]:[\\/][\w.@+-]+(?:[\\/][\w.@+-]+)*", _ANY_CASE),
+    ("cve", r"\bCVE-\d{4}-\d{4,19}\b", _ANY_CASE),
+    ("repository", r"(?<![\w/.@-])[\w.-]{1,100}/[\w.-]{1,100}(?![\w/])", _ASCII),
+    ("number", r"(?<![\w.])v?\d+(?:[.:/-]\d+)+(?:[-+][\w.]{1,40})?(?!\w)", _ASCII),
+    ("file", r"(?<![\w.@-])[\w-]{1,100}(?:\.[\w-]{1,100}){0,4}\.[a-z][a-z0-9]{0,5}\b", _ASCII),
+    ("code", rf"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z]){_CODE}(?![\w-])", _ASCII),
+    ("number", r"#\d+\b|(?<!\w)\+?\d{4,64}(?!\w)", _ASCII),
+    ("identifier", r"(?<!\w)(?:[A-Za-z]\w{0,64}_\w{1,64}|[a-z]{1,64}[A-Z]\w{0,64})(?!\w)", _ASCII),
+)
+_PATTERNS = tuple((kind, re.compile(pattern, flags)) for kind, pattern, flags in _KINDS)
+_SHORTEST = 2
+
+
+@value
+class Literal:
+    """A part of a query that means itself.
+
+    Attributes:
+        kind: `quoted`, `url`, `e-mail`, `path`, `cve`, `repository`, `file`, `code` (letters and
+            digits mixed), `number` (a long one, a version, a date), or `identifier`.
+        text: The part, without quotation marks.
+    """
+
+    kind: str
+    text: str
+
+
+def literals_of(text: str) -> tuple[Literal, ...]:
+    """Give the literals of *text*, at most 32, in order of place."""
+    whole, found = text.strip(), []
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            literal = _literal(kind, match)
+            # Quotation marks around everything set nothing apart.
+            if literal is not None and (kind != "quoted" or match.group() != whole):
+                found.append((match.start(), literal))
+        # What has been taken can be no part of another one.
+        text = pattern.sub(lambda match: " " * len(match.group()), text)
+    found.sort(key=lambda one: one[0])
+    distinct = {literal.text: literal for _, literal in found}
+    return tuple(distinct.values())[:MOST]
+
+
+def without(text: str, literals: Iterable[Literal]) -> str:
+    """Give *text* with a space for each of *literals* that it holds."""
+    for literal in sorted(literals, key=lambda one: -len(one.text)):
+        text = text.replace(literal.text, " ")
+    return text
+
+
+def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
+    """Give those of *literals* that *rewrite* does not hold."""
+    folded = fold(rewrite)
+    return tuple(literal for literal in literals if not _holds(folded, fold(literal.text)))
+
+
+def restored(rewrite: str, missing: Iterable[Literal]) -> str:
+    """Give *rewrite* with the *missing* literals behind it."""
+    return " ".join((rewrite, *(literal.text for literal in missing)))
+
+
+def _literal(kind: str, match: re.Match[str]) -> Literal | None:
+    if kind == "quoted":
+        text = next(group for group in match.groups() if group is not None).strip()
+        return Literal(kind, text) if text else None
+    text = match.group().rstrip(_TRAILING)
+    is_none = len(text) < _SHORTEST or (kind == "repository" and _is_plain(text))
+    return None if is_none else Literal(kind, text)
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether *text* joins words that name nothing, such as and/or."""
+    return function_words_of("english").issuperset(text.lower().split("/"))
+
+
+def _holds(text: str, part: str) -> bool:
+    """Tell whether *text* holds *part*, not as a piece of a longer word or number."""
+    start = text.find(part)
+    while start >= 0:
+        before, after = text[start - 1 : start], text[start + len(part) :][:1]
+        if not (_joins(before, part[0]) or _joins(part[-1], after)):
+            return True
+        start = text.find(part, start + 1)
+    return False
+
+
+def _joins(left: str, right: str) -> bool:
+    return (left + right).isalnum() and bool(left) and bool(right) and (left + right).isascii()

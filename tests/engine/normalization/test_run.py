@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from builders import ids, make_engine, make_tool
+from loopback import Conversation, answer, chat, serving
+
+from mcpg.caches import MemoryCache
+from mcpg.catalog.model import HintRule
+from mcpg.cli.explainjson import explain_json
+from mcpg.cli.explainmd import explain_markdown
+from mcpg.cli.jsonview import search_json
+from mcpg.diagnostics import Code
+from mcpg.engine import Engine, SearchResult
+from mcpg.engine.equipment import Equipment
+from mcpg.llm.errors import EndpointError
+from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
+from mcpg.llm.transport import Budget, Endpoint
+from mcpg.reports.explain import explain_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEY = "sk-Marker0123456789abcdef"
+TRACK = make_tool(
+    "shipment_status",
+    description="Look up where a shipment is and when it will be delivered.",
+    keywords=("parcel", "courier"),
+    aliases=("відстежити відправлення",),
+)
+CREATE = make_tool("shipment_create", description="Create a shipment and buy its label.")
+NOTIFY = make_tool("notify_customer", description="Send a message to a customer.")
+EXPORT = make_tool("invoice_export", description="Export invoices of an order as PDF files.")
+RESET = make_tool("password_reset", description="Reset the password of a user.")
+EDGES = HintRule("shipment_status", related=("shipment_create",), next_steps=("notify_customer",))
+ENGINE = make_engine(TRACK, CREATE, NOTIFY, EXPORT, RESET, rules=(EDGES,))
+QUERY = "де моя посилка"
+
+
+def engine(function: Callable[[str], Any], seconds: float = 5.0, **equipment: Any) -> Engine:
+    """Give an engine whose queries *function* rewrites."""
+    normalizer = FunctionNormalizer(function, "test", seconds=seconds)
+    return Engine(ENGINE.index, equipment=Equipment(normalizer=normalizer, **equipment))
+
+
+def constant(text: Any) -> Callable[[str], Any]:
+    """Give a function that rewrites everything as *text*."""
+    return lambda _: text
+
+
+def raising(fault: BaseException) -> Callable[[str], str]:
+    """Give a function that raises *fault*."""
+
+    def rewrite(_: str) -> str:
+        raise fault
+
+    return rewrite
+
+
+def codes(result: SearchResult) -> list[str]:
+    """Give the codes of the diagnostics of *result*."""
+    return [diagnostic.code for diagnostic in result.diagnostics]
+
+
+def as_it_is(query: str = QUERY, **options: Any) -> SearchResult:
+    """Search without a rewrite."""
+    return ENGINE.search(query, **options)
+
+
+def test_a_query_in_another_language_is_searched_in_english_too() -> None:
+    """The rewrite finds what the query cannot, with a score that is a probability of both."""
+    result = engine(constant("parcel status")).search(QUERY, normalize=True)
+    assert ids(result.matches)[0] == "shipment_status"
+    assert 0.35 < result.matches[0].score <= 1
+    assert result.normalized_query == "parcel status"
+    assert codes(result) == [Code.QUERY_NORMALIZED]
+    assert "parcel status" in result.diagnostics[0].message
+    assert search_json(result)["normalizedQuery"] == "parcel status"
+    assert result.query == QUERY
+    scores = [match.score for match in result.matches]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_without_the_wish_nobody_is_asked() -> None:
+    """A normaliser that is there is not asked unless a search wants it."""
+    result = engine(raising(AssertionError())).search(QUERY)
+    assert result == as_it_is()
+    assert result.normalized_query is None
+    assert search_json(result)["normalizedQuery"] is None
+
+
+@pytest.mark.parametrize("query", ["export the invoices", "where is my shipment", "4711", None, ""])
+def test_plain_english_is_not_rewritten(query: str | None) -> None:
+    """Nobody is asked about plain English, numbers, or nothing at all."""
+    result = engine(raising(AssertionError())).search(query, normalize=True)
+    assert result == ENGINE.search(query)
+
+
+def test_plain_english_is_told_in_the_trace() -> None:
+    """Why nobody was asked can be looked up."""
+    stage = engine(constant("x")).explain("export the invoices", normalize=True).stages[0]
+    assert stage.name == "normalise"
+    assert stage.details["outcome"] == "plain English"
+    assert stage.details["foreignShare"] == 0
+
+
+def test_an_empty_catalogue_asks_nobody() -> None:
+    """There is nothing to rewrite a query for."""
+    empty = make_engine()
+    normalizer = FunctionNormalizer(raising(AssertionError()), "test")
+    result = Engine(empty.index, equipment=Equipment(normalizer=normalizer)).search(
+        QUERY, normalize=True
+    )
+    assert result.ranking_mode == "empty"
+
+
+def test_a_missing_normaliser_is_no_failure() -> None:
+    """The query is searched as it is, and an information tells so."""
+    result = ENGINE.search(QUERY, normalize=True)
+    assert ids(result.matches) == ids(as_it_is().matches)
+    assert (result.diagnostics[0].code, result.diagnostics[0].severity) == (
+        Code.QUERY_NORMALIZER_MISSING,
+        "info",
+    )
+
+
+@pytest.mark.parametrize("text", [QUERY, QUERY.upper(), f"`{QUERY}`\n"])
+def test_an_equal_answer_changes_nothing(text: str) -> None:
+    """A model that repeats the query has nothing to add."""
+    assert engine(constant(text)).search(QUERY, normalize=True) == as_it_is()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n\t ",
+        "a\nb",
+        "I'm sorry, but I can't help you with this.",
+        "{}",
+        "посилка",
+        "x" * 500,
+    ],
+)
+def test_a_refused_answer_never_replaces_the_query(text: str) -> None:
+    """What is no search query is not used, and a warning tells why."""
+    result = engine(constant(text)).search(QUERY, normalize=True)
+    assert ids(result.matches) == ids(as_it_is().matches)
+    assert result.normalized_query is None
+    assert codes(result)[0] == Code.QUERY_NORMALIZATION_REFUSED
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ValueError(KEY),
+        TimeoutError(KEY),
+        asyncio.CancelledError(KEY),
+        KeyboardInterrupt(KEY),
+        SystemExit(KEY),
+        GeneratorExit(KEY),
+        EndpointError("no luck", kind="failed"),
+    ],
+)
+def test_a_failing_normaliser_costs_a_warning(fault: BaseException) -> None:
+    """Whatever a client raises, even its own cancellation, the query is searched as it is."""
+    result = engine(raising(fault)).search(QUERY, normalize=True)
+    assert ids(result.matches) == ids(as_it_is().matches)
+    assert codes(result)[0] == Code.QUERY_NORMALIZATION_FAILED
+    assert KEY not in f"{result!r}"
+
+
+@pytest.mark.parametrize("text", [None, 3, b"parcel", ["parcel"]])
+def test_an_answer_that_is_no_text_is_a_failure(text: Any) -> None:
+    """A function that gives anything but text has failed."""
+    result = engine(constant(text)).search(QUERY, normalize=True)
+    assert codes(result)[0] == Code.QUERY_NORMALIZATION_FAILED
+
+
+def test_a_slow_normaliser_is_not_waited_for() -> None:
+    """A function that does not come back costs its time and no more."""
+    done = threading.Event()
+    try:
+        slow = engine(lambda _: (done.wait(60) and "") or "", seconds=0.05)
+        result = slow.search(QUERY, normalize=True)
+    finally:
+        done.set()
+    assert codes(result)[0] == Code.QUERY_NORMALIZATION_FAILED
+    assert "0.05 seconds" in result.diagnostics[0].message
+
+
+@pytest.mark.parametrize("seconds", [0, -1, "soon", None, True])
+def test_a_time_that_is_none_is_the_usual_one(seconds: Any) -> None:
+    """What a host says wrong of its time does no harm."""
+    result = engine(constant("parcel status"), seconds=seconds).search(QUERY, normalize=True)
+    assert result.normalized_query == "parcel status"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals reach processes here")
+def test_the_callers_own_interruption_ends_the_search() -> None:
+    """Who is interrupted while waiting gets out at once."""
+    waiting, done = threading.get_ident(), threading.Event()
+
+    def interrupt(_: str) -> str:
+        signal.pthread_kill(waiting, signal.SIGINT)
+        done.wait(60)
+        return ""
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            engine(interrupt).search(QUERY, normalize=True)
+    finally:
+        done.set()
+
+
+def test_lost_literals_are_put_back() -> None:
+    """A rewrite that drops a number has it back, and an information tells so."""
+    result = engine(constant("parcel status")).search(f"{QUERY} A-1234", normalize=True)
+    assert result.normalized_query == "parcel status A-1234"
+    assert codes(result) == [Code.QUERY_NORMALIZED, Code.QUERY_LITERALS_RESTORED]
+    assert "A-1234" in result.diagnostics[1].message
+
+
+def test_literals_that_survive_are_not_told() -> None:
+    """A rewrite that keeps everything needs no mending."""
+    result = engine(constant("status of parcel A-1234")).search(f"{QUERY} A-1234", normalize=True)
+    assert codes(result) == [Code.QUERY_NORMALIZED]
+
+
+@pytest.mark.parametrize("bad", ["reset the password of a user", "invoice", "zzz qqq xxx"])
+def test_a_bad_rewrite_does_not_lose_a_good_match(bad: str) -> None:
+    """What the query itself is sure of keeps its place and its score."""
+    query = "відстежити відправлення"
+    alone = as_it_is(query).matches[0]
+    assert alone.score > 0.5
+    result = engine(constant(bad)).search(query, normalize=True)
+    assert result.normalized_query == bad
+    assert "shipment_status" in ids(result.matches)[:2]
+    assert next(m for m in result.matches if m.tool_id == alone.tool_id).score >= alone.score
+
+
+def test_edges_come_from_what_is_offered() -> None:
+    """Related tools and next steps belong to shown matches and bear these matches' scores."""
+    result = engine(constant("parcel status")).search(QUERY, limit=1, normalize=True)
+    assert ids(result.matches) == ["shipment_status"]
+    assert "notify_customer" in ids(result.next_step_matches)
+    reached = (*result.related_matches, *result.next_step_matches)
+    assert len({*ids(reached)}) == len(reached)
+    for match in reached:
+        assert match.via is not None
+        assert match.via.source == "shipment_status"
+        assert match.score == pytest.approx(match.via.weight * result.matches[0].score)
+    assert result.focused_graph.nodes >= 1 + len(reached)
+
+
+def test_gates_are_held_by_the_merged_scores() -> None:
+    """Least scores, abstaining and limits look at the list that is shown."""
+    mine = engine(constant("parcel status"))
+    best = mine.search(QUERY, normalize=True).matches[0].score
+    assert not mine.search(QUERY, normalize=True, min_score=min(1.0, best + 0.01)).matches
+    assert ids(mine.search(QUERY, normalize=True, min_score=best - 0.01).matches) == [
+        "shipment_status"
+    ]
+    nothing = engine(constant("quantum gardening")).search(QUERY, normalize=True, abstain=True)
+    assert not nothing.matches
+    assert Code.LOW_CONFIDENCE in codes(nothing)
+
+
+def test_doubts_are_told_of_the_merged_list() -> None:
+    """A query that finds nothing by itself is not doubtful once its rewrite does."""
+    assert Code.LOW_CONFIDENCE in codes(as_it_is())
+    assert Code.LOW_CONFIDENCE not in codes(
+        engine(constant("parcel status")).search(QUERY, normalize=True)
+    )
+    doubtful = engine(constant("quantum gardening")).search(QUERY, normalize=True)
+    assert codes(doubtful).count(Code.LOW_CONFIDENCE) == 1
+
+
+def test_what_both_searches_notice_is_told_once() -> None:
+    """A provider of vectors that is missing is missing once."""
+    found = codes(engine(constant("parcel")).search(QUERY, normalize=True, strategy="embeddings"))
+    assert found.count(Code.GRAPH_FALLBACK) == 1
+    assert found[0] == Code.QUERY_NORMALIZED
+
+
+def test_an_explanation_tells_which_search_found_what() -> None:
+    """Scores add up from both places; words and stages of the rewrite are marked as such."""
+    mine = engine(constant("parcel status"))
+    explanation = mine.explain(f"{QUERY} A-1234", normalize=True)
+    assert explanation.result == mine.search(f"{QUERY} A-1234", normalize=True)
+    assert explanation.normalized_query == "parcel status A-1234"
+    details = explanation.stages[0].details
+    assert details["outcome"] == "rewritten"
+    assert details["restored"] == ["A-1234"]
+    names = [stage.name for stage in explanation.stages]
+    assert names[:2] == ["normalise", "analyse"]
+    assert "rewrite.analyse" in names
+    assert {"query", "rewrite"} == {word.origin for word in explanation.words}
+    for rank, match in enumerate(explanation.matches, start=1):
+        assert match.rank == rank
+        assert match.score == pytest.approx(sum(p.weight * p.score for p in match.found_by))
+        assert match.fused_score == pytest.approx(sum(p.contribution for p in match.contributions))
+    assert [one.tool_id for one in explanation.matches] == ids(explanation.result.matches)
+    assert explanation.matches[0].found_by[-1].text == "rewrite"
+
+
+def test_an_explanation_is_shown_in_every_form() -> None:
+    """JSON, Markdown and HTML tell the rewrite and where each match comes from."""
+    explanation = engine(constant("parcel status")).explain(QUERY, normalize=True)
+    data = explain_json(explanation)
+    assert data["normalizedQuery"] == "parcel status"
+    first = data["matches"][0]  # type: ignore[index]
+    assert first["foundBy"][-1]["text"] == "rewrite"  # type: ignore[index,call-overload]
+    assert "parcel status" in explain_markdown(explanation)
+    assert "by the rewrite" in explain_markdown(explanation)
+    assert "by the rewrite" in explain_page(data)
+    plain = explain_json(ENGINE.explain("invoice"))
+    assert "foundBy" not in plain["matches"][0]  # type: ignore[index,operator]
+
+
+def test_an_explanation_of_a_refusal_says_why() -> None:
+    """Without a rewrite the query is explained as it is, and the reason told."""
+    explanation = engine(constant("a\nb")).explain(QUERY, normalize=True)
+    assert explanation.stages[0].details["reason"] == "it has several lines"
+    assert "several lines" in explain_markdown(explanation)
+
+
+def test_rewrites_are_cached() -> None:
+    """The same query is rewritten once, with whatever limit it is asked."""
+    asked: list[str] = []
+
+    def rewrite(query: str) -> str:
+        asked.append(query)
+        return "parcel status"
+
+    mine = engine(rewrite, cache=MemoryCache())
+    first = mine.search(QUERY, normalize=True)
+    assert mine.search(QUERY, normalize=True) == first
+    mine.search(QUERY, normalize=True, limit=1)
+    assert asked == [QUERY]
+
+
+def test_results_of_one_normaliser_are_not_those_of_another() -> None:
+    """A shared cache keeps what different models make of a query apart."""
+    cache = MemoryCache()
+    found = []
+    for name in ("parcel status", "export invoices"):
+        normalizer = FunctionNormalizer(constant(name), name)
+        equipment = Equipment(normalizer=normalizer, cache=cache)
+        found.append(Engine(ENGINE.index, equipment=equipment).search(QUERY, normalize=True))
+    assert [one.normalized_query for one in found] == ["parcel status", "export invoices"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        answer("busy", 500),
+        answer("busy", 429, Retry_After="60"),
+        answer(f"your key {KEY} is wrong", 401),
+        answer("<html>Welcome</html>"),
+        answer({"choices": []}),
+        answer(chat(None)),
+        answer(chat("cut", finish="length")),
+        lambda conversation: conversation.send(b'{"half', length=500),
+        lambda conversation: conversation.wait(30),
+    ],
+)
+def test_a_server_that_fails_costs_a_warning(script: Callable[[Conversation], None]) -> None:
+    """Against real servers that fail, hang, break off or lie: the query as it is, never the key."""
+    with serving(script) as server:
+        budget = Budget(connect=1.0, read=1.0, total=0.3, retries=1)
+        normalizer = ChatNormalizer(
+            "", "small", endpoint=Endpoint(server.url, key=KEY, budget=budget)
+        )
+        mine = Engine(ENGINE.index, equipment=Equipment(normalizer=normalizer))
+        result = mine.search(QUERY, normalize=True)
+        explanation = mine.explain(QUERY, normalize=True)
+    assert ids(result.matches) == ids(as_it_is().matches)
+    assert codes(result)[0] == Code.QUERY_NORMALIZATION_FAILED
+    assert KEY not in f"{result!r} {explanation!r} {mine.equipment!r}"
+
+
+def test_a_server_that_answers_is_used() -> None:
+    """A query goes to a real server and comes back in English."""
+    with serving(answer(chat('"parcel status"'))) as server:
+        normalizer = ChatNormalizer(server.url, "small", key=KEY)
+        mine = Engine(ENGINE.index, equipment=Equipment(normalizer=normalizer))
+        assert ids(mine.search(QUERY, normalize=True).matches)[0] == "shipment_status"
+        assert server.asked[0].body["messages"][1]["content"] == QUERY
+        normalizer.close()
