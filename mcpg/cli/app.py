@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mcpg import __version__
-from mcpg.cli.commands import bundle, explain, generate, graph, search, show, tune
+from mcpg.cli.commands import bundle, explain, generate, graph, publish, search, show, tune
 from mcpg.cli.commands import eval as eval_command
 from mcpg.cli.commands import list as list_command
 from mcpg.cli.groups import HelpfulGroup
@@ -29,7 +29,18 @@ app = typer.Typer(
     context_settings=HELP_NAMES,
 )
 
-for module in (generate, bundle, search, explain, list_command, show, eval_command, tune, graph):
+for module in (
+    generate,
+    bundle,
+    search,
+    explain,
+    list_command,
+    show,
+    eval_command,
+    tune,
+    graph,
+    publish,
+):
     module.register(app)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.stores.protocol import EmbeddingStore
     from mcpg.llm.normalizer import Normalizer
     from mcpg.llm.transport import Budget
-    from mcpg.postgres import Database
+    from mcpg.postgres import Database, PostgresCandidates
 
 STORE_FILE = "embeddings.sqlite"
 """Name of the store of vectors in the cache folder."""
@@ -77,6 +77,8 @@ class Equipping:
             given |= {"embeddings": self.embedder(), "store": self.store()}
         if self.is_normalizing:
             given["normalizer"] = self.normalizer()
+        if self._value("candidates", default=LOCAL) == POSTGRES:
+            given["candidates"] = self.candidates()
         return given
 
     def embedder(self) -> EmbeddingProvider | str | None:
@@ -163,6 +165,17 @@ class Equipping:
         url, key = self._address("normalization.url")
         budget = self._budget("normalization.timeout", BUDGET)
         return ChatNormalizer(url, model, key=key, budget=budget)
+
+    def candidates(self) -> PostgresCandidates:
+        """Give what chooses tools in the database, and publishes them there.
+
+        Raises:
+            UsageError: There is no database.
+            PostgresError: A package that it needs is not installed.
+        """
+        from mcpg.postgres import PostgresCandidates  # noqa: PLC0415 - as above
+
+        return PostgresCandidates(self.database)
 
     @cached_property
     def database(self) -> Database:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -85,6 +86,25 @@ EmbedWith = Annotated[
         help="Who makes vectors: local, local:multilingual, fastembed:NAME, "
         "sentence-transformers:NAME, openai:MODEL at an endpoint, or none. Otherwise "
         "MCPG_EMBED_WITH, the configuration file, or local.",
+    ),
+]
+
+
+class CandidateKind(StrEnum):
+    """Who chooses the tools that are looked at closely."""
+
+    LOCAL = "local"
+    POSTGRES = "postgres"
+
+
+CandidateSource = Annotated[
+    CandidateKind | None,
+    typer.Option(
+        *flags.CANDIDATES,
+        metavar="local|postgres",
+        help="Who chooses the tools that are looked at closely: the index, or the database of "
+        "MCPG_POSTGRES, where `mcpg publish` has put the bundle. Otherwise MCPG_CANDIDATES, the "
+        "configuration file, or local.",
     ),
 ]
 Normalize = Annotated[

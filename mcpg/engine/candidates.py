@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.errors import McpgError
+from mcpg.index.compile import NO_KEY
 from mcpg.index.tables import ABSENT
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class CandidateSource(Protocol):
     """Knows a catalogue, and which of its tools may answer a query.
 
     May be shared between threads. A source may also have a `fingerprint`, a text that differs
-    where it chooses differently, for caches of results.
+    where it chooses differently, for caches of results; and `of(key)`, which gives the source that
+    knows the catalogue of the bundle with that SHA-256, in hexadecimal.
     """
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
@@ -46,6 +48,15 @@ class CandidateSource(Protocol):
             count: Most ids to give.
         """
         ...
+
+
+def source_of(source: CandidateSource, index: Index) -> CandidateSource:
+    """Give the *source* that knows the catalogue of *index*, where it knows several."""
+    of = getattr(source, "of", None)
+    if of is None or index.header.key == NO_KEY:
+        return source
+    found: CandidateSource = of(index.header.key.hex())
+    return found
 
 
 class Chooser:

@@ -129,10 +129,10 @@ class Searcher:
         """Give who chooses candidates for a search, where a host has brought somebody."""
         if self.equipment is None or self.equipment.candidates is None:
             return None
-        from mcpg.engine.candidates import Choice, Chooser  # noqa: PLC0415 - most engines choose themselves
+        from mcpg.engine.candidates import Choice, Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
 
         if self._chooser is None:
-            self._chooser = Chooser(self.equipment.candidates)
+            self._chooser = Chooser(source_of(self.equipment.candidates, self.index))
         return Choice(self._chooser, self.index)
 
     def _is_rewritten(self, request: Request) -> bool:

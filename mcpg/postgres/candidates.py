@@ -79,12 +79,17 @@ class PostgresCandidates:
 
         Args:
             database: Where catalogues are published.
-            key: The publication to choose from, as it was published; `None` for the newest.
+            key: The publication to choose from, as it was published; `None` for that of the bundle
+                that an engine searches, or the newest.
             reads: Rows that the terms of a query may choose together.
         """
         self._database = database
         self._key = key
         self._reads = reads
+
+    def of(self, key: str) -> PostgresCandidates:
+        """Give what chooses from the publication called *key*, unless another was named."""
+        return PostgresCandidates(self._database, self._key or key, self._reads)
 
     @property
     def fingerprint(self) -> str:

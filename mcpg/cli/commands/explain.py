@@ -54,6 +54,7 @@ def explain(
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
     embed_with: options.EmbedWith = None,
+    candidates: options.CandidateSource = None,
     normalize: options.Normalize = None,
     context: options.Context = None,
     context_summary: options.ContextSummary = None,
@@ -97,6 +98,7 @@ def explain(
         limit=limit,
         strategy=strategy,
         embed_with=embed_with,
+        candidates=candidates,
         normalize=normalize,
     )
     shown = querying.Showing(form, html, shows_times=shows_times)

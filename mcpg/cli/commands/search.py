@@ -59,6 +59,7 @@ def search(
     limit: options.Limit = None,
     strategy: options.StrategyName = None,
     embed_with: options.EmbedWith = None,
+    candidates: options.CandidateSource = None,
     normalize: options.Normalize = None,
     context: options.Context = None,
     context_summary: options.ContextSummary = None,
@@ -89,6 +90,7 @@ def search(
         limit=limit,
         strategy=strategy,
         embed_with=embed_with,
+        candidates=candidates,
         normalize=normalize,
     )
     if explain:
