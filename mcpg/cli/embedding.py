@@ -11,8 +11,8 @@ from mcpg.cli.equipping import Equipping
 from mcpg.cli.wording import counted
 from mcpg.errors import OutputError, UsageError
 from mcpg.index.file import cached_path
-from mcpg.vectors.approximate import FEWEST, with_graph
-from mcpg.vectors.approximate import SUFFIX as GRAPH_SUFFIX
+from mcpg.vectors.approximate import FEWEST, with_clusters
+from mcpg.vectors.approximate import SUFFIX as CLUSTERS_SUFFIX
 from mcpg.vectors.build import vectors_for
 from mcpg.vectors.file import SUFFIX, pack_vectors, write_vectors
 from mcpg.vectors.opening import find_vectors
@@ -92,7 +92,7 @@ class Embedded:
         """The facts as the end of a sentence."""
         texts, vectors = self.facts["embedded"], self.facts["reused"]
         written = "; wrote its vectors" if self.facts["vectorsWritten"] else ""
-        return f"; embedded {counted(texts, 'text')}, reused {counted(vectors, 'vector')}{written}"
+        return f"; embedded {counted(texts, 'tool')}, reused {counted(vectors, 'vector')}{written}"
 
 
 def embedding_by(settings: Settings, kind: str) -> Embedding:
@@ -143,9 +143,9 @@ def embed(
     is_written = _written(target, built, embedding.kind)
     folder = cache_folder()
     if folder and len(built.vectors) >= FEWEST:
-        with output.progress("linking vectors"):
-            graph = cached_path(target.path, folder, SUFFIX) + GRAPH_SUFFIX
-            with_graph(built.vectors, target.key, graph, make=True)
+        with output.progress("putting vectors into clusters"):
+            path = cached_path(target.path, folder, SUFFIX) + CLUSTERS_SUFFIX
+            with_clusters(built.vectors, target.key, path, make=True)
     return _result(embedding, built.embedded, built.reused, is_written, built)
 
 

@@ -1,143 +1,154 @@
-"""Near vectors without a look at all of them: a graph in which a search walks from one to the next.
+"""Near vectors without a look at all of them: an inverted file over clusters of vectors.
 
-The graph is one of navigable small worlds (Malkov and Yashunin, "Efficient and robust approximate
-nearest neighbor search using hierarchical navigable small world graphs", 2016), made by the package
-`usearch`. It holds the vectors in 8 bits and serves to choose some; whoever ranks looks at those
-exactly.
+The vectors are put into clusters, and a search looks into those whose centres lie nearest to the
+query (Sivic and Zisserman, "Video Google: a text retrieval approach to object matching in videos",
+2003; Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", 2011), by the
+package `faiss`. Its vectors take 8 bits a number and serve to choose some; whoever ranks looks at
+those exactly.
 
-The package reads a graph without a check of the numbers in it, so that a forged one could make it
-read anything. A graph is therefore kept in the user's own cache folder and never beside a bundle,
-where it might come from somebody else.
+A package that reads a file of its own trusts the numbers in it more than is wise with the files of
+strangers. The clusters are therefore kept in the user's own cache folder and never beside a bundle,
+where they might come from somebody else.
 """
 
 from __future__ import annotations
 
 import hashlib
-import mmap
 import struct
-import threading
+import warnings
 import zlib
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import contextmanager
+from importlib.util import find_spec
+from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mcpg.errors import OutputError
 from mcpg.files import atomic_write
-from mcpg.vectors.storage import INT8, stored_as
 from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
-    from usearch.index import Index
 
     from mcpg.vectors.matrix import ToolVectors
 
 SUFFIX = ".near"
 FEWEST = 100_000
-"""From how many tools on a graph is made; docs/reference/vectors-file.md has the figures."""
+"""From how many tools on clusters are made; docs/reference/vectors-file.md has the figures."""
 
-_NEIGHBOURS, _TRIED_TO_ADD, _TRIED_TO_FIND = 16, 128, 256
-# magic, digest of what the graph was made of, checksum of the graph
-_HEADER = struct.Struct("<8s32sI20x")
+_CLUSTERS = 4
+"""How many clusters there are for each unit of the square root of the number of vectors."""
+
+_FOR_A_CENTRE = 40
+"""From how many vectors for each cluster its centre is learned; more change little."""
+
+_LOOKED_INTO = 64
+_FEWEST_CHOSEN = 256
+# magic, digest of what the clusters were made of, checksum of the content
+_HEADER = struct.Struct("<8s32sI")
 _MAGIC = b"mcpgnear"
 
 
-class NearGraph:
+class Clusters:
     """Finds vectors that are probably the nearest."""
 
-    def __init__(self, index: Index, content: memoryview | None = None) -> None:
-        """Search by *index*, which may read from the memory of *content* as long as it lives."""
+    def __init__(self, index: Any) -> None:
         self._index = index
-        self._content = content
-        # The package lets one search at a time use what it calls its first thread.
-        self._lock = threading.Lock()
+        index.nprobe = _LOOKED_INTO
 
     def near(self, query: NDArray[np.float32], count: int) -> list[int]:
-        """Give the numbers of some more than *count* vectors, probably the nearest, each once."""
-        codes = stored_as(INT8, query[None]).rows[0]
-        with self._lock:
-            found = self._index.search(codes, max(2 * count, _TRIED_TO_FIND), threads=1)
-        return [int(key) for key in found.keys]
+        """Give the numbers of more than *count* vectors, probably the nearest, each once.
+
+        There are fewer where the clusters that were looked into hold fewer.
+        """
+        wanted = max(2 * count, _FEWEST_CHOSEN)
+        _, found = self._index.search(query[None], wanted)
+        return [number for number in found[0].tolist() if number >= 0]
 
     def pack(self) -> bytes:
-        """Give the graph as bytes; equal vectors give equal ones."""
-        return bytes(self._index.save() or b"")
+        """Give the clusters as bytes; equal vectors give equal ones on one kind of machine."""
+        return bytes(_faiss().serialize_index(self._index))
 
 
-def make_graph(vectors: ToolVectors) -> NearGraph:
-    """Make the graph of *vectors*, on one thread, so that it comes out the same every time."""
-    index = _index(vectors.dimensions)
+def make_clusters(vectors: ToolVectors) -> Clusters:
+    """Put *vectors* into clusters, on one thread, so that they come out the same every time."""
+    faiss = _faiss()
     numbers = np.flatnonzero(vectors.present)
-    index.add(numbers, vectors.stored.kept_as(INT8).rows[numbers], threads=1)
-    return NearGraph(index)
+    rows = vectors.stored.widened()[numbers]
+    count = max(1, min(_CLUSTERS * isqrt(len(rows)), len(rows) // _FOR_A_CENTRE))
+    index = faiss.index_factory(vectors.dimensions, f"IVF{count},SQ8", faiss.METRIC_INNER_PRODUCT)
+    with _one_thread(faiss):
+        index.train(rows[:: max(1, len(rows) // (_FOR_A_CENTRE * count))])
+        index.add_with_ids(rows, numbers)
+    return Clusters(index)
 
 
-def with_graph(vectors: ToolVectors, key: bytes, path: str, *, make: bool = False) -> ToolVectors:
-    """Let *vectors* find the nearest by a graph, where they are so many that it pays.
+def with_clusters(
+    vectors: ToolVectors, key: bytes, path: str, *, make: bool = False
+) -> ToolVectors:
+    """Let *vectors* find the nearest by clusters, where they are so many that it pays.
 
     Args:
         vectors: The vectors.
         key: SHA-256 of the bundle that they were made for.
-        path: The file of the graph, in a folder of the user's own.
-        make: Whether to make the graph, and keep it, if there is none yet; it takes about as many
-            seconds as there are thousands of vectors. Otherwise all vectors are looked at.
+        path: The file of the clusters, in a folder of the user's own.
+        make: Whether to make the clusters, and keep them, if there are none yet; for 100,000
+            vectors that takes some 20 seconds. Otherwise all vectors are looked at then.
     """
-    if len(vectors) < FEWEST or _version() is None:
+    if len(vectors) < FEWEST or not vectors.dimensions or find_spec("faiss") is None:
         return vectors
     seal = _seal(vectors, key)
-    graph = _read(path, seal, vectors.dimensions)
-    if graph is None and make:
-        graph = make_graph(vectors)
-        _keep(path, seal, graph)
-    return vectors if graph is None else vectors.found_by(graph)
+    clusters = _read(path, seal)
+    if clusters is None and make:
+        clusters = make_clusters(vectors)
+        _keep(path, seal, clusters)
+    return vectors if clusters is None else vectors.found_by(clusters)
 
 
-def _index(dimensions: int) -> Index:
-    from usearch.index import Index  # noqa: PLC0415 - only large catalogues need it
+def _faiss() -> Any:
+    with warnings.catch_warnings():
+        # What its generator of bindings does is deprecated, and nobody here can change it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import faiss  # noqa: PLC0415 - only large catalogues need it
 
-    return Index(
-        ndim=dimensions,
-        metric="cos",
-        dtype="i8",
-        connectivity=_NEIGHBOURS,
-        expansion_add=_TRIED_TO_ADD,
-        expansion_search=_TRIED_TO_FIND,
-    )
+    return faiss
 
 
-def _version() -> str | None:
+@contextmanager
+def _one_thread(faiss: Any) -> Iterator[None]:
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
     try:
-        return version("usearch")
-    except PackageNotFoundError:
-        return None
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 def _seal(vectors: ToolVectors, key: bytes) -> bytes:
-    """Give a digest of everything that the graph of *vectors* depends on."""
-    numbers = (RECIPE, len(vectors), vectors.missing, _NEIGHBOURS, _TRIED_TO_ADD)
-    made_by = f"{_version()} {numbers} {vectors.fingerprint}"
+    """Give a digest of everything that the clusters of *vectors* depend on."""
+    numbers = (RECIPE, len(vectors), vectors.missing, _CLUSTERS, _FOR_A_CENTRE)
+    made_by = f"{_faiss().__version__} {numbers} {vectors.fingerprint}"
     return hashlib.sha256(key + made_by.encode("utf-8", "replace")).digest()
 
 
-def _read(path: str, seal: bytes, dimensions: int) -> NearGraph | None:
-    """Read the graph at *path*, `None` unless it is whole and is the one with that *seal*."""
+def _read(path: str, seal: bytes) -> Clusters | None:
+    """Read the clusters at *path*, `None` unless they are whole and have that *seal*."""
     try:
-        with Path(path).open("rb") as stream:
-            data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+        data = Path(path).read_bytes()
     except (OSError, ValueError):
         return None
-    content = data[_HEADER.size :]
-    if len(data) < _HEADER.size or data[: _HEADER.size] != _head(seal, content):
+    content = memoryview(data)[_HEADER.size :]
+    if data[: _HEADER.size] != _head(seal, content):
         return None
-    index = _index(dimensions)
-    index.view(content)
-    return NearGraph(index, content)
+    return Clusters(_faiss().deserialize_index(np.frombuffer(content, dtype=np.uint8)))
 
 
-def _keep(path: str, seal: bytes, graph: NearGraph) -> None:
-    content = graph.pack()
+def _keep(path: str, seal: bytes, clusters: Clusters) -> None:
+    content = clusters.pack()
     try:
         atomic_write(path, _head(seal, content) + content)
     except OutputError:

@@ -129,7 +129,8 @@ class ToolVectors:
         if self._neighbours is not None and count + len(without) < len(self):
             near = np.array(self._neighbours.near(query, count + len(without)), dtype=np.intp)
             numbers = np.sort(near[eligible[near]])
-            return _best(numbers, self.cosines_of(query, numbers), count)
+            if len(numbers) >= count:
+                return _best(numbers, self.cosines_of(query, numbers), count)
         numbers = np.flatnonzero(eligible)
         return _best(numbers, self.cosines(query)[numbers], count)
 

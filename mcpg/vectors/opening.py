@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code, Diagnostic, info, warning
 from mcpg.errors import OutputError
-from mcpg.vectors.approximate import SUFFIX as GRAPH_SUFFIX
-from mcpg.vectors.approximate import with_graph
+from mcpg.vectors.approximate import SUFFIX as CLUSTERS_SUFFIX
+from mcpg.vectors.approximate import with_clusters
 from mcpg.vectors.build import Built, vectors_for
 from mcpg.vectors.file import (
     NO_KEY,
@@ -98,15 +98,15 @@ def vectors_of(
         tools: How many tools it has.
         store: Keeps vectors beyond this run.
         keep_at: The file to write when vectors had to be made, in a folder of the user's own;
-            nothing happens if it cannot be written. Beside it may lie the graph through which
-            those of a large catalogue are found.
+            nothing happens if it cannot be written. Beside it may lie the clusters through
+            which those of a large catalogue are found.
         on_progress: Is told how many texts are embedded, of how many that had to be.
     """
     found = find_vectors(places, key, tools, provider)
     if found.file is not None and found.is_fresh:
         vectors = found.file.vectors
         if keep_at is not None:
-            vectors = with_graph(vectors, key, keep_at + GRAPH_SUFFIX)
+            vectors = with_clusters(vectors, key, keep_at + CLUSTERS_SUFFIX)
         return Built(vectors, (), 0, tools)
     built = vectors_for(
         documents(), provider, store=store, known=found.file, on_progress=on_progress

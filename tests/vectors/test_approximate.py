@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.metadata
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import pytest
 from vectorial import HashProvider, documents
 
 from mcpg.vectors import approximate
-from mcpg.vectors.approximate import make_graph, with_graph
+from mcpg.vectors.approximate import make_clusters, with_clusters
 from mcpg.vectors.build import vectors_for
 from mcpg.vectors.file import pack_vectors, write_vectors
 from mcpg.vectors.matrix import ToolVectors
@@ -39,13 +38,13 @@ def vectors() -> ToolVectors:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a graph pay for small catalogues."""
+    """Let clusters pay for small catalogues."""
     monkeypatch.setattr(approximate, "FEWEST", 3)
 
 
-def test_the_graph_finds_what_a_look_at_all_finds(vectors: ToolVectors) -> None:
+def test_clusters_find_what_a_look_at_all_finds(vectors: ToolVectors) -> None:
     """Nearly all of the nearest are found, with their exact cosines, in exact order."""
-    found_by = vectors.found_by(make_graph(vectors))
+    found_by = vectors.found_by(make_clusters(vectors))
     hits = 0
     for tool in range(1, 400, 10):
         query = vectors.vector(tool - tool % 9 + 1)
@@ -58,69 +57,68 @@ def test_the_graph_finds_what_a_look_at_all_finds(vectors: ToolVectors) -> None:
 
 def test_what_is_not_wanted_is_not_counted(vectors: ToolVectors) -> None:
     """With the nearest tools left out, as many others come."""
-    found_by, query = vectors.found_by(make_graph(vectors)), vectors.vector(1)
+    found_by, query = vectors.found_by(make_clusters(vectors)), vectors.vector(1)
     first = frozenset(tool for tool, _ in vectors.nearest(query, 30))
     near = found_by.nearest(query, 30, first)
     assert len(near) == 30
     assert not first & {tool for tool, _ in near}
+    far = frozenset(tool for tool, _ in vectors.nearest(query, 900))
+    assert found_by.nearest(query, 30, far) == vectors.nearest(query, 30, far)
     everything = frozenset(range(len(vectors) - 1))
     assert found_by.nearest(query, 5, everything) == vectors.nearest(query, 5, everything)
 
 
-def test_equal_vectors_make_equal_graphs(vectors: ToolVectors) -> None:
-    """The graph is the same in every run."""
-    assert make_graph(vectors).pack() == make_graph(clustered(2_000)).pack()
+def test_equal_vectors_make_equal_clusters(vectors: ToolVectors) -> None:
+    """The clusters are the same in every run."""
+    assert make_clusters(vectors).pack() == make_clusters(clustered(2_000)).pack()
 
 
-def test_a_graph_is_made_once_and_then_read(vectors: ToolVectors, tmp_path: Path) -> None:
+def test_clusters_are_made_once_and_then_read(vectors: ToolVectors, tmp_path: Path) -> None:
     """What was kept finds the same; without it, and unasked, nothing is made."""
     path = str(tmp_path / "cache" / "graph.near")
-    assert with_graph(vectors, KEY, path) is vectors
-    made = with_graph(vectors, KEY, path, make=True)
-    read = with_graph(vectors, KEY, path)
+    assert with_clusters(vectors, KEY, path) is vectors
+    made = with_clusters(vectors, KEY, path, make=True)
+    read = with_clusters(vectors, KEY, path)
     query = vectors.vector(5)
     assert read is not vectors
     assert read.nearest(query, 20) == made.nearest(query, 20)
 
 
-@pytest.mark.parametrize("place", [0, 20, 43, 5_000, -1])
-def test_a_damaged_or_foreign_graph_is_not_read(
+@pytest.mark.parametrize("place", [0, 20, 43, 44, 5_000, -1])
+def test_damaged_or_foreign_clusters_are_not_read(
     vectors: ToolVectors, tmp_path: Path, place: int
 ) -> None:
-    """No byte of a graph is used unless all are what was written, for these very vectors."""
+    """No byte of them is used unless all are what was written, for these very vectors."""
     path = tmp_path / "graph.near"
-    with_graph(vectors, KEY, str(path), make=True)
-    assert with_graph(vectors, bytes(32), str(path)) is vectors
+    with_clusters(vectors, KEY, str(path), make=True)
+    assert with_clusters(vectors, bytes(32), str(path)) is vectors
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.write_bytes(data)
-    assert with_graph(vectors, KEY, str(path)) is vectors
+    assert with_clusters(vectors, KEY, str(path)) is vectors
     path.write_bytes(data[:30])
-    assert with_graph(vectors, KEY, str(path)) is vectors
+    assert with_clusters(vectors, KEY, str(path)) is vectors
 
 
-def test_few_vectors_need_no_graph(
+def test_few_vectors_need_no_clusters(
     vectors: ToolVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither do those of a machine without the package; a folder nobody may write is no fault."""
     path = tmp_path / "graph.near"
     (tmp_path / "file").write_text("")
-    kept = with_graph(vectors, KEY, str(tmp_path / "file" / "x"), make=True)
+    kept = with_clusters(vectors, KEY, str(tmp_path / "file" / "x"), make=True)
     assert kept is not vectors
     monkeypatch.setattr(approximate, "FEWEST", 2_001)
-    assert with_graph(vectors, KEY, str(path), make=True) is vectors
+    assert with_clusters(vectors, KEY, str(path), make=True) is vectors
     monkeypatch.setattr(approximate, "FEWEST", 3)
 
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(approximate, "version", missing)
-    assert with_graph(vectors, KEY, str(path), make=True) is vectors
+    monkeypatch.setattr(approximate, "find_spec", lambda _name: None)
+    assert with_clusters(vectors, KEY, str(path), make=True) is vectors
 
 
 def test_many_threads_may_search(vectors: ToolVectors) -> None:
     """Searches side by side find what they find one after the other."""
-    found_by = vectors.found_by(make_graph(vectors))
+    found_by = vectors.found_by(make_clusters(vectors))
     queries = [vectors.vector(tool) for tool in (1, 2, 3, 4)]
     alone = [found_by.nearest(query, 10) for query in queries]
     with ThreadPoolExecutor(4) as pool:
@@ -128,12 +126,12 @@ def test_many_threads_may_search(vectors: ToolVectors) -> None:
     assert together == alone * 50
 
 
-def test_a_fresh_file_is_searched_by_its_graph(tmp_path: Path, provider: HashProvider) -> None:
-    """Whoever opens the vectors of a large bundle finds the graph in the cache folder."""
+def test_a_fresh_file_is_searched_by_its_clusters(tmp_path: Path, provider: HashProvider) -> None:
+    """Whoever opens the vectors of a large bundle finds the clusters in the cache folder."""
     built = vectors_for(documents(40), provider)
     beside, kept = str(tmp_path / "graph.mdld.vec"), str(tmp_path / "cache.vec")
     write_vectors(beside, pack_vectors(built.vectors, built.hashes, KEY))
-    with_graph(built.vectors, KEY, kept + approximate.SUFFIX, make=True)
+    with_clusters(built.vectors, KEY, kept + approximate.SUFFIX, make=True)
     opened = vectors_of([beside], list, provider, key=KEY, tools=40, keep_at=kept)
     assert opened.vectors._neighbours is not None
     query = built.vectors.vector(3)
