@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -13,8 +14,10 @@ from pathlib import Path
 import pytest
 from embeddings.stores.rules import *  # noqa: F403
 from embeddings.stores.rules import key, one, row
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from mcpg.embeddings.stores import StoreError
+from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
 from mcpg.embeddings.stores.sqlite import SqliteStore
 
 
@@ -268,3 +271,28 @@ def test_a_store_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("mcpg.embeddings.stores.sqlite.PATIENCE", 0.1)
     with pytest.raises(StoreError, match="wait until the other process has finished"):
         SqliteStore(path)
+
+
+KEYS = st.builds(EmbeddingKey, st.sampled_from("abA"), st.just("h"), st.sampled_from(["m", "n"]))
+STEPS = st.lists(st.dictionaries(KEYS, st.integers(1, 9), max_size=4), max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=STEPS, limit=st.integers(1, 4))
+def test_it_does_what_the_store_in_memory_does(
+    steps: list[dict[EmbeddingKey, int]], limit: int
+) -> None:
+    """Whatever is written in whatever order, both stores keep the same, and drop the same."""
+    asked = [EmbeddingKey(name, "h", maker) for name in "ab" for maker in ("m", "n", None)]
+    memory = MemoryStore(limit)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(SqliteStore(Path(folder, "vectors.db"), limit)) as store,
+    ):
+        for step in steps:
+            for one_of_both in (memory, store):
+                one_of_both.put({made: row(number) for made, number in step.items()})
+            expected, found = memory.get(asked), store.get(asked)
+            assert {one: part.tolist() for one, part in found.items()} == {
+                one: part.tolist() for one, part in expected.items()
+            }
