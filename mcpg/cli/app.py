@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from mcpg import __version__
-from mcpg.cli.commands import bundle, explain, generate, graph, publish, search, show, tune
+from mcpg.cli.commands import (
+    bundle,
+    cache,
+    doctor,
+    explain,
+    generate,
+    graph,
+    publish,
+    search,
+    show,
+    tune,
+)
 from mcpg.cli.commands import eval as eval_command
 from mcpg.cli.commands import list as list_command
 from mcpg.cli.groups import HelpfulGroup
@@ -40,6 +51,8 @@ for module in (
     tune,
     graph,
     publish,
+    doctor,
+    cache,
 ):
     module.register(app)
 

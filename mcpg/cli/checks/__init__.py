@@ -1,0 +1,1 @@
+"""What `mcpg doctor` tries out: every part that is configured, for real."""

@@ -1,0 +1,147 @@
+"""The settings, the folder for caches, the bundle, its index and its vectors."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from mcpg.cli.cachefolder import cache_folder
+from mcpg.cli.checks.check import Check, Status, timed
+from mcpg.cli.settingkeys import KEYS
+from mcpg.errors import McpgError, NotFoundError
+
+if TYPE_CHECKING:
+    from mcpg.cli.equipping import Equipping
+    from mcpg.cli.settings import Settings
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.engine import Engine
+
+_REBUILD = "make it anew with `mcpg bundle SOURCE... -o FILE`"
+
+
+def check_settings(settings: Settings) -> Check:
+    """Read every setting."""
+    from mcpg.cli.querying import strategy_of  # noqa: PLC0415 - help needs no engine
+
+    strategy_of(settings)
+    found = {key: setting for key in KEYS if (setting := settings.find(key))}
+    origins = {key: setting.origin for key, setting in found.items()}
+    told = ", ".join(f"{key} ({origin})" for key, origin in origins.items())
+    message = f"set: {told}" if told else "nothing is set: the defaults hold"
+    return Check("settings", Status.OK, message, details=dict(origins))
+
+
+def check_cache_folder() -> Check:
+    """Write a file into the folder for caches."""
+    folder = cache_folder()
+    name = "cache folder"
+    remedy = "name one that can be written by MCPG_CACHE"
+    if folder is None:
+        return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
+    try:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a text is what we have
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"mcpg doctor")
+    except OSError as fault:
+        reason = (fault.strerror or type(fault).__name__).lower()
+        return Check(name, Status.FAILED, f"{folder} cannot be written: {reason}", remedy)
+    return Check(name, Status.OK, f"{folder} can be written", details={"path": folder})
+
+
+def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
+    """Find and load what is searched."""
+    name = "bundle"
+    try:
+        paths = [str(one.value) for one in settings.bundles()]
+    except NotFoundError as fault:
+        is_named = settings.find("bundle") is not None
+        status = Status.FAILED if is_named else Status.OFF
+        return Check(name, status, fault.message, fault.remedy), None
+    try:
+        engine, took = timed(lambda: _loaded(paths))
+    except McpgError as fault:
+        where = f"{fault.place}: " if fault.place else ""
+        return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy), None
+    told = ", ".join(paths)
+    count = len(engine.index)
+    details = {"paths": [*paths], "tools": count, "durationMs": took}
+    if not count:
+        return Check(name, Status.FAILED, f"{told} holds no tool", _REBUILD, details), engine
+    message = f"{told} holds {count:,} tools, loaded in {took:g} ms"
+    return Check(name, Status.OK, message, details=details), engine
+
+
+def check_index(settings: Settings) -> Check:
+    """Look whether a fresh index is kept; loading has just made one where that is possible."""
+    from mcpg.engine.defaults import recipe  # noqa: PLC0415 - help needs no index
+    from mcpg.files import is_file  # noqa: PLC0415 - as above
+    from mcpg.index.file import fresh_index  # noqa: PLC0415 - as above
+
+    name = "index"
+    paths = [str(one.value) for one in settings.bundles()]
+    if len(paths) > 1 or not is_file(paths[0]):
+        message = "sources are searched as they are, so an index is made in memory by every run"
+        return Check(name, Status.NOTE, message, "bundle them with `mcpg bundle`")
+    index = fresh_index(paths[0], recipe(), cache_folder())
+    if index is None:
+        message = "no index is kept: it is made anew in memory by every run"
+        remedy = "search a bundle, and let mcpg write beside it or into the cache folder"
+        return Check(name, Status.NOTE, message, remedy)
+    index.verify()
+    size = len(index.data)
+    message = f"fresh and undamaged, {size:,} bytes"
+    return Check(name, Status.OK, message, details={"bytes": size})
+
+
+def check_vectors(engine: Engine, equipping: Equipping) -> Check:
+    """Look whether the vectors beside the bundle are those that the provider would make."""
+    name = "vectors"
+    given = engine.equipment.vectors if engine.equipment else None
+    if not isinstance(given, str):
+        message = "only a bundle has vectors beside it"
+        return Check(name, Status.OFF, message, "bundle the sources with `mcpg bundle`")
+    from mcpg.vectors.file import (  # noqa: PLC0415 - graph searches need no vectors
+        NoVectorsError,
+        UnusableVectorsError,
+        open_vectors,
+    )
+
+    path, remedy = f"{given}.vec", "make them with `mcpg bundle SOURCE... -o FILE --embed`"
+    is_needed = Status.NOTE if equipping.needs_vectors else Status.OFF
+    try:
+        kept = open_vectors(path)
+    except NoVectorsError:
+        message = f"there is no {path}: the first search that needs vectors makes them"
+        return Check(name, is_needed, message, remedy)
+    except UnusableVectorsError as fault:
+        return Check(name, Status.NOTE, f"{path} is not used: {fault}", remedy)
+    provider = _provider(equipping)
+    details = {"path": path, "fingerprint": kept.fingerprint, "tools": len(kept.vectors)}
+    if provider is not None and provider.fingerprint != kept.fingerprint:
+        message = (
+            f"{path} was made by {kept.fingerprint!r}, and searches use {provider.fingerprint!r}: "
+            "vectors are made anew"
+        )
+        return Check(name, Status.NOTE, message, remedy, details)
+    if not kept.is_fresh(engine.index.header.key, len(engine.index), kept.fingerprint):
+        message = f"{path} is not of this bundle: what has changed is embedded by searches"
+        return Check(name, Status.NOTE, message, remedy, details)
+    message = f"{path} holds the vectors of {len(kept.vectors):,} tools by {kept.fingerprint!r}"
+    return Check(name, Status.OK, message, details=details)
+
+
+def _provider(equipping: Equipping) -> EmbeddingProvider | None:
+    """Give who makes vectors; that nobody does is told by a check of its own."""
+    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
+
+    try:
+        return equipping.provider()
+    except EmbeddingError:
+        return None
+
+
+def _loaded(paths: list[str]) -> Engine:
+    from mcpg.engine import load  # noqa: PLC0415 - as above
+
+    return load(paths, cache_dir=cache_folder())

@@ -1,0 +1,81 @@
+"""All trials of `mcpg doctor`, in the order in which one part needs the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.cli.checks import catalogue, extras, models, stores
+from mcpg.cli.checks.check import Check, Status, tried
+from mcpg.cli.equipping import Equipping
+from mcpg.cli.sanitise import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcpg.cli.output import Output
+    from mcpg.cli.settings import Settings
+    from mcpg.jsontypes import JsonObject
+
+_STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
+
+
+def examine(settings: Settings) -> Iterator[Check]:
+    """Try out every part that *settings* configure, one after the other.
+
+    Settings that make no sense end it, because nobody knows what they were to mean.
+    """
+    read = tried("settings", lambda: catalogue.check_settings(settings))
+    yield read
+    yield from (extras.check_extra(extra) for extra in extras.EXTRAS)
+    yield catalogue.check_cache_folder()
+    if read.status is Status.FAILED:
+        return
+    equipping = Equipping(settings)
+    yield from _catalogue(settings, equipping)
+    for name, trial in (
+        ("embeddings", models.check_provider),
+        ("normalization", models.check_normalizer),
+        ("postgres", stores.check_postgres),
+        ("store", stores.check_store),
+        ("search cache", stores.check_cache),
+    ):
+        yield tried(name, lambda trial=trial: trial(settings, equipping))  # type: ignore[misc]
+
+
+def _catalogue(settings: Settings, equipping: Equipping) -> Iterator[Check]:
+    found, engine = catalogue.check_bundle(settings)
+    yield found
+    if engine is None:
+        return
+    yield tried("index", lambda: catalogue.check_index(settings))
+    yield tried("vectors", lambda: catalogue.check_vectors(engine, equipping))
+
+
+def doctor_json(checks: Sequence[Check]) -> JsonObject:
+    """Give the object that `doctor` prints."""
+    return {
+        "schema": "mcpg/doctor/1",
+        "healthy": is_healthy(checks),
+        "checks": [
+            {
+                "name": check.name,
+                "status": check.status.value,
+                "message": check.message,
+                "remedy": check.remedy,
+                "details": dict(check.details),
+            }
+            for check in checks
+        ],
+    }
+
+
+def doctor_text(check: Check, output: Output) -> str:
+    """Give the lines that tell one check."""
+    label = output.paint(f"{check.status.value:<6}", _STYLES[check.status])
+    line = f"{label}  {check.name}: {one_line(check.message)}"
+    return f"{line}\n        {one_line(check.remedy)}" if check.remedy else line
+
+
+def is_healthy(checks: Sequence[Check]) -> bool:
+    """Say whether everything that is configured works."""
+    return all(check.status is not Status.FAILED for check in checks)

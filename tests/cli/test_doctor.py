@@ -1,0 +1,263 @@
+"""`mcpg doctor` uses every configured part once, and tells what does not work."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopback import answer, chat, serving
+
+from mcpg.cli.checks import extras
+from mcpg.cli.checks.check import Check, Status, tried
+from mcpg.vectors.file import open_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shop import Run
+
+ROWS = {"data": [{"index": 0, "embedding": [3.0, 4.0]}], "model": "small"}
+SECRET = "sk-Secret0123456789"
+
+
+def told(run: Callable[..., Run], *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Give the exit code and every check by its name."""
+    done = run("doctor", "--format", "json", *arguments)
+    assert done.json["schema"] == "mcpg/doctor/1"
+    assert done.json["healthy"] == (done.code == 0)
+    assert SECRET not in done.out + done.err
+    return done.code, {check["name"]: check for check in done.json["checks"]}
+
+
+@pytest.fixture
+def without_local(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No provider at all, which saves the time to load a model."""
+    monkeypatch.setenv("MCPG_EMBED_WITH", "none")
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_plain_installation_is_healthy(run: Callable[..., Run]) -> None:
+    """A bundle and nothing else: what is not asked for is off, and that is no failure."""
+    code, checks = told(run)
+    assert code == 0
+    assert {name for name, check in checks.items() if check["status"] == "failed"} == set()
+    assert checks["bundle"]["details"]["tools"] == 4
+    assert checks["index"]["status"] == "ok"
+    off = ("vectors", "embeddings", "normalization", "postgres", "store", "search cache")
+    assert [checks[name]["status"] for name in off] == ["off"] * len(off)
+
+
+@pytest.mark.usefixtures("graph")
+def test_text_has_a_line_for_each_check(run: Callable[..., Run]) -> None:
+    """The local model embeds one text, as a search would have it do."""
+    done = run("doctor", "--strategy", "auto")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert any(line.startswith("ok      embeddings: ") and "384" in line for line in lines)
+    assert any(line.startswith("note    vectors: ") for line in lines)
+    assert any(line.startswith("ok      store: ") for line in lines)
+    assert [line for line in lines if line.strip().startswith("make them with `mcpg bundle")]
+
+
+@pytest.mark.usefixtures("folder", "without_local")
+def test_no_bundle_is_no_failure_but_a_missing_one_is(run: Callable[..., Run]) -> None:
+    """Nobody needs a bundle here; whoever names one does."""
+    code, checks = told(run)
+    assert (code, checks["bundle"]["status"], "index" in checks) == (0, "off", False)
+    code, checks = told(run, "-b", "none.mdld")
+    assert (code, checks["bundle"]["status"]) == (1, "failed")
+    assert "none.mdld" in checks["bundle"]["message"]
+
+
+@pytest.mark.usefixtures("without_local")
+def test_a_damaged_bundle_and_a_folder_are_told_apart(
+    run: Callable[..., Run], sources: Path, graph: Path
+) -> None:
+    """A damaged bundle is a failure; a folder works, and costs an index in memory every time."""
+    _, checks = told(run, "-b", str(sources))
+    assert (checks["bundle"]["status"], checks["index"]["status"]) == ("ok", "note")
+    graph.write_text("{", encoding="utf-8")
+    code, checks = told(run)
+    assert (code, checks["bundle"]["status"]) == (1, "failed")
+    assert str(graph) in checks["bundle"]["message"]
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_cache_folder_that_cannot_be_written_is_told(
+    run: Callable[..., Run], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies where the folder should be is named."""
+    (folder / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("MCPG_CACHE", str(folder / "file"))
+    code, checks = told(run)
+    assert (code, checks["cache folder"]["status"]) == (1, "failed")
+    monkeypatch.setattr("mcpg.cli.checks.catalogue.cache_folder", lambda: None)
+    code, checks = told(run)
+    assert (code, checks["cache folder"]["status"]) == (0, "note")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("[cache]\nkind = 'disk'", ":2: cache.kind"), ("strategy = 'x'", "strategy")]
+)
+def test_settings_that_make_no_sense_end_it(
+    run: Callable[..., Run], graph: Path, text: str, line: str
+) -> None:
+    """Nothing that rests on settings is tried, because nobody knows what they mean."""
+    (graph.parent / "mcpg.toml").write_text(text, encoding="utf-8")
+    code, checks = told(run)
+    assert (code, checks["settings"]["status"], "bundle" in checks) == (1, "failed", False)
+    assert line in checks["settings"]["message"]
+
+
+@pytest.mark.usefixtures("graph")
+def test_endpoints_are_asked_for_real(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One text is embedded and one query rewritten; the key is sent and never told."""
+    monkeypatch.setenv("MCPG_LLM_API_KEY", SECRET)
+    monkeypatch.setenv("MCPG_LLM_MODEL", "chat")
+    monkeypatch.setenv("MCPG_NORMALIZE", "1")
+    with serving(answer(ROWS)) as vectors, serving(answer(chat("where is it"))) as model:
+        monkeypatch.setenv("MCPG_EMBED_URL", vectors.url)
+        monkeypatch.setenv("MCPG_LLM_URL", model.url)
+        code, checks = told(run, "--embed-with", "openai:small")
+        assert (code, len(vectors.asked), len(model.asked)) == (0, 1, 1)
+        assert checks["embeddings"]["details"]["dimensions"] == 2
+        assert checks["normalization"]["status"] == "ok"
+        _, checks = told(run, "--embed-with", "openai:small", "--no-normalize")
+        assert checks["normalization"]["status"] == "note"
+        assert "--normalize" in checks["normalization"]["remedy"]
+
+
+@pytest.mark.usefixtures("graph")
+def test_endpoints_that_do_not_work_are_told(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refusal that repeats the key, an empty answer, and a model without a name are failures."""
+    monkeypatch.setenv("MCPG_LLM_API_KEY", SECRET)
+    monkeypatch.setenv("MCPG_NORMALIZE", "1")
+    refusal = {"error": {"message": f"wrong key {SECRET}"}}
+    with serving(answer(refusal, 401)) as vectors, serving(answer(chat(" "))) as model:
+        monkeypatch.setenv("MCPG_EMBED_URL", vectors.url)
+        monkeypatch.setenv("MCPG_LLM_URL", model.url)
+        code, checks = told(run, "--embed-with", "openai:small")
+        assert (code, checks["embeddings"]["status"]) == (1, "failed")
+        assert (checks["normalization"]["status"], model.asked) == ("failed", [])
+        assert "MCPG_LLM_MODEL" in checks["normalization"]["remedy"]
+        monkeypatch.setenv("MCPG_LLM_MODEL", "chat")
+        _, checks = told(run, "--embed-with", "none")
+        assert checks["normalization"]["status"] == "failed"
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_store_is_written_and_read(
+    run: Callable[..., Run], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of vectors works; a file of somebody else's is a failure and stays as it is."""
+    monkeypatch.setenv("MCPG_STORE_PATH", str(folder / "mine.sqlite"))
+    code, checks = told(run)
+    assert (code, checks["store"]["details"]["kind"]) == (0, "sqlite")
+    with sqlite3.connect(folder / "other.sqlite") as other:
+        other.execute("create table kept (x)")
+    other.close()
+    before = (folder / "other.sqlite").read_bytes()
+    monkeypatch.setenv("MCPG_STORE_PATH", str(folder / "other.sqlite"))
+    code, checks = told(run)
+    assert (code, checks["store"]["status"]) == (1, "failed")
+    assert (folder / "other.sqlite").read_bytes() == before
+    monkeypatch.setenv("MCPG_STORE", "none")
+    assert told(run)[1]["store"]["status"] == "off"
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_cache_is_tried(run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache in memory works, and is told to help a host alone; one without a database fails."""
+    monkeypatch.setenv("MCPG_SEARCH_CACHE", "memory")
+    code, checks = told(run)
+    assert (code, checks["search cache"]["status"]) == (0, "note")
+    monkeypatch.setenv("MCPG_SEARCH_CACHE", "postgres")
+    code, checks = told(run)
+    assert (code, checks["search cache"]["status"]) == (1, "failed")
+    assert "MCPG_POSTGRES" in checks["search cache"]["message"]
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_database_is_tried(
+    run: Callable[..., Run], postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL is asked for its versions, and store and cache in it are written and read."""
+    for name, text in (
+        ("MCPG_POSTGRES", postgres),
+        ("MCPG_STORE", "postgres"),
+        ("MCPG_SEARCH_CACHE", "postgres"),
+    ):
+        monkeypatch.setenv(name, text)
+    code, checks = told(run)
+    assert code == 0
+    assert [checks[name]["status"] for name in ("postgres", "store", "search cache")] == ["ok"] * 3
+    assert checks["postgres"]["details"]["pgvector"]
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_a_database_that_is_not_there_is_a_failure(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named without its password."""
+    monkeypatch.setenv("MCPG_POSTGRES", f"postgresql://me:{SECRET}@127.0.0.1:1/none")
+    code, checks = told(run)
+    assert (code, checks["postgres"]["status"]) == (1, "failed")
+    assert "127.0.0.1" in checks["postgres"]["message"]
+
+
+def test_vectors_are_compared_with_the_provider(
+    run: Callable[..., Run], graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fresh ones are fine; another provider's, damaged ones, another bundle's are told."""
+    from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415
+    from mcpg.engine import load  # noqa: PLC0415
+    from mcpg.vectors.opening import vectors_of  # noqa: PLC0415
+
+    engine, path = load(graph), f"{graph}.vec"
+    vectors_of(
+        [path],
+        engine.documents.values,
+        provider_of("local"),
+        key=engine.index.header.key,
+        tools=len(engine.index),
+        keep_at=path,
+    )
+    assert len(open_vectors(path).vectors) == 4
+    _, checks = told(run)
+    assert checks["vectors"]["status"] == "ok"
+    _, checks = told(run, "--embed-with", "local:multilingual")
+    assert checks["vectors"]["status"] == "note"
+    assert "made anew" in checks["vectors"]["message"]
+
+    monkeypatch.setenv("MCPG_EMBED_WITH", "none")
+    assert told(run)[1]["vectors"]["status"] == "ok"
+    (graph.parent / "tools" / "more.json").write_text('{"tools": [{"name": "x"}]}', "utf-8")
+    assert run("bundle", "tools", "-q").code == 0
+    assert "not of this bundle" in told(run)[1]["vectors"]["message"]
+    (graph.parent / "graph.mdld.vec").write_bytes(b"mcpg-vec")
+    assert "is not used" in told(run)[1]["vectors"]["message"]
+
+
+def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not installed is no failure, and comes with the command to install it."""
+    monkeypatch.setitem(extras.EXTRAS, "llm", ("no_such_package",))
+    check = extras.check_extra("llm")
+    assert (check.status, check.remedy) == (Status.OFF, "pip install 'mcpg-graph[llm]'")
+    monkeypatch.setitem(extras.EXTRAS, "llm", ("json",))
+    assert "of unknown version" in extras.check_extra("llm").message
+
+
+def test_a_strangers_error_is_told_by_its_kind() -> None:
+    """Its text may hold a secret."""
+
+    def fail() -> Check:
+        raise RuntimeError(SECRET)
+
+    check = tried("part", fail)
+    assert (check.status, check.message) == (Status.FAILED, "it failed with RuntimeError")
