@@ -26,6 +26,7 @@ class Kind(StrEnum):
 
     INDEXES = "indexes"
     VECTORS = "vectors"
+    GRAPHS = "graphs"
     MEMOS = "memos"
     STORE = "store"
 
@@ -48,8 +49,9 @@ class Mark:
 MARKS = {
     Kind.INDEXES: Mark(".idx", b"mcpg-idx"),
     Kind.VECTORS: Mark(".vec", b"mcpg-vec"),
+    Kind.GRAPHS: Mark(".near", b"mcpgnear"),
     Kind.MEMOS: Mark(".memo", b"mcpgmemo"),
-    # Where a database of SQLite says whose it is (https://www.sqlite.org/fileformat.html#database_header).
+    # Where a database of SQLite says whose it is: https://www.sqlite.org/fileformat.html
     Kind.STORE: Mark(".sqlite", b"mcpg", 68),
 }
 # What SQLite keeps beside a database while it is used, and sometimes after.

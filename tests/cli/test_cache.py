@@ -14,6 +14,7 @@ from mcpg.embeddings.stores.protocol import EmbeddingKey
 from mcpg.embeddings.stores.sqlite import SqliteStore
 from mcpg.index.layout import MAGIC as INDEX_MAGIC
 from mcpg.memo import KeptMemo
+from mcpg.vectors import approximate
 from mcpg.vectors.file import MAGIC as VECTORS_MAGIC
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def test_marks_are_those_that_files_begin_with() -> None:
     """What is looked for is what is written."""
     assert keeping.MARKS[keeping.Kind.INDEXES].start == INDEX_MAGIC
     assert keeping.MARKS[keeping.Kind.VECTORS].start == VECTORS_MAGIC
+    assert keeping.MARKS[keeping.Kind.GRAPHS].start == approximate._MAGIC
     assert KeptMemo().pack().startswith(keeping.MARKS[keeping.Kind.MEMOS].start)
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 from mcpg.cli.configfile import line_of
-from mcpg.cli.settingkeys import KEYS, SECTIONS
+from mcpg.cli.settingkeys import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS
 from mcpg.cli.settings import Settings
+from mcpg.embeddings import http
 from mcpg.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from mcpg.llm import normalizer
 
 WHOLE = """\
 bundle = "graph.mdld"
@@ -200,3 +201,51 @@ def test_a_statement_that_goes_on_and_on_has_no_line() -> None:
     """To say the line is not worth reading a huge file over and over."""
     text = "limit = [\n" + "1,\n" * 2_000 + "]"
     assert line_of(text, ("limit",)) is None
+
+
+PAGE = Path(__file__).parents[2] / "docs/reference/configuration.md"
+ROW = re.compile(
+    r"^\| (`[\w.]+`)? ?\| (`\w+`)? ?\| ([^|]*?) ?\| ([^|]+) \| ([^|]+) \|$", re.MULTILINE
+)
+
+
+def test_the_reference_has_every_setting_and_no_other() -> None:
+    """Each key stands in a table with its variable and its option, and nothing else does."""
+    text = PAGE.read_text(encoding="utf-8")
+    rows = [tuple(part.strip("`") for part in row) for row in ROW.findall(text)]
+    documented = {row[0]: row for row in rows if row[0]}
+    assert set(documented) == set(KEYS)
+    for key in KEYS.values():
+        _, variable, option, holds, _ = documented[key.name]
+        assert variable == key.variable
+        assert option.partition("`")[0] == key.option
+        assert all(f"`{choice}" in holds for choice in key.choices)
+    others = {row[1] for row in rows if not row[0]}
+    assert others == {"MCPG_CACHE", "MCPG_POSTGRES"}
+    assert all(f"| `{name}` |" in text for name in (*SECRET_VARIABLES, FOREIGN_URL_VARIABLE))
+
+
+def test_the_reference_has_the_defaults_of_the_code() -> None:
+    """Numbers in the tables are those that hold."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, default in (
+        ("embeddings.timeout", f"{http.BUDGET.total:g}"),
+        ("normalization.timeout", f"{normalizer.BUDGET.total:g}"),
+        ("cache.absolute", f"{ABSOLUTE:,.0f}"),
+        ("cache.entries", f"{ENTRIES:,}"),
+        ("cache.sliding", " ".join(f"{SLIDING[kind]:,.0f}" for kind in KINDS)),
+    ):
+        (row,) = re.findall(rf"^\| `{name}` .*$", text, re.MULTILINE)
+        found = re.findall(r"[\d,]*\d", row.split("|")[-2])
+        assert " ".join(found) == default
+
+
+def test_the_example_of_the_reference_is_read(tmp_path: Path) -> None:
+    """What the page shows can be written as it stands."""
+    (example,) = re.findall(
+        r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "mcpg.toml").write_text(example, encoding="utf-8")
+    found = Settings(tmp_path).find("postgres.sslmode")
+    assert found is not None
+    assert found.value == "verify-full"

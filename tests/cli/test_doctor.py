@@ -10,7 +10,6 @@ from loopback import answer, chat, serving
 
 from mcpg.cli.checks import extras
 from mcpg.cli.checks.check import Check, Status, tried
-from mcpg.vectors.file import open_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,37 +210,20 @@ def test_a_database_that_is_not_there_is_a_failure(
     assert "127.0.0.1" in checks["postgres"]["message"]
 
 
-def test_vectors_are_compared_with_the_provider(
-    run: Callable[..., Run], graph: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_are_compared_with_the_provider(run: Callable[..., Run], graph: Path) -> None:
     """Fresh ones are fine; another provider's, damaged ones, another bundle's are told."""
-    from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415
-    from mcpg.engine import load  # noqa: PLC0415
-    from mcpg.vectors.opening import vectors_of  # noqa: PLC0415
-
-    engine, path = load(graph), f"{graph}.vec"
-    vectors_of(
-        [path],
-        engine.documents.values,
-        provider_of("local"),
-        key=engine.index.header.key,
-        tools=len(engine.index),
-        keep_at=path,
-    )
-    assert len(open_vectors(path).vectors) == 4
+    assert run("bundle", "tools", "--embed", "-q").code == 0
     _, checks = told(run)
-    assert checks["vectors"]["status"] == "ok"
+    assert (checks["vectors"]["status"], checks["vectors"]["details"]["tools"]) == ("ok", 4)
     _, checks = told(run, "--embed-with", "local:multilingual")
     assert checks["vectors"]["status"] == "note"
-    assert "made anew" in checks["vectors"]["message"]
+    assert "was made by" in checks["vectors"]["message"]
 
-    monkeypatch.setenv("MCPG_EMBED_WITH", "none")
-    assert told(run)[1]["vectors"]["status"] == "ok"
     (graph.parent / "tools" / "more.json").write_text('{"tools": [{"name": "x"}]}', "utf-8")
     assert run("bundle", "tools", "-q").code == 0
     assert "not of this bundle" in told(run)[1]["vectors"]["message"]
     (graph.parent / "graph.mdld.vec").write_bytes(b"mcpg-vec")
-    assert "is not used" in told(run)[1]["vectors"]["message"]
+    assert "graph.mdld.vec" in told(run)[1]["vectors"]["message"]
 
 
 def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.engine import Engine
 
+_EMBED = "make them with `mcpg bundle SOURCE... -o FILE --embed`"
 _REBUILD = "make it anew with `mcpg bundle SOURCE... -o FILE`"
 
 
@@ -95,39 +96,35 @@ def check_index(settings: Settings) -> Check:
 
 
 def check_vectors(engine: Engine, equipping: Equipping) -> Check:
-    """Look whether the vectors beside the bundle are those that the provider would make."""
+    """Look whether the vectors that are kept of the bundle are those that would be made now."""
     name = "vectors"
     given = engine.equipment.vectors if engine.equipment else None
     if not isinstance(given, str):
         message = "only a bundle has vectors beside it"
         return Check(name, Status.OFF, message, "bundle the sources with `mcpg bundle`")
-    from mcpg.vectors.file import (  # noqa: PLC0415 - graph searches need no vectors
-        NoVectorsError,
-        UnusableVectorsError,
-        open_vectors,
-    )
-
-    path, remedy = f"{given}.vec", "make them with `mcpg bundle SOURCE... -o FILE --embed`"
-    is_needed = Status.NOTE if equipping.needs_vectors else Status.OFF
-    try:
-        kept = open_vectors(path)
-    except NoVectorsError:
-        message = f"there is no {path}: the first search that needs vectors makes them"
-        return Check(name, is_needed, message, remedy)
-    except UnusableVectorsError as fault:
-        return Check(name, Status.NOTE, f"{path} is not used: {fault}", remedy)
     provider = _provider(equipping)
-    details = {"path": path, "fingerprint": kept.fingerprint, "tools": len(kept.vectors)}
-    if provider is not None and provider.fingerprint != kept.fingerprint:
-        message = (
-            f"{path} was made by {kept.fingerprint!r}, and searches use {provider.fingerprint!r}: "
-            "vectors are made anew"
-        )
-        return Check(name, Status.NOTE, message, remedy, details)
-    if not kept.is_fresh(engine.index.header.key, len(engine.index), kept.fingerprint):
-        message = f"{path} is not of this bundle: what has changed is embedded by searches"
-        return Check(name, Status.NOTE, message, remedy, details)
-    message = f"{path} holds the vectors of {len(kept.vectors):,} tools by {kept.fingerprint!r}"
+    if provider is None:
+        return Check(name, Status.OFF, "nobody makes vectors")
+    from mcpg.cli.embedding import Target  # noqa: PLC0415 - graph searches need no vectors
+    from mcpg.vectors.opening import find_vectors  # noqa: PLC0415 - as above
+
+    target = Target(given, engine.index.header.key, len(engine.index))
+    found = find_vectors(target.places, target.key, target.tools, provider)
+    if found.file is None:
+        told = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
+        status = Status.NOTE if told or equipping.needs_vectors else Status.OFF
+        message = told or f"there is no {target.places[0]}"
+        return Check(name, status, f"{message}; a search that needs vectors makes them", _EMBED)
+    details = {
+        "path": found.path,
+        "fingerprint": found.file.fingerprint,
+        "tools": len(found.file.vectors),
+        "missing": found.file.vectors.missing,
+    }
+    if not found.is_fresh:
+        message = f"{found.path} is not of this bundle: what has changed is embedded by searches"
+        return Check(name, Status.NOTE, message, _EMBED, details)
+    message = f"{found.path} holds the vectors of {target.tools:,} tools"
     return Check(name, Status.OK, message, details=details)
 
 

@@ -51,7 +51,7 @@ def cache(
     output: Output,
     *,
     action: Annotated[
-        Action, typer.Argument(metavar="[show|clear]", help="List what is kept, or remove it.")
+        Action, typer.Argument(metavar="show|clear", help="List what is kept, or remove it.")
     ] = Action.SHOW,
     what: What = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
@@ -60,9 +60,10 @@ def cache(
 ) -> int:
     """Show what mcpg keeps on this machine, where and how large; or remove it.
 
-    That is indexes and vectors beside the bundle, and in the cache folder (MCPG_CACHE) those of
-    bundles that lie where nothing can be written, what building remembers, and the store of
-    vectors. All of it is made again when it is needed; your own files are never touched.
+    That is indexes and vectors beside the bundle; and in the cache folder (MCPG_CACHE) those of
+    bundles that lie where nothing can be written, graphs of many vectors, what building remembers,
+    and the store of vectors. All of it is made again when it is needed; your own files are never
+    touched.
     """
     found = keeping.kept_files(options.settings_of(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
