@@ -29,6 +29,7 @@ class GraphFormat(StrEnum):
     GRAPHML = "graphml"
     MERMAID = "mermaid"
     DOT = "dot"
+    HTML = "html"
 
 
 EXTENSIONS = {
@@ -42,6 +43,8 @@ EXTENSIONS = {
     ".mermaid": GraphFormat.MERMAID,
     ".dot": GraphFormat.DOT,
     ".gv": GraphFormat.DOT,
+    ".html": GraphFormat.HTML,
+    ".htm": GraphFormat.HTML,
 }
 """The format that the end of a file's name stands for."""
 
@@ -53,6 +56,7 @@ _OPENINGS = {
     GraphFormat.GRAPHML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
     GraphFormat.MERMAID: f"%% {_MARK}\n",
     GraphFormat.DOT: f"// {_MARK}\n",
+    GraphFormat.HTML: '<!doctype html>\n<html lang="en" data-mcpg-report=',
 }
 """How the files of each format begin that mcpg wrote."""
 
@@ -83,6 +87,10 @@ def written_graph(
     """Write what *documents* say as *form*; JSON-LD *is_framed* where asked for."""
     from mcpg.graph.triples import triples_of  # noqa: PLC0415 - help needs no graph
 
+    if form is GraphFormat.HTML:
+        from mcpg.reports import graph_page  # noqa: PLC0415
+
+        return graph_page(documents)
     pieces = _pieces(triples_of(documents), form, is_framed=is_framed)
     # JSON has no comments.
     opening = () if form is GraphFormat.JSON_LD else (_OPENINGS[form],)

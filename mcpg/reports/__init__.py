@@ -1,6 +1,6 @@
-"""Reports: what `explain` and `eval` found, as one HTML file that needs no network.
+"""Reports: what `explain` and `eval` found, and the graph, as one HTML file that needs no network.
 
-Pure functions from JSON-shaped values to text. Nothing here reads a catalogue or a disk, and
+Pure functions from values to text. Nothing here reads a catalogue or a disk, and
 nothing in a catalogue can become markup or script here.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mcpg.reports.evaluation import eval_page
 from mcpg.reports.explain import explain_page
+from mcpg.reports.graphmap import graph_page
 from mcpg.reports.page import MARK
 
-__all__ = ["MARK", "eval_page", "explain_page"]
+__all__ = ["MARK", "eval_page", "explain_page", "graph_page"]

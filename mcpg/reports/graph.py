@@ -74,7 +74,7 @@ def graph_section(graph: Mapping[str, Any]) -> Markup:
             "div",
             element(
                 "div",
-                element("div", _key(), _controls(), class_="tools"),
+                element("div", _key(), zoom_buttons("#graph-table"), class_="tools"),
                 element("div", id="graph-canvas", class_="canvas"),
                 element("p", _HINT, class_="hint"),
                 class_="drawing",
@@ -96,7 +96,8 @@ def graph_section(graph: Mapping[str, Any]) -> Markup:
     )
 
 
-def _controls() -> Markup:
+def zoom_buttons(after: str) -> Markup:
+    """Give the buttons of a drawing, and a link to what comes *after* it."""
     buttons = [
         ("graph-in", "+", "Zoom in"),
         ("graph-out", "−", "Zoom out"),
@@ -104,7 +105,7 @@ def _controls() -> Markup:
     ]
     return element(
         "div",
-        element("a", "Skip the graph", class_="skip inner", href="#graph-table"),
+        element("a", "Skip the graph", class_="skip inner", href=after),
         [
             element("button", sign, type="button", id=identity, title=title, aria_label=title)
             for identity, sign, title in buttons

@@ -76,6 +76,7 @@ def test_json_ld_flat_and_framed(run: Callable[..., Run]) -> None:
         ("graphml", "<?xml version="),
         ("mmd", "%% A graph of tools"),
         ("gv", "// A graph of tools"),
+        ("html", "<!doctype html>"),
     ],
 )
 def test_every_format_is_written_and_may_be_renewed(

@@ -38,7 +38,7 @@ def test_the_licence_travels_with_the_library() -> None:
     assert "Redistributions of source code" in head
 
 
-@pytest.mark.parametrize("name", ["page.js", "graph.js", "table.js"])
+@pytest.mark.parametrize("name", ["page.js", "graph.js", "map.js", "table.js"])
 def test_scripts_make_no_markup_of_text(name: str) -> None:
     """Our scripts use none of the ways by which text becomes markup, code or a request."""
     script = asset(name)
@@ -48,7 +48,11 @@ def test_scripts_make_no_markup_of_text(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [asset("page.js"), asset("graph.js"), asset("table.js"), drawing_library()]
+    "text",
+    [
+        *(asset(name) for name in ("page.js", "graph.js", "map.js", "table.js")),
+        drawing_library(has_forces=True),
+    ],
 )
 def test_scripts_can_stand_in_a_page(text: str) -> None:
     """No script holds what would end its element."""
