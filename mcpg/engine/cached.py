@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LASTING = frozenset(
     {
+        Code.HYBRID_VECTOR_MERGE_USED,
         Code.LOW_CONFIDENCE,
         Code.QUERY_TRUNCATED,
         Code.LIMIT_CAPPED,

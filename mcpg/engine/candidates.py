@@ -102,6 +102,10 @@ class Choice:
         self.diagnostics: tuple[Diagnostic, ...] = ()
         self._chooser, self._index, self._vector = chooser, index, vector
 
+    def know(self, vector: NDArray[np.float32]) -> None:
+        """Let the source know the *vector* of the query as well."""
+        self._vector = vector
+
     def among(self, analysis: Analysis) -> frozenset[int] | None:
         """Give the documents to choose from; `None` when the engine has to look for itself."""
         words = [

@@ -93,7 +93,7 @@ def calibrate(
     where there are so many, and *tools* the number of tools in the catalogue. With a *limit*, only
     so many of the best are given theirs.
     """
-    evidence = _Inputs(ranked, sights, analysis, model, tools)
+    evidence = Inputs(ranked, sights, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
     for fused in ranked[:limit]:
@@ -105,8 +105,13 @@ def calibrate(
 
 def probability(inputs: Sequence[float], model: Model) -> float:
     """Give the model's probability, in [0, 1], for the *inputs* of one match."""
-    products = map(mul, inputs, model.coefficients)
-    return round(1 / (1 + exp(-model.intercept - fsum(products))), DECIMALS)
+    return logistic(inputs, model.intercept, model.coefficients)
+
+
+def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
+    """Give the probability, in [0, 1], of a logistic model for the *inputs* of one match."""
+    products = map(mul, inputs, coefficients)
+    return round(1 / (1 + exp(-intercept - fsum(products))), DECIMALS)
 
 
 def worth_offering(scores: Sequence[float], request: Request) -> int:
@@ -130,7 +135,7 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
     return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
 
 
-class _Inputs:
+class Inputs:
     """Gives the calibration's inputs of the matches of one search."""
 
     def __init__(

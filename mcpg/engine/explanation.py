@@ -7,10 +7,11 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.engine.advice import advise, is_doubtful
-from mcpg.engine.confidence import INPUTS, probability
+from mcpg.engine.confidence import INPUTS, logistic
 from mcpg.engine.features import FEATURES
 from mcpg.engine.findings import Findings
 from mcpg.engine.origin import origin_of
+from mcpg.engine.scheme import COSINE, VECTOR_RANK, Scheme
 from mcpg.engine.trace import (
     CalibrationExplanation,
     CalibrationInput,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
-_STAGE_OF = {"bm25f": "retrieve"}
+_STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
 
 
 def explain(
@@ -68,7 +69,7 @@ def explain(
         stages=tuple(replace(one, details=findings.of(one.name)) for one in trace.stages),
         matches=tuple(_matches(result, outcome, index, model)),
         expansions=tuple(expansions_of(result)),
-        model=_model(index, model),
+        model=_model(index, numbers_of(outcome, model)),
         advice=tuple(advise(result, words, findings.hidden())) if is_doubtful(result) else (),
     )
 
@@ -88,14 +89,22 @@ def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
     )
 
 
-def _model(index: Index, model: Model) -> ModelExplanation:
+def numbers_of(outcome: Outcome, model: Model) -> Scheme:
+    """Give the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
+    if outcome.semantic is not None:
+        return outcome.semantic.scheme
+    return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
+
+
+def _model(index: Index, numbers: Scheme) -> ModelExplanation:
     origin = origin_of(index)
+    told = f"; with vectors: {numbers.provenance}" if numbers.name else ""
     return ModelExplanation(
-        origin.name,
-        origin.provenance,
-        dict(zip(FEATURES, model.weights, strict=True)),
-        model.intercept,
-        dict(zip(INPUTS, model.coefficients, strict=True)),
+        f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
+        f"{origin.provenance}{told}",
+        dict(zip(numbers.features, numbers.weights, strict=True)),
+        numbers.intercept,
+        dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
     )
 
 
@@ -135,6 +144,7 @@ def _word(text: str, clause: Clause | None, total: float) -> QueryWord:
 def _matches(
     result: SearchResult, outcome: Outcome, index: Index, model: Model
 ) -> Iterator[MatchExplanation]:
+    numbers = numbers_of(outcome, model)
     rows = zip(result.matches, outcome.ranked, outcome.calibrations, strict=True)
     for rank, (match, fused, calibration) in enumerate(rows, start=1):
         # Scores never rise down the ranks: the first of this score is the one that set it.
@@ -144,20 +154,20 @@ def _matches(
             rank=rank,
             score=match.score,
             fused_score=fused.score,
-            contributions=_contributions(fused, model),
-            terms=_terms(fused, outcome.analysis, index, model),
-            calibration=_calibration(calibration, first.tool_id, model),
+            contributions=_contributions(fused, numbers),
+            terms=_terms(fused, outcome.analysis, index, numbers),
+            calibration=_calibration(calibration, first.tool_id, numbers),
         )
 
 
-def _calibration(calibration: Calibration, first: str, model: Model) -> CalibrationExplanation:
+def _calibration(calibration: Calibration, first: str, model: Scheme) -> CalibrationExplanation:
     inputs = tuple(
         CalibrationInput(name, one, coefficient, one * coefficient)
         for name, one, coefficient in zip(
-            INPUTS, calibration.inputs, model.coefficients, strict=True
+            model.inputs, calibration.inputs, model.coefficients, strict=True
         )
     )
-    alone = probability(calibration.inputs, model)
+    alone = logistic(calibration.inputs, model.intercept, model.coefficients)
     return CalibrationExplanation(
         inputs,
         model.intercept,
@@ -167,21 +177,27 @@ def _calibration(calibration: Calibration, first: str, model: Model) -> Calibrat
     )
 
 
-def _contributions(fused: Fused, model: Model) -> tuple[Contribution, ...]:
+def _contributions(fused: Fused, model: Scheme) -> tuple[Contribution, ...]:
     """Give the summands of the fused score, largest first."""
     parts = (
         Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
-        for name, one, weight in zip(FEATURES, fused.values, model.weights, strict=True)
+        for name, one, weight in zip(model.features, fused.values, model.weights, strict=True)
     )
     return tuple(sorted(parts, key=lambda part: -part.contribution))
 
 
-def _terms(fused: Fused, analysis: Analysis, index: Index, model: Model) -> tuple[TermMatch, ...]:
-    """Say which words matched where; the contributions sum to that of the first feature."""
+def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tuple[TermMatch, ...]:
+    """Say which words matched where; the contributions sum to that of the feature `bm25f`.
+
+    Where vectors alone rank, words that matched contribute nothing.
+    """
     candidate = fused.candidate
     if not candidate.lexical:
         return ()
-    unit = fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
+    is_lexical = model.features[0] == FEATURES[0]
+    unit = (
+        is_lexical * fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
+    )
     found = [
         (clause, _best_repair(clause, candidate.document, index), unit * clause.weight * impact)
         for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)

@@ -84,6 +84,10 @@ class Candidate:
     intents: tuple[float, ...]
     exact: float
 
+    def sight(self) -> Sight:
+        """Give what was seen, its members in order."""
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
 
 def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Sight]:
     """Look at each document of the *pool*; a sight holds the members of a `Candidate` in order."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import FEATURES, Candidate, named_exactly
 from mcpg.engine.fusion import fuse
+from mcpg.engine.joint import rank, words_of
 from mcpg.engine.retrieval import clause_impacts
 from mcpg.index.sections import IMPACT_SCALE
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mcpg.engine.analysis import Clause
+    from mcpg.engine.fusion import Fused
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.searcher import Searcher
     from mcpg.engine.trace import Reading
@@ -43,6 +45,8 @@ class Findings:
             "fuse": self._fused,
             "calibrate": self._calibrated,
             "expand": self._expanded,
+            "embed": self._embedded,
+            "compare": self._compared,
         }.get(stage)
         return tell() if tell else {}
 
@@ -123,17 +127,52 @@ class Findings:
                 "most": share * impact * repair.similarity,
             }
 
+    def _embedded(self) -> JsonObject:
+        semantic = self._outcome.semantic
+        if semantic is None:
+            return {"failed": True}
+        return {"provider": semantic.nearness.fingerprint, "text": semantic.text}
+
+    def _compared(self) -> JsonObject:
+        """Tell how near the tools are, and which are near enough to be related or next."""
+        semantic = self._outcome.semantic
+        if semantic is None:
+            return {}
+        near, name = semantic.nearness, self._index.tool_id
+        return {
+            "meanCosine": near.mean,
+            "deviation": near.deviation,
+            "shareUnknown": near.foreign,
+            "shift": near.shift,
+            "window": [name(number) for number in semantic.window],
+            "nearest": [
+                {"tool": name(number), "cosine": cosine, "standardised": near.standardised(number)}
+                for number, cosine in near.nearest
+            ],
+        }
+
     def _fused(self) -> JsonObject:
-        everything = fuse(self._outcome.sights, self._model.weights, len(self._outcome.sights))
+        everything, features, weights = self._ranked()
         columns = zip(*(one.values for one in everything), strict=True)
         tools = [one.candidate.document for one in everything]
-        rows = zip(FEATURES, self._model.weights, columns, strict=bool(everything))
+        rows = zip(features, weights, columns, strict=bool(everything))
         return {
             "candidates": len(everything),
             "channels": [
                 self._channel(feature, weight, values, tools) for feature, weight, values in rows
             ],
         }
+
+    def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
+        """Give all that was looked at, by what was seen of it, and how that weighs."""
+        semantic, sights = self._outcome.semantic, self._outcome.sights
+        if semantic is None:
+            weights = self._model.weights
+            return fuse(sights, weights, len(sights)), FEATURES, weights
+        scheme = semantic.scheme
+        words = words_of(self._outcome.analysis)
+        ranked = rank(scheme, sights, semantic.nearness, semantic.graph, words, len(sights))
+        return ranked, scheme.features, scheme.weights
 
     def _channel(
         self, feature: str, weight: float, values: Sequence[float], tools: Sequence[int]

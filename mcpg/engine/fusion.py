@@ -57,7 +57,7 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
     lexical = max([sight[1] for sight in sights]) or 1.0
     ranked = []
     for place, sight in enumerate(sights):
-        values = _features(sight, lexical)
+        values = feature_values(sight, lexical)
         score = fsum(map(mul, values, weights))
         is_beyond = place >= POOL and not sight[-1]
         ranked.append((is_beyond, -round(score, DECIMALS), sight[0], values, sight, score))
@@ -84,7 +84,7 @@ def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]
     ]
 
 
-def _features(sight: Sight, lexical: float) -> tuple[float, ...]:
+def feature_values(sight: Sight, lexical: float) -> tuple[float, ...]:
     """Give the features of what was seen; its intents add nothing before it has a place."""
     _, own, _, name_coverage, opening, gram, cosine, source, coverage, best_sentence, _, exact = (
         sight

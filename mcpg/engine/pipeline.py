@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcpg.engine.expansion import Reached
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
+    from mcpg.engine.hybrid import Semantic
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
     from mcpg.engine.trace import Trace
@@ -39,6 +40,7 @@ class Outcome:
         next_steps: Documents reached by a next-step edge, strongest first.
         sights: What was seen in each document that was looked at closely.
         best: The best score, whether or not it was worth offering; `None` when nothing was found.
+        semantic: What vectors had to do with it; `None` where the graph alone ranked.
     """
 
     analysis: Analysis
@@ -48,6 +50,7 @@ class Outcome:
     next_steps: list[Reached]
     sights: list[Sight]
     best: float | None
+    semantic: Semantic | None = None
 
 
 class _Untraced:
@@ -77,15 +80,15 @@ def run_graph(
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
     )
-    with _stage(trace, "fuse"):
+    with stage(trace, "fuse"):
         sights = look_closely(pool, analysis, index)
         ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH))
-    with _stage(trace, "calibrate"):
+    with stage(trace, "calibrate"):
         calibrations = calibrate(ranked, sights, analysis, model, len(index), request.limit)
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    with _stage(trace, "expand"):
+    with stage(trace, "expand"):
         primaries = [
             (one.candidate.document, calibration.score)
             for one, calibration in zip(ranked, calibrations, strict=True)
@@ -109,15 +112,16 @@ def gather(
     They are the best *size* by their words, best first, of those that *choice* names if it names
     any, then those whose name the query spells.
     """
-    with _stage(trace, "analyse"):
+    with stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context, memo=memo)
-    with _stage(trace, "retrieve"):
+    with stage(trace, "retrieve"):
         among = choice.among(analysis) if choice else None
         pool = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
         exact = sorted(named_exactly(analysis, index) - disabled)[:size]
     return analysis, list(dict.fromkeys((*pool, *exact)))
 
 
-def _stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _Untraced:
+def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _Untraced:
+    """Give what times a stage, or nothing where nothing is traced."""
     return trace.stage(name) if trace else _UNTRACED

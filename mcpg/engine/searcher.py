@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.expansion import focused_graph
 from mcpg.engine.model import model_of
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import Via
+    from mcpg.engine.semantics import Semantics
     from mcpg.engine.standing import Standing
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.index import Index
@@ -60,6 +63,8 @@ class Searcher:
         # Shared between threads: whoever comes second finds or makes the same.
         self._memo: Memo = {}
         self._chooser: Chooser | None = None
+        self._semantics: Semantics | None = None
+        self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
 
     def documents(self) -> list[ToolDocument]:
@@ -117,13 +122,49 @@ class Searcher:
             return normalized_answer(self, request, noticed), None
         disabled = frozenset() if request.include_disabled else self._disabled
         choice = self._choice()
-        outcome = run_graph(request, self.index, self.model, disabled, trace, self._memo, choice)
-        diagnostics = (
-            *noticed,
-            *(choice.diagnostics if choice else ()),
-            *_noticed(request, outcome),
-        )
+        told: tuple[Diagnostic, ...] = ()
+        if request.strategy == Strategy.GRAPH:
+            outcome = run_graph(
+                request, self.index, self.model, disabled, trace, self._memo, choice
+            )
+        else:
+            outcome, told = self._with_vectors(request, disabled, trace, choice)
+        chosen = choice.diagnostics if choice else ()
+        diagnostics = (*noticed, *chosen, *told, *_noticed(outcome))
         return self._result(request, outcome, diagnostics), outcome
+
+    def semantics(self) -> Semantics:
+        """Give the vectors of the index; nothing is loaded yet."""
+        from mcpg.engine.equipment import NONE  # noqa: PLC0415 - the graph needs no vectors
+        from mcpg.engine.semantics import Semantics  # noqa: PLC0415 - as above
+
+        with self._lock:
+            if self._semantics is None:
+                self._semantics = Semantics(self.equipment or NONE, self.index, self.documents)
+            return self._semantics
+
+    def _with_vectors(
+        self,
+        request: Request,
+        disabled: frozenset[int],
+        trace: Trace | None,
+        choice: Choice | None,
+    ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
+        """Answer from vectors and graph, or from the graph alone where there are no vectors."""
+        from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
+        from mcpg.engine.hybrid import run_with_vectors  # noqa: PLC0415 - as above
+        from mcpg.engine.noticing import fallbacks, merges  # noqa: PLC0415 - as above
+
+        index, model, memo = self.index, self.model, self._memo
+        semantics = self.semantics()
+        try:
+            outcome = run_with_vectors(
+                request, index, model, disabled, semantics, trace, memo, choice
+            )
+        except EmbeddingError as fault:
+            told = (*semantics.diagnostics, *fallbacks(request.strategy, fault))
+            return run_graph(request, index, model, disabled, trace, memo, choice), told
+        return outcome, (*semantics.diagnostics, *merges(outcome))
 
     def _choice(self) -> Choice | None:
         """Give who chooses candidates for a search, where a host has brought somebody."""
@@ -170,7 +211,7 @@ class Searcher:
         return SearchResult(
             request.query,
             request.strategy,
-            RankingMode.GRAPH,
+            outcome.semantic.mode if outcome.semantic else RankingMode.GRAPH,
             matches,
             tuple(map(self._expanded, outcome.related)),
             tuple(map(self._expanded, outcome.next_steps)),
@@ -237,12 +278,11 @@ def _field_names(mask: int) -> tuple[str, ...]:
     return tuple([name for number, name in enumerate(FIELDS) if mask >> number & 1])
 
 
-def _noticed(request: Request, outcome: Outcome) -> list[Diagnostic]:
-    """Say what a caller should know: that vectors are absent, that the best match is doubtful."""
+def _noticed(outcome: Outcome) -> list[Diagnostic]:
+    """Say what a caller should know: that the best match is doubtful."""
     best = outcome.best
-    if request.strategy == Strategy.GRAPH and best is not None and best >= LOW_CONFIDENCE:
+    if best is not None and best >= LOW_CONFIDENCE:
         return []
-    from mcpg.engine.noticing import doubts, fallbacks  # noqa: PLC0415 - most searches notice nothing
+    from mcpg.engine.noticing import doubts  # noqa: PLC0415 - most searches notice nothing
 
-    is_offered = bool(outcome.ranked)
-    return [*fallbacks(request.strategy), *doubts(best, is_offered=is_offered)]
+    return doubts(best, is_offered=bool(outcome.ranked))

@@ -1,0 +1,182 @@
+"""The strategies with vectors: embed, analyse, retrieve, compare, fuse, calibrate, expand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+from typing import TYPE_CHECKING
+
+from mcpg.engine.belief import Evidence, Seen
+from mcpg.engine.confidence import MARGIN_DEPTH, worth_offering
+from mcpg.engine.expansion import expand
+from mcpg.engine.features import look_closely
+from mcpg.engine.fusion import fuse
+from mcpg.engine.joint import rank, words_of
+from mcpg.engine.pipeline import Outcome, gather, stage
+from mcpg.engine.results import RankingMode, Strategy
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.scheme import EMBEDDINGS, SEMANTIC, scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.engine.analysis import Analysis, Memo
+    from mcpg.engine.candidates import Choice
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.model import Model
+    from mcpg.engine.request import Request
+    from mcpg.engine.scheme import Scheme
+    from mcpg.engine.semantics import Nearness, Semantics
+    from mcpg.engine.trace import Trace
+    from mcpg.index import Index
+
+_LEAST_WINDOW, _WINDOW_FACTOR = 8, 4
+_UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Semantic:
+    """What vectors had to do with an answer.
+
+    Attributes:
+        scheme: The numbers that ranked.
+        nearness: How near the tools are to the query.
+        text: What was embedded.
+        mode: `vector`, or `hybrid` where the graph contributed.
+        window: The nearest tools, among which related tools and next steps may be.
+        graph: The graph's own ranking, best first.
+        lifted: Numbers of matches that stand above nearer ones because the query names them.
+    """
+
+    scheme: Scheme
+    nearness: Nearness
+    text: str
+    mode: str
+    window: tuple[int, ...]
+    graph: Sequence[Fused]
+    lifted: tuple[int, ...]
+
+
+def run_with_vectors(
+    request: Request,
+    index: Index,
+    model: Model,
+    disabled: frozenset[int],
+    semantics: Semantics,
+    trace: Trace | None = None,
+    memo: Memo | None = None,
+    choice: Choice | None = None,
+) -> Outcome:
+    """Answer *request* from the vectors and the graph; as `run_graph` does.
+
+    Raises:
+        EmbeddingError: The query or the tools have no vectors.
+    """
+    scheme, text = scheme_of(scheme_name(request), model), embedded_text(request)
+    with stage(trace, "embed"):
+        semantics.vectors()
+        vector = semantics.embed(text)
+        if choice is not None:
+            choice.know(vector)
+    size = max(POOL, request.limit)
+    analysis, pool = gather(
+        request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
+    )
+    window = max(_WINDOW_FACTOR * request.limit, _LEAST_WINDOW)
+    with stage(trace, "compare"):
+        nearness = semantics.nearness(
+            vector,
+            unknown_share(analysis),
+            count=max(window, POOL),
+            without=disabled,
+            beside=pool,
+        )
+    with stage(trace, "fuse"):
+        seen = _look(pool, analysis, index, model, nearness, size)
+        count = max(request.limit, MARGIN_DEPTH)
+        ranked = rank(scheme, seen.sights, nearness, seen.graph, words_of(analysis), count)
+    with stage(trace, "calibrate"):
+        evidence = Evidence(seen, analysis, model, len(index), nearness)
+        calibrations = evidence.calibrate(ranked[: request.limit], scheme)
+        best = calibrations[0].score if calibrations else None
+        count = worth_offering([one.score for one in calibrations], request)
+        ranked, calibrations = ranked[:count], calibrations[:count]
+    with stage(trace, "expand"):
+        inside = _window(nearness, window) if scheme.name != EMBEDDINGS else ()
+        primaries = [
+            (one.candidate.document, calibration.score)
+            for one, calibration in zip(ranked, calibrations, strict=True)
+        ]
+        hidden = disabled | _outside(primaries, inside, index)
+        related, next_steps = expand(primaries, index, disabled=hidden, limit=request.limit)
+    lifted = _lifted(ranked, nearness) if scheme.name == SEMANTIC else ()
+    mode = _mode(scheme, is_supplemented=bool(related or next_steps or lifted))
+    semantic = Semantic(scheme, nearness, text, mode, inside, seen.graph, lifted)
+    return Outcome(analysis, ranked, calibrations, related, next_steps, seen.sights, best, semantic)
+
+
+def _look(
+    pool: Sequence[int],
+    analysis: Analysis,
+    index: Index,
+    model: Model,
+    nearness: Nearness,
+    size: int,
+) -> Seen:
+    """Look closely at what the graph and the vectors found; the graph's own pool comes first."""
+    sights = look_closely(pool, analysis, index)
+    graph = fuse(sights, model.weights, size)
+    known = frozenset(pool)
+    added = [number for number, _ in nearness.nearest if number not in known]
+    together = [*sights, *look_closely(added, analysis, index)] if added else sights
+    return Seen(together, len(sights), graph)
+
+
+def _outside(
+    primaries: Sequence[tuple[int, float]], inside: Sequence[int], index: Index
+) -> frozenset[int]:
+    """Give the tools that edges of the *primaries* reach and that are not *inside*."""
+    targets = (target for document, _ in primaries for target in index.targets(document))
+    return frozenset(targets).difference(inside)
+
+
+def _mode(scheme: Scheme, *, is_supplemented: bool) -> str:
+    is_fused = scheme.name not in {EMBEDDINGS, SEMANTIC}
+    return RankingMode.HYBRID if is_fused or is_supplemented else RankingMode.VECTOR
+
+
+def scheme_name(request: Request) -> str:
+    """Give the name of the scheme that *request* asks for."""
+    if request.strategy == Strategy.EMBEDDINGS:
+        return EMBEDDINGS
+    return request.fusion or SEMANTIC
+
+
+def embedded_text(request: Request) -> str:
+    """Give what is embedded of *request*: the query, and then what else is known."""
+    if not request.query:
+        return request.context
+    return f"{request.query} | context: {request.context}" if request.context else request.query
+
+
+def unknown_share(analysis: Analysis) -> float:
+    """Give the share of the query, weighed by rarity, that no word of the catalogue is near to."""
+    asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+    total = fsum([clause.weight for clause in asked])
+    unknown = fsum([clause.weight for clause in asked if clause.role == _UNKNOWN])
+    return unknown / total if total else 0.0
+
+
+def _window(nearness: Nearness, count: int) -> tuple[int, ...]:
+    """Give the *count* nearest tools, as far as they have anything in common with the query."""
+    nearest = nearness.nearest[:count]
+    # Once all have lost what they have in common, the sign of a cosine says no more.
+    return tuple(number for number, cosine in nearest if cosine > 0 or nearness.shift)
+
+
+def _lifted(ranked: Sequence[Fused], nearness: Nearness) -> tuple[int, ...]:
+    """Give the matches that are above nearer tools because the query names them."""
+    order = [number for number, _ in nearness.nearest]
+    found = [one.candidate.document for one in ranked]
+    named = [one.candidate.document for one in ranked if one.candidate.exact]
+    return tuple(one for one in named if order[: len(named)] != found[: len(named)])

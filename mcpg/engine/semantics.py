@@ -1,0 +1,245 @@
+"""The vectors of one index: found or made when a strategy first asks, and what a query is to them.
+
+Cosines of different models, and of different catalogues, mean different things. What they mean is
+seen against the catalogue itself: by how many standard deviations a tool lies nearer to the query
+than tools do at large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from mcpg.embeddings.provider import EmbeddingError
+from mcpg.engine.remembered import remembered_vector
+from mcpg.index.compile import NO_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.documents.model import ToolDocument
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.engine.equipment import Equipment
+    from mcpg.index import Index
+    from mcpg.vectors.matrix import ToolVectors
+
+SAMPLE = 1_024
+"""Tools of whose cosines the usual one is made out; more are not needed, whatever the size."""
+
+FOREIGN_WEIGHT = 2.0
+"""How much of what all tools have in common is taken from the vector of a wholly foreign query."""
+
+FOREIGN_POWER = 4
+"""How sharply a query counts as foreign: some words are unknown in most queries."""
+
+_LEAST_SHIFT = 1e-3
+_DECIMALS = 6
+# A provider that fails for some texts is asked for them in so many searches, and then no more.
+_MOST_ATTEMPTS = 3
+# Tools that are all alike to a query tell nothing: no difference between them is a large one.
+_LEAST_DEVIATION = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near the tools of a catalogue are to one query.
+
+    Attributes:
+        fingerprint: Who made the vectors.
+        nearest: Numbers of the nearest tools, the nearest first, each with its cosine.
+        cosines: Cosines of all tools that were looked at, by number; -1 where there is no vector.
+        mean: The mean cosine of the tools of the catalogue.
+        deviation: The standard deviation of their cosines; above 0.
+        foreign: The share of the query that the catalogue does not know, in [0, 1].
+        shift: How much of the tools' mean vector was taken from the query's.
+    """
+
+    fingerprint: str
+    nearest: tuple[tuple[int, float], ...]
+    cosines: dict[int, float]
+    mean: float
+    deviation: float
+    foreign: float
+    shift: float
+
+    @property
+    def best(self) -> float:
+        """The standardised cosine of the nearest tool, 0 where there is none or it is usual."""
+        return max(self.standardised(self.nearest[0][0]), 0.0) if self.nearest else 0.0
+
+    def standardised(self, tool: int) -> float:
+        """Give by how many standard deviations a tool is nearer than tools are at large.
+
+        A tool without a vector is as near as they are, for nothing is known of it.
+        """
+        cosine = self.cosines[tool]
+        return 0.0 if cosine <= -1 else (cosine - self.mean) / self.deviation
+
+
+class Semantics:
+    """Makes and keeps the vectors of one index; may be used by several threads."""
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        index: Index,
+        documents: Callable[[], Iterable[ToolDocument]],
+    ) -> None:
+        self._equipment = equipment
+        self._index = index
+        self._documents = documents
+        self._lock = Lock()
+        self._provider: EmbeddingProvider | None = None
+        self._vectors: ToolVectors | None = None
+        self._centre: NDArray[np.float32] | None = None
+        self._attempts = 0
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+
+    def provider(self) -> EmbeddingProvider:
+        """Give who makes the vectors.
+
+        Raises:
+            EmbeddingError: Nobody does; the kind is `missing`.
+        """
+        if self._provider is None:
+            self._provider = _provider_of(self._equipment.embedder)
+        return self._provider
+
+    def vectors(self) -> ToolVectors:
+        """Give the vectors of the tools, which are found or made if they are not there yet.
+
+        Raises:
+            EmbeddingError: There are none.
+        """
+        with self._lock:
+            vectors = self._vectors
+            if vectors is None or (vectors.missing and self._attempts < _MOST_ATTEMPTS):
+                vectors = self._vectors = self._made()
+                self._attempts += 1
+                self._centre = None
+        return vectors
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Give the vector of *text*, of length 1.
+
+        Raises:
+            EmbeddingError: The provider gives none that fits the tools' vectors.
+        """
+        vector = remembered_vector(self._equipment.cache, self.provider(), text)
+        wanted = self.vectors().dimensions
+        if wanted and vector.shape != (wanted,):
+            message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
+            raise EmbeddingError(message, kind="dimensions")
+        return vector
+
+    def nearness(
+        self,
+        vector: NDArray[np.float32],
+        foreign: float,
+        *,
+        count: int,
+        without: frozenset[int],
+        beside: Sequence[int],
+    ) -> Nearness:
+        """Compare the *vector* of a query with the tools'.
+
+        A query in words that no tool uses, of another language most of all, lies off the tools'
+        whole cone, and by chance nearer to those that say least. So part of their mean vector is
+        taken from such a query, which leaves others as they are.
+
+        Source: Mu & Viswanath, "All-but-the-top: simple and effective postprocessing for word
+        representations", ICLR 2018.
+
+        Args:
+            vector: The query's, of length 1.
+            foreign: The share of the query that the catalogue does not know, in [0, 1].
+            count: How many of the nearest tools are wanted.
+            without: Tools that are not wanted, by number.
+            beside: Tools to look at whether or not they are near.
+        """
+        vectors = self.vectors()
+        shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER
+        shift = shift if shift >= _LEAST_SHIFT else 0.0
+        if shift:
+            vector = self._shifted(vector, shift)
+        nearest = tuple(vectors.nearest(vector, count, without))
+        others = [one for one in beside if one not in dict(nearest)]
+        cosines = dict(nearest)
+        looked = vectors.cosines_of(vector, others) if others else ()
+        cosines |= {
+            one: round(float(value), _DECIMALS) for one, value in zip(others, looked, strict=True)
+        }
+        mean, deviation = _usual(vectors.cosines_of(vector, self._sample()))
+        return Nearness(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
+
+    def _sample(self) -> range:
+        size = len(self._index)
+        return range(0, size, -(-size // SAMPLE))
+
+    def _shifted(self, vector: NDArray[np.float32], shift: float) -> NDArray[np.float32]:
+        import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
+
+        if self._centre is None:
+            rows = [self.vectors().vector(one) for one in self._sample()]
+            self._centre = np.mean([row for row in rows if row is not None], axis=0)
+        moved = vector - np.float32(shift) * self._centre
+        length = np.linalg.norm(moved)
+        return np.asarray(moved / length, dtype=np.float32) if length else vector
+
+    def _made(self) -> ToolVectors:
+        from mcpg.vectors.opening import vectors_of  # noqa: PLC0415 - only where there is a provider
+
+        provider, given = self.provider(), self._equipment.vectors
+        if given is not None and not isinstance(given, str):
+            return _fitting(given, provider, len(self._index))
+        built = vectors_of(
+            [f"{given}.vec"] if given else [],
+            self._documents,
+            provider,
+            key=self._index.header.key if given else NO_KEY,
+            tools=len(self._index),
+            store=self._equipment.store,
+        )
+        self.diagnostics = built.diagnostics
+        if not built.vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
+        return built.vectors
+
+
+def _provider_of(embedder: Any) -> EmbeddingProvider:
+    if embedder is None:
+        message = "no embedding provider is set up"
+        raise EmbeddingError(message, kind="missing", remedy="name one, or use the strategy graph")
+    if not isinstance(embedder, str):
+        provider: EmbeddingProvider = embedder
+        return provider
+    from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415 - only where one is named
+
+    return provider_of(embedder)
+
+
+def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:
+    """Give the vectors that a host has *given*, if they can be those of so many *tools*."""
+    if len(given) != tools or given.fingerprint != provider.fingerprint:
+        message = (
+            f"the vectors that were given are of {len(given)} tools, by {given.fingerprint}; "
+            f"wanted are those of {tools}, by {provider.fingerprint}"
+        )
+        raise EmbeddingError(message, kind="failed", remedy="make them anew, or give none")
+    return given
+
+
+def _usual(cosines: NDArray[np.float32]) -> tuple[float, float]:
+    """Give mean and standard deviation of the *cosines* of tools that have a vector."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    known = cosines[cosines > -1].astype(np.float64)
+    if not len(known):
+        return 0.0, 1.0
+    mean = round(float(np.mean(known)), _DECIMALS)
+    return mean, max(round(float(np.std(known)), _DECIMALS), _LEAST_DEVIATION)
