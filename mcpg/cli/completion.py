@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from mcpg.cli.sanitise import one_line
+from mcpg.engine.results import FUSIONS
 
 
 def complete_strategy(incomplete: str) -> list[str]:
     """Give the strategies that begin with *incomplete*."""
     return [name for name in ("graph", "embeddings", "auto") if name.startswith(incomplete)]
+
+
+def complete_fusion(incomplete: str) -> list[str]:
+    """Give the fusions that begin with *incomplete*."""
+    return [name for name in FUSIONS if name.startswith(incomplete)]
 
 
 def complete_provider(incomplete: str) -> list[str]:

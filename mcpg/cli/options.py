@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from mcpg.cli import flags
-from mcpg.cli.completion import complete_provider, complete_strategy
+from mcpg.cli.completion import complete_fusion, complete_provider, complete_strategy
 from mcpg.cli.helptext import command_help
 from mcpg.cli.output import Color, Output, OutputFormat, ReportFormat
 from mcpg.cli.settings import Settings
@@ -75,6 +75,17 @@ StrategyName = Annotated[
         autocompletion=complete_strategy,
         help="How to rank: graph (or markdown-ld), embeddings, auto. Otherwise MCPG_STRATEGY, "
         "the configuration file, or graph.",
+    ),
+]
+Fusion = Annotated[
+    str | None,
+    typer.Option(
+        *flags.FUSION,
+        metavar="NAME",
+        autocompletion=complete_fusion,
+        help="With --strategy auto, make one list of what the graph and the vectors find: learned, "
+        "or rrf (reciprocal ranks). Otherwise MCPG_FUSION, the configuration file, or the order of "
+        "the vectors.",
     ),
 ]
 EmbedWith = Annotated[

@@ -12,12 +12,13 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainmd import explain_markdown
 from mcpg.cli.explainview import explain_text
+from mcpg.cli.flags import FUSION
 from mcpg.cli.jsonview import search_json
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, OutputFormat, ReportFormat
 from mcpg.cli.stdin import standard_input
 from mcpg.cli.textview import search_text
-from mcpg.engine.request import check_strategy
+from mcpg.engine.request import check_fusion, check_strategy
 from mcpg.engine.results import Strategy
 from mcpg.errors import McpgError, UsageError
 
@@ -137,7 +138,7 @@ def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
     Raises:
         UsageError: There is a gate and no query, or a setting makes no sense.
     """
-    query = question.query
+    query, strategy = question.query, strategy_of(settings)
     if question.is_gated and not query and not question.context:
         option = "--abstain" if question.abstain else "--min-score"
         raise UsageError(
@@ -150,7 +151,8 @@ def arguments_of(question: Question, settings: Settings) -> dict[str, Any]:
         "context": question.context,
         "include_disabled": question.include_disabled,
         "limit": _limit(settings),
-        "strategy": strategy_of(settings),
+        "strategy": strategy,
+        "fusion": fusion_of(settings, strategy),
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
         "normalize": Equipping(settings).is_normalizing,
@@ -179,6 +181,21 @@ def strategy_of(settings: Settings) -> str:
         return Strategy.GRAPH
     try:
         return check_strategy(found.value)
+    except McpgError as fault:
+        raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from fault
+
+
+def fusion_of(settings: Settings, strategy: str) -> str:
+    """Give the fusion that the settings name, or none; what is no flag counts for `auto` alone.
+
+    Raises:
+        UsageError: No fusion is called so, or *strategy* has nothing to fuse.
+    """
+    found = settings.find("fusion")
+    if found is None or (strategy != Strategy.AUTO and found.origin != FUSION[0]):
+        return ""
+    try:
+        return check_fusion(found.value, strategy)
     except McpgError as fault:
         raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from fault
 

@@ -28,7 +28,7 @@ CASES = {
     "search.txt": ["search", "were is my shipmnt"],
     "search.json": ["search", "were is my shipmnt", "--format", "json"],
     "search-browse.txt": ["search", "--include-disabled"],
-    "search-auto.txt": ["search", "--strategy", "auto", "invoice"],
+    "search-auto.txt": ["search", "--strategy", "auto", "--embed-with", "none", "invoice"],
     "explain.txt": ["explain", "refund teh invoice for zzqx 4711", "--include-disabled"],
     "explain.json": ["explain", "refund teh invoice for zzqx 4711", "--format", "json"],
     "explain.md": ["explain", "refund teh invoice for zzqx 4711", "--format", "md", "--timings"],

@@ -84,7 +84,7 @@ class TestSearch:
     def test_strategy_aliases(self, run: Callable[..., Run]) -> None:
         """markdown-ld is another name for graph; auto says that vectors are absent."""
         assert search(run, "invoice", "--strategy", "markdown-ld").json["strategy"] == "graph"
-        auto = search(run, "invoice", "--strategy", "auto").json
+        auto = search(run, "invoice", "--strategy", "auto", "--embed-with", "none").json
         assert (auto["strategy"], auto["rankingMode"]) == ("auto", "graph")
         assert "embedding_generator_missing" in [item["code"] for item in auto["diagnostics"]]
 
