@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from mcpg import __version__
 from mcpg.caches.protocol import RESULT
 from mcpg.diagnostics import Code
+from mcpg.engine.candidates import source_of
 from mcpg.engine.resultcodec import decode_result, encode_result, json_bytes
+from mcpg.engine.results import Strategy
 from mcpg.index.compile import NO_KEY
 from mcpg.index.tables import ABSENT
 from mcpg.values import replace
@@ -53,24 +55,39 @@ class ResultCache:
         self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
     ) -> SearchResult:
         """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
-        key = self._key(searcher, request, noticed)
-        found = self._cache.get(RESULT, key)
-        result = decode_result(found, key, searcher.tool)
-        if result is None or not _is_of(result, searcher.index):
+        makers = _makers(searcher, request)
+        if makers is None:
             result = searcher.answer(request, noticed)[0]
-            if LASTING.issuperset(one.code for one in result.diagnostics):
-                self._cache.put(RESULT, key, encode_result(result, key))
+        else:
+            key = self._key(searcher.index, request, noticed, makers)
+            result = self._found(searcher, key) or self._made(searcher, request, noticed, key)
         failed = self._cache.noticed()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 
-    def _key(self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]) -> str:
-        """Give the key of the answer."""
+    def _found(self, searcher: Searcher, key: str) -> SearchResult | None:
+        """Give the result under *key*, if it is one of this index."""
+        result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
+        return result if result is not None and _is_of(result, searcher.index) else None
+
+    def _made(
+        self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...], key: str
+    ) -> SearchResult:
+        """Compute the answer to *request*, and keep it under *key* if it will last."""
+        result = searcher.answer(request, noticed)[0]
+        if LASTING.issuperset(one.code for one in result.diagnostics):
+            self._cache.put(RESULT, key, encode_result(result, key))
+        return result
+
+    def _key(
+        self,
+        index: Index,
+        request: Request,
+        noticed: tuple[Diagnostic, ...],
+        makers: dict[str, str],
+    ) -> str:
         asked = {name: getattr(request, name) for name in request.__match_args__}
         told = [(one.code, one.message) for one in noticed]
-        source = searcher.equipment.candidates if searcher.equipment else None
-        chooser = None if source is None else getattr(source, "fingerprint", type(source).__name__)
-        who = [chooser, _by(searcher, request)]
-        return key_of(RESULT, self._identity(searcher.index), asked, told, who)
+        return key_of(RESULT, self._identity(index), asked, told, makers)
 
     def _identity(self, index: Index) -> str:
         known = self._known
@@ -98,6 +115,23 @@ def identity_of(index: Index) -> str:
 def key_of(*parts: Any) -> str:
     """Give the key of what depends on *parts*, which are JSON values, and on this mcpg."""
     return hashlib.sha256(json_bytes([__version__, *parts])).hexdigest()
+
+
+def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
+    """Say who, beside the index, has a part in the answer to *request*.
+
+    `None` where somebody has who does not say who he is: such answers are never kept.
+    """
+    equipment = searcher.equipment
+    if equipment is None or request.strategy != Strategy.GRAPH:
+        return None
+    told: dict[str, Any] = {}
+    if request.normalize and equipment.normalizer is not None:
+        told["normalizer"] = getattr(equipment.normalizer, "fingerprint", None)
+    if equipment.candidates is not None:
+        source = source_of(equipment.candidates, searcher.index)
+        told["candidates"] = getattr(source, "fingerprint", None)
+    return told if all(isinstance(one, str) for one in told.values()) else None
 
 
 def _is_of(result: SearchResult, index: Index) -> bool:

@@ -19,6 +19,7 @@ from mcpg.engine.equipment import Equipment
 from mcpg.engine.guarded import REST, GuardedCache
 from mcpg.engine.resultcodec import decode_result, encode_result
 from mcpg.errors import McpgError
+from mcpg.llm.normalizer import FunctionNormalizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -338,3 +339,66 @@ def test_a_real_cache_serves_threads() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(engine.search, queries))
     assert found == [PLAIN.search(query) for query in queries]
+
+
+class Chosen:
+    """A source of candidates that always chooses the same tools."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = list(ids)
+
+    def candidates(self, _query: str, _vector: Any, _count: int) -> list[str]:
+        """Give the tools."""
+        return self.ids
+
+
+class Named(Chosen):
+    """One that says which tools it chooses."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Who chooses."""
+        return " ".join(self.ids)
+
+
+def test_rewrites_of_another_model_are_not_shared() -> None:
+    """The key holds who rewrites, and whether anybody does."""
+    cache = Listening()
+    for name, text in (("one", "export invoices"), ("two", "cancel order")):
+        normalizer = FunctionNormalizer(lambda _, text=text: text, name)
+        engine = mcpg.Engine(PLAIN.index, equipment=Equipment(normalizer=normalizer, cache=cache))
+        first = engine.search("rechnungen exportieren", normalize=True)
+        assert engine.search("rechnungen exportieren", normalize=True) == first
+        assert next(one.code for one in first.diagnostics) == "query_normalized"
+        engine.search("rechnungen exportieren")
+    results = [key for kind, key in cache.entries if kind == "result"]
+    assert len(results) == len(set(results)) == 3
+
+
+def test_a_rewrite_that_failed_is_asked_for_again() -> None:
+    """A result without the rewrite that was asked for is not kept."""
+
+    def fail(_: str) -> str:
+        raise OSError
+
+    cache = Listening()
+    equipment = Equipment(normalizer=FunctionNormalizer(fail, "mine"), cache=cache)
+    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    engine.search("rechnungen exportieren", normalize=True)
+    assert not cache.entries
+
+
+def test_candidates_count_by_who_chose_them() -> None:
+    """Another choice has another key; a source that does not say who it is is never cached."""
+    cache = Listening()
+    for source, hits in (
+        (Named("order_get"), 0),
+        (Named("order_get"), 1),
+        (Named("order_list"), 1),
+        (Chosen("order_get"), 1),
+        (Chosen("order_get"), 1),
+    ):
+        equipment = Equipment(candidates=source, cache=cache)
+        result = mcpg.Engine(PLAIN.index, equipment=equipment).search("order")
+        assert [one.tool_id for one in result.matches] == source.ids
+        assert cache.hits == hits
