@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -138,3 +140,16 @@ def test_a_fresh_file_is_searched_by_its_clusters(tmp_path: Path, provider: Hash
     assert opened.vectors.nearest(query, 5)[0][0] == 3
     alone = vectors_of([beside], list, provider, key=KEY, tools=40)
     assert alone.vectors._neighbours is None
+
+
+def test_clusters_and_the_local_model_bear_each_other() -> None:
+    """Whichever of their packages a process loads first, it can load the other."""
+    code = (
+        "import numpy as np; from mcpg.vectors.approximate import make_clusters; "
+        "from mcpg.vectors.matrix import ToolVectors; "
+        "rows = [np.eye(4, dtype=np.float32)[0]] * 50; make_clusters(ToolVectors.of(rows, '')); "
+        "from mcpg.embeddings.choosing import provider_of; "
+        "print(provider_of('local').embed(['one']).shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "(1, 384)\n"
