@@ -16,6 +16,8 @@ NAMED_KINDS = ("fastembed", "sentence-transformers")
 KNOWN = ("local", *LOCAL, *(f"{kind}:NAME" for kind in NAMED_KINDS))
 """What `provider_of` takes."""
 
+_ENDPOINT = "openai"  # the command line makes it, which alone knows address and key
+
 
 def provider_of(spec: str) -> EmbeddingProvider:
     """Give the embedding provider that *spec* names.
@@ -43,12 +45,15 @@ def provider_of(spec: str) -> EmbeddingProvider:
 
 
 def _advice(spec: str) -> str:
-    close = _closest(spec.strip().lower(), spec.strip().partition(":")[2])
-    return f"{close}choose one of {', '.join(KNOWN)}"
+    kind, _, model = spec.strip().partition(":")
+    if kind == _ENDPOINT:
+        return "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
+    close = _closest(spec.strip().lower(), model)
+    return f"{close}choose one of {', '.join(KNOWN)}, or {_ENDPOINT}:MODEL on the command line"
 
 
 def _closest(spec: str, model: str) -> str:
-    kind = get_close_matches(spec.partition(":")[0], ("local", *NAMED_KINDS), n=1)
+    kind = get_close_matches(spec.partition(":")[0], ("local", *NAMED_KINDS, _ENDPOINT), n=1)
     if not kind:
         return ""
     if kind[0] == "local":

@@ -30,6 +30,8 @@ def test_local_models_are_chosen_by_name(spec: str, model: str) -> None:
         ("fastembed:", "did you mean fastembed:NAME?"),
         ("fastembed", "did you mean fastembed:NAME?"),
         ("local:", "did you mean local?"),
+        ("opnai:model", "did you mean openai:model?"),
+        ("openai:model", "make one with mcpg.embeddings.http.HttpEmbeddings"),
     ],
 )
 def test_a_slip_is_answered_by_a_guess(spec: str, guess: str) -> None:
@@ -44,4 +46,5 @@ def test_what_is_like_nothing_lists_all(spec: str) -> None:
     """Without a guess the providers are listed."""
     with pytest.raises(UsageError) as caught:
         provider_of(spec)
-    assert caught.value.remedy == f"choose one of {', '.join(KNOWN)}"
+    listed = f"choose one of {', '.join(KNOWN)}, or openai:MODEL on the command line"
+    assert caught.value.remedy == listed
