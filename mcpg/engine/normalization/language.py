@@ -1,8 +1,9 @@
 """Language: whether a query is plain English, by the words that people use and the catalogue has.
 
 Words are counted, not understood. A word is English when it is one of the language's function words
-or of its most common words. It is foreign when neither English nor the catalogue knows it; and once
-more words are known to another language than to English, what the catalogue knows is no evidence.
+or of its most common words. It is foreign when neither English nor the catalogue knows it. Once
+another language knows more of the words than English does, the text is taken to be in that one:
+then what the catalogue knows is no evidence, and what the other language knows is foreign.
 """
 
 from __future__ import annotations
@@ -64,9 +65,10 @@ def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> Lang
     english = [_is_of(word, _ENGLISH) or _is_of(stem(word), _ENGLISH) for word in words]
     others = (language for language in LANGUAGES if language != _ENGLISH)
     other = max(_share([_is_of(word, language) for word in words]) for language in others)
-    known = [one or is_known(word) for one, word in zip(english, words, strict=True)]
-    is_beaten = other > _share(english)
-    foreign = 1 - _share(english if is_beaten else known)
+    foreign = max(other, 1 - _share(english))
+    if other <= _share(english):
+        known = [one or is_known(word) for one, word in zip(english, words, strict=True)]
+        foreign = 1 - _share(known)
     return LanguageTest(len(words), _share(english), other, foreign, _is_latin(text))
 
 

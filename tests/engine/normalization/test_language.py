@@ -61,6 +61,8 @@ def test_what_the_catalogue_knows_does_not_make_english() -> None:
     assert read.foreign == 0
     read = read_language("wo ist das paket", {"paket", "ist", "wo", "das"}.__contains__)
     assert read.foreign == 1
+    read = read_language("trouver un hôtel avec petit déjeuner près du centre")
+    assert read.foreign == read.other > 1 - read.english
     assert not read.is_plain_english
 
 
