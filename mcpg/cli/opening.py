@@ -135,11 +135,8 @@ def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Ope
         McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.catalog.sources import present_sources, read_sources  # noqa: PLC0415
 
-    present, missing = present_sources(_paths(settings, output))
-    batch = read_sources(present)
-    batch = replace(batch, diagnostics=(*missing, *batch.diagnostics))
+    batch = open_sources(settings, output)
     try:
         assembly = assemble(batch)
     except McpgError as fault:
@@ -150,6 +147,19 @@ def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Ope
         {text.path: text.content for text in assembly.texts},
         assembly.diagnostics,
     )
+
+
+def open_sources(settings: Settings, output: Output) -> SourceBatch:
+    """Read the sources that the settings name, as they stand.
+
+    Raises:
+        McpgError: Nothing is named or found, or a file cannot be used.
+    """
+    from mcpg.catalog.sources import present_sources, read_sources  # noqa: PLC0415 - as above
+
+    present, missing = present_sources(_paths(settings, output))
+    batch = read_sources(present)
+    return replace(batch, diagnostics=(*missing, *batch.diagnostics))
 
 
 def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:

@@ -1,0 +1,109 @@
+"""SHACL validation by a library, for a process that does nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyoxigraph
+import pyshacl
+import rdflib
+from oxrdflib import OxigraphStore
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_DEPTH = 30
+"""How deeply shapes may refer to one another."""
+
+_SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
+_NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "urllib.Request")
+_BLANK = re.compile(r"['\"]?\b(?:_:)?n?[0-9a-f]{32}b[0-9]+\b['\"]?")
+
+
+def work(data: bytes, shapes: Sequence[str]) -> bytes:
+    """Validate a graph; from now on this process has no way to the network.
+
+    Args:
+        data: The graph in Turtle.
+        shapes: Shapes in Turtle.
+
+    Returns:
+        In JSON a list with the members of a `mcpg.graph.shacl.Result` for each result, or a text
+        that says why there is none.
+    """
+    sys.addaudithook(_refuse_network)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    try:
+        answer: list[tuple[str, ...]] | str = found(data, shapes)
+    except RecursionError:
+        answer = "they refer to one another without an end"
+    except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
+        answer = _cause(fault)
+    return json.dumps(answer).encode()
+
+
+def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Validate a graph, and give the members of each result."""
+    store = pyoxigraph.Store()
+    store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+    graph = rdflib.Graph(
+        OxigraphStore(store=store), DATASET_DEFAULT_GRAPH_ID, bind_namespaces="none"
+    )
+    asked = rdflib.Graph(bind_namespaces="none")
+    for text in shapes:
+        asked.parse(data=text, format="turtle")
+    _, report, _ = pyshacl.validate(
+        graph, shacl_graph=asked, inplace=True, max_validation_depth=MAX_DEPTH
+    )
+    if not isinstance(report, rdflib.Graph):
+        _fail(report)
+    return [_members(report, one) for one in report.subjects(_SH.resultSeverity)]
+
+
+def _fail(report: Any) -> NoReturn:
+    raise report if isinstance(report, Exception) else ValueError(str(report))
+
+
+def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:
+    """Give the members of a result from its node in a validation report."""
+    value = report.value(node, _SH.value)
+    messages = map(str, report.objects(node, _SH.resultMessage))
+    severity = str(report.value(node, _SH.resultSeverity)).removeprefix(_SH).lower()
+    constraint = str(report.value(node, _SH.sourceConstraintComponent) or "").removeprefix(_SH)
+    return (
+        severity if severity in {"violation", "warning"} else "info",
+        _unnamed(min(messages, default="")),
+        str(report.value(node, _SH.focusNode)),
+        _named(report.value(node, _SH.resultPath)),
+        "" if value is None else _unnamed(str(value)),
+        constraint.removesuffix("ConstraintComponent"),
+        _named(report.value(node, _SH.sourceShape)),
+    )
+
+
+def _named(value: Any) -> str:
+    return str(value) if isinstance(value, rdflib.URIRef) else ""
+
+
+def _refuse_network(event: str, _: tuple[Any, ...]) -> None:
+    if event in _NETWORK:
+        raise PermissionError("they ask for something on the network")
+
+
+def _cause(fault: BaseException) -> str:
+    while fault.__cause__ is not None or fault.__context__ is not None:
+        fault = fault.__cause__ or fault.__context__ or fault
+    text = str(getattr(fault, "message", "") or fault) or type(fault).__name__
+    return _unnamed(" ".join(text.split()).removesuffix("."))
+
+
+def _unnamed(text: str) -> str:
+    """Take out the names that a library makes up anew in every run for nodes without one."""
+    return _BLANK.sub("a node without a name", text)

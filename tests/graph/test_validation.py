@@ -1,0 +1,180 @@
+"""Documents against shapes."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.bundle import assemble
+from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.sources import SourceBatch
+from mcpg.errors import InputError, UsageError
+from mcpg.graph import shacl
+from mcpg.graph.shacl import check_shapes, shipped_shapes
+from mcpg.graph.shacl_worker import found
+from mcpg.graph.validation import Validation, validate_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PREFIXES = (
+    "@prefix sh: <http://www.w3.org/ns/shacl#> .\n@prefix ex: <urn:ex:> .\n"
+    "@prefix schema: <https://schema.org/> .\n"
+)
+PAGE = "a sh:NodeShape ; sh:targetClass schema:Article"
+FAULTY = """---
+title: One
+source: s
+about:
+  - RDF
+  - {label: Gate, sameAs: not an address}
+date_published: soon
+graph_related:
+  - nobody
+  - one
+graph_edges:
+  - {subject: document, predicate: "ex:level", object: high}
+---
+"""
+
+
+def validated(text: str = FAULTY, timeout: float = 60.0, **shapes: str) -> Validation:
+    """Validate one document and another without faults."""
+    good = "---\nname: two\nsource: s\nsummary: Fine.\ngraph_groups: [G]\n---\n"
+    sources = {"docs/one.md": text, "docs/two.md": good}
+    documents = tuple(SourceDocument(path, one, place=path) for path, one in sources.items())
+    assembly = assemble(SourceBatch(documents=documents))
+    return validate_documents(
+        assembly.documents,
+        originals=sources,
+        shapes={name: PREFIXES + shape for name, shape in shapes.items()},
+        timeout=timeout,
+    )
+
+
+def places(validation: Validation) -> Mapping[str, str | None]:
+    """Give the place of each finding by its constraint."""
+    return {one.result.constraint: one.place for one in validation.findings}
+
+
+def test_findings_name_file_and_line() -> None:
+    """Each fault is found where its author wrote it, violations first."""
+    validation = validated()
+    assert [(one.result.severity, one.place) for one in validation.findings] == [
+        ("violation", "docs/one.md:6"),
+        ("violation", "docs/one.md:7"),
+        ("warning", "docs/one.md:1"),
+        ("warning", "docs/one.md:9"),
+        ("warning", "docs/one.md:10"),
+    ]
+    assert (validation.documents, validation.count("violation")) == (2, 2)
+    assert validation.triples > 50
+
+
+def test_shapes_of_ones_own_are_added() -> None:
+    """They count beside the shipped ones; a statement is found in its list."""
+    validation = validated(
+        house=f"ex:A {PAGE} ; sh:property [ sh:path schema:author ; sh:minCount 1 ; "
+        'sh:severity sh:Info ; sh:message "Every page names an author" ] , '
+        "[ sh:path <ex:level> ; sh:maxCount 0 ] ."
+    )
+    assert places(validation)["MaxCount"] == "docs/one.md:12"
+    told = [one for one in validation.findings if one.result.severity == "info"]
+    assert [(one.message, one.place) for one in told] == [
+        ("Every page names an author", "docs/one.md:1"),
+        ("Every page names an author", "docs/two.md:1"),
+    ]
+
+
+def test_constraints_in_sparql_are_run() -> None:
+    """A query of a shape may look at everything in the graph."""
+    shape = (
+        f'ex:A {PAGE} ; sh:sparql [ sh:message "called {{?n}}" ; sh:select '
+        "\"SELECT $this ?n WHERE { $this <https://schema.org/name> ?n . FILTER(?n = 'One') }\" ] ."
+    )
+    messages = [one.message for one in validated(house=shape).findings]
+    assert "called One" in messages
+
+
+def test_shapes_that_refer_to_each_other_come_to_an_end() -> None:
+    """Shapes in a circle are no endless work."""
+    shape = f"ex:A {PAGE} ; sh:node ex:B . ex:B a sh:NodeShape ; sh:node ex:A ."
+    assert validated(house=shape).count("violation") == 2
+
+
+def test_endless_work_is_stopped() -> None:
+    """A query over every triple of triples ends with the time that it may take."""
+    pairs = "?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l"
+    query = f"SELECT $this WHERE {{ {pairs} . FILTER(?a = $this && ?l = 1) }}"
+    shape = f'ex:A {PAGE} ; sh:sparql [ sh:select "{query}" ] .'
+    with pytest.raises(InputError, match="longer than 3 seconds") as caught:
+        validated(house=shape, timeout=3.0)
+    assert "--timeout" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (f'ex:A {PAGE} ; sh:sparql [ sh:select "SELECT {{" ] .', "cannot be used"),
+        (f"ex:A {PAGE} ; sh:property [ sh:minCount 1 ] .", "a node without a name"),
+    ],
+)
+def test_shapes_that_make_no_sense_are_refused(shape: str, words: str) -> None:
+    """What the validator says of them is told, without names that change from run to run."""
+    with pytest.raises(InputError, match=words):
+        validated(house=shape)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("x <", "house.ttl:1", "no Turtle"),
+        ("<urn:a> <urn:b> <urn:c> .", "house.ttl", "no shape"),
+        (f'{PREFIXES}ex:A {PAGE} ; sh:js [ sh:jsFunctionName "f" ] .', "house.ttl", "JavaScript"),
+        (f"{PREFIXES}ex:A {PAGE} ; sh:rule [] .", "house.ttl", "advanced features"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(text: str, place: str, words: str) -> None:
+    """A file that is no Turtle, holds no shape, or needs what is not run says so at once."""
+    with pytest.raises(InputError, match=words) as caught:
+        check_shapes(text, "house.ttl")
+    assert caught.value.place == place
+
+
+def test_shapes_reach_nothing_on_the_network() -> None:
+    """A query that asks another server is refused, and the server hears nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.05)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        query = f"SELECT $this WHERE {{ SERVICE <{address}> {{ $this ?p ?o }} }}"
+        with pytest.raises(InputError):
+            validated(house=f'ex:A {PAGE} ; sh:sparql [ sh:select "{query}" ] .')
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_the_shipped_shapes_can_be_used() -> None:
+    """They pass their own checks, and an empty graph meets them."""
+    check_shapes(shipped_shapes(), "shapes.ttl")
+    assert found(b"", [shipped_shapes()]) == []
+
+
+def test_the_work_itself_tells_what_is_wrong() -> None:
+    """A result has node, property, value, constraint and the shape's name."""
+    data = b'<urn:a> a <https://schema.org/Article> ; <https://schema.org/name> " " .'
+    results = sorted(found(data, [shipped_shapes()]))
+    assert ("violation", "urn:a", "https://schema.org/name", " ", "Pattern") in [
+        (one[0], *one[2:6]) for one in results
+    ]
+    assert all(one[6].startswith("urn:mcpg:vocab:") for one in results)
+
+
+def test_without_the_validator_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package is an extra, and whoever lacks it learns its name."""
+    monkeypatch.setitem(sys.modules, "pyshacl", None)
+    with pytest.raises(UsageError, match="not installed") as caught:
+        shacl.validate(b"", [shipped_shapes()], timeout=1)
+    assert "mcpg-graph[shacl]" in str(caught.value.remedy)
