@@ -4,7 +4,8 @@ A page works on a copy of `examples/`. Its blocks mean, in order:
 
 - `console`: each line `$ mcpg ...`, `$ ls ...` or `$ echo $?` is run, and what follows is its
   output; a last line `...` says that the output is cut there. Other commands are left alone.
-- `yaml` after a paragraph that names a file in back-ticks and ends in a colon: the file is written.
+- `yaml`, `markdown` or `turtle` after a paragraph that names a file in back-ticks and ends in a
+  colon: the file is written.
 - `python`, then `text`: the program is run, and the text is its output.
 
 `python tests/sessions.py PAGE...` writes the outputs of today into the pages.
@@ -23,7 +24,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CUT = "..."
-_BLOCK = re.compile(r"^```(console|yaml|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILES = ("yaml", "markdown", "turtle")
+_BLOCK = re.compile(
+    rf"^(`{{3,4}})(console|python|text|{'|'.join(_FILES)})\n(.*?)^\1$", re.MULTILINE | re.DOTALL
+)
 _NAMED_FILE = re.compile(r"`([\w./-]+)`[^`]*:\n\n\Z")
 _SETTINGS = ("MCPG_", "NO_COLOR", "FORCE_COLOR", "PYTHON", "COLUMNS")
 
@@ -43,17 +47,19 @@ class Session:
         return _BLOCK.sub(lambda block: self._block(block, page[: block.start()]), page)
 
     def _block(self, block: re.Match[str], before: str) -> str:
-        language, text = block.groups()
+        fence, language, text = block.groups()
         named = _NAMED_FILE.search(before)
         if language == "console":
             text = self._console(text)
-        elif language == "yaml" and named:
-            (self.folder / named[1]).write_text(text, encoding="utf-8")
+        elif language in _FILES and named:
+            target = self.folder / named[1]
+            target.parent.mkdir(exist_ok=True)
+            target.write_text(text, encoding="utf-8")
         elif language == "python":
             self.printed = self._run([sys.executable, "-c", text])
         elif language == "text" and self.printed is not None:
             text, self.printed = self.printed, None
-        return f"```{language}\n{text}```"
+        return f"{fence}{language}\n{text}{fence}"
 
     def _console(self, text: str) -> str:
         entries = re.split(r"^(?=\$ )", text, flags=re.MULTILINE)

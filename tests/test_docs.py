@@ -170,6 +170,7 @@ def test_the_documents_in_the_reference_are_read_without_a_remark(position: int)
 PAGES_THAT_ARE_REPLAYED = [
     "README.md",
     "docs/tutorial.md",
+    "docs/how-to/author.md",
     "docs/how-to/evaluate.md",
     "docs/how-to/explain.md",
     "docs/how-to/tune.md",

@@ -163,7 +163,6 @@ def _joined(item: ReadDocument, tool: Tool, base: ReadDocument | None) -> ReadDo
             links=tuple(
                 {(x.kind, x.target): x for x in (*about.links, *base.document.links)}.values()
             ),
-            states_relations=base.document.states_relations or about.states_relations,
         )
     hints = Hints.merge(about.tool.hints, document.tool.hints)
     document = replace(document, tool=replace(document.tool, hints=hints))
@@ -184,7 +183,8 @@ def _first_document(about: ToolDocument, tool: Tool) -> ToolDocument:
     """Give the document of a tool that has none yet, in place of the one that is about it."""
     standard = tool_uri(about.tool.source_id, about.tool.name)
     uri = tool_uri(tool.source_id, tool.name) if about.uri == standard else about.uri
-    return replace(about, tool=tool, uri=uri)
+    # What the page says of relations is added to what is inferred.
+    return replace(about, tool=tool, uri=uri, states_relations=False)
 
 
 def _prose(before: str, about: ToolDocument) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcpg.bundle.stated import Stated
     from mcpg.bundle.targets import Targets
     from mcpg.catalog.model import Tool
-    from mcpg.documents import ToolDocument
+    from mcpg.documents import Link, ToolDocument
     from mcpg.relations import Edge
 
 
@@ -90,7 +90,7 @@ def finish(
         diagnostics: list[Diagnostic] = []
         is_kept = False
     else:
-        said, diagnostics = resolve_links(read.document, around.targets)
+        said, diagnostics = resolve_links(read, around.targets)
         document = _completed(tool, said, around)
         is_kept = read.keeps_text and _says_the_same(said, document)
     try:
@@ -112,10 +112,23 @@ def _completed(tool: Tool, said: ToolDocument, around: Surroundings) -> ToolDocu
     """Give the document as it shall be: the tool of the catalogue, the relations that it lacks."""
     if not said.states_relations:
         made = document_for(tool, around.inferred.of(tool.id), around.addresses)
-        return replace(made, body=said.body, further=said.further)
+        return replace(_joined(said, made), body=said.body, further=said.further)
     path, uri = around.addresses[tool.id]
     asserted = {kind: around.authored[tool.id, kind].values() for kind in EdgeKind}
     return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, around.addresses)
+
+
+def _joined(said: ToolDocument, made: ToolDocument) -> ToolDocument:
+    """Put what a document about the tool says of relations before what is inferred."""
+    if not (said.links or said.groups):
+        return made
+    links: dict[tuple[EdgeKind, str], Link] = {}
+    for kind in EdgeKind:
+        for link in (*said.links, *made.links):
+            if link.kind is kind:
+                links.setdefault((kind, link.target), link)
+    groups = dict.fromkeys((*said.groups, *made.groups))
+    return replace(made, links=tuple(links.values()), groups=tuple(groups))
 
 
 def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:

@@ -12,24 +12,24 @@ from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mcpg.bundle.reading import ReadDocument
     from mcpg.bundle.targets import Targets
     from mcpg.documents import ToolDocument
 
 
-def resolve_links(
-    document: ToolDocument, targets: Targets
-) -> tuple[ToolDocument, list[Diagnostic]]:
-    """Put the URI of the document that is meant into each link of *document*.
+def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:
+    """Put the URI of the document that is meant into each link of the document of *item*.
 
     A link whose target nobody bears stays as it is, with a diagnostic; of two that come to the same
     document the first stays.
     """
+    document = item.document
     links: dict[tuple[EdgeKind, str], Link] = {}
     diagnostics: list[Diagnostic] = []
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None:
-            diagnostics.append(_unresolved(link, document))
+            diagnostics.append(_unresolved(link, item))
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
@@ -77,6 +77,6 @@ def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list
     ]
 
 
-def _unresolved(link: Link, document: ToolDocument) -> Diagnostic:
+def _unresolved(link: Link, item: ReadDocument) -> Diagnostic:
     message = f"no document here is called {link.target!r}; name it by tool id, URI or path"
-    return warning(Code.RELATION_UNRESOLVED, message, document.tool.place or document.path)
+    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(link.target))

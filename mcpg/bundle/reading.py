@@ -36,6 +36,17 @@ class ReadDocument:
     document: ToolDocument
     keeps_text: bool = True
 
+    @property
+    def place(self) -> str:
+        """Where the text stands, for messages."""
+        return self.source.place or self.source.path
+
+    def place_of(self, words: str) -> str:
+        """Give `file:line` of the first line that holds *words*, the file if none does."""
+        lines = enumerate(self.source.content.split("\n"), 1)
+        number = next((number for number, line in lines if words in line), None)
+        return f"{self.place}:{number}" if number else self.place
+
 
 def _encode(parsed: Parsed) -> bytes | None:
     # What was noticed names the place of the document, which is no part of its content.

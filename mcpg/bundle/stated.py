@@ -161,9 +161,5 @@ def _is_broken(
 
 
 def _dangling(reference: Reference, item: ReadDocument) -> Diagnostic:
-    lines = item.source.content.split("\n")
-    found = (number for number, line in enumerate(lines, 1) if reference.target in line)
-    number = next(found, None)
-    place = item.document.tool.place or item.document.path
     message = f"the link to {reference.target!r} leads to no document here"
-    return info(Code.RELATION_UNRESOLVED, message, f"{place}:{number}" if number else place)
+    return info(Code.RELATION_UNRESOLVED, message, item.place_of(reference.target))

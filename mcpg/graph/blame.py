@@ -52,12 +52,15 @@ _STATED = ("rdf_properties", "rdfProperties", "graph_edges", "graphEdges")
 class Blame:
     """Finds the document and the line of what is wrong."""
 
-    def __init__(self, documents: Iterable[ToolDocument], originals: Mapping[str, str]) -> None:
+    def __init__(
+        self, documents: Iterable[ToolDocument], originals: Mapping[str, tuple[str, str]]
+    ) -> None:
         """Take the documents, and the texts that their authors wrote.
 
         Args:
             documents: The documents that the graph was made of.
-            originals: Texts by the place that `Tool.place` gives.
+            originals: Place and text of what was written, by path of the document,
+                and by its place where its path is another in the bundle.
         """
         self._documents = list(documents)
         self._originals = originals
@@ -68,10 +71,9 @@ class Blame:
         owner = self._owner(result.focus)
         if owner is None:
             return None
-        place = owner.tool.place or owner.path
-        front = self._front(place)
+        front = self._front(owner.path) or self._front(owner.tool.place)
         if front is None:
-            return place
+            return owner.tool.place or owner.path
         return front.at(*self._path(result, owner, front))
 
     def _owner(self, focus: str) -> ToolDocument | None:
@@ -107,10 +109,11 @@ class Blame:
                             found.setdefault(node_iri(name), document)
         return found
 
-    def _front(self, place: str) -> _Front | None:
-        if place not in self._fronts and place in self._originals:
-            self._fronts[place] = _Front(self._originals[place], place)
-        return self._fronts.get(place)
+    def _front(self, path: str) -> _Front | None:
+        if path not in self._fronts and path in self._originals:
+            place, content = self._originals[path]
+            self._fronts[path] = _Front(content, place)
+        return self._fronts.get(path)
 
 
 class _Front:

@@ -66,7 +66,7 @@ class Validation:
 def validate_documents(
     documents: Iterable[ToolDocument],
     *,
-    originals: Mapping[str, str],
+    originals: Mapping[str, tuple[str, str]],
     shapes: Mapping[str, str],
     timeout: float = DEFAULT_TIMEOUT,
 ) -> Validation:
@@ -74,7 +74,8 @@ def validate_documents(
 
     Args:
         documents: The documents, links resolved.
-        originals: The texts that authors wrote, by the place that `Tool.place` gives.
+        originals: Place and text of what authors wrote, by path of the document;
+            see `Blame`.
         shapes: Texts of further shapes in Turtle, by file.
         timeout: Longest time to take, in seconds.
 

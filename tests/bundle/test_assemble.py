@@ -273,7 +273,7 @@ class TestAuthors:
         found = manifest(documents=(author("track.md", content),))
         (note,) = [item for item in found.diagnostics if item.code is Code.RELATION_UNRESOLVED]
         assert "'ghost'" in note.message
-        assert note.place == "docs/track.md"
+        assert note.place == "docs/track.md:2"
         document = next(item for item in found.documents if item.path == "track.md")
         assert document.links[0].target == "ghost"
         assert found.relations.of("track").related == ()

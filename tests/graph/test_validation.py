@@ -49,7 +49,7 @@ def validated(text: str = FAULTY, timeout: float = 60.0, **shapes: str) -> Valid
     assembly = assemble(SourceBatch(documents=documents))
     return validate_documents(
         assembly.documents,
-        originals=sources,
+        originals={path: (path, one) for path, one in sources.items()},
         shapes={name: PREFIXES + shape for name, shape in shapes.items()},
         timeout=timeout,
     )

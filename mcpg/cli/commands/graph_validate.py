@@ -89,11 +89,12 @@ def _validated(
     return found, assembly
 
 
-def _originals(batch: SourceBatch, assembly: Assembly) -> dict[str, str]:
-    """Give the texts that authors wrote, by place; those of a bundle stand for themselves."""
-    bundled = {text.place or text.path: text.content for text in assembly.texts}
-    written = {one.place or one.path: one.content for one in batch.documents}
-    return (bundled if batch.bundles else {}) | written
+def _originals(batch: SourceBatch, assembly: Assembly) -> dict[str, tuple[str, str]]:
+    """Give place and text of what authors wrote; a bundle's texts stand for themselves."""
+    texts = (*(assembly.texts if batch.bundles else ()), *batch.documents)
+    written = [(text.path, text.place or text.path, text.content) for text in texts]
+    by_place = {place: (place, content) for _, place, content in written}
+    return by_place | {path: (place, content) for path, place, content in written}
 
 
 def _read(name: str) -> str:
