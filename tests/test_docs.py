@@ -83,6 +83,9 @@ def test_commands_that_are_shown_exist(page: Path) -> None:
         elif words[0] != "COMMAND":
             name, command, arguments = program.resolve_command(top, words)
             context = command.context_class(command, info_name=name)
+            while hasattr(command, "commands") and not arguments[0].startswith("-"):
+                name, command, arguments = command.resolve_command(context, arguments)
+                context = command.context_class(command, info_name=name)
             command.make_parser(context).parse_args(arguments)
 
 
@@ -173,6 +176,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/author.md",
     "docs/how-to/evaluate.md",
     "docs/how-to/explain.md",
+    "docs/how-to/graph.md",
     "docs/how-to/tune.md",
     "docs/how-to/why-not.md",
 ]

@@ -1,0 +1,100 @@
+"""Exports of the graph, and the graph in a store, beside what rdflib takes for the same.
+
+    python benchmarks/bench_graph.py [--sizes 1000,10000] [--runs 3] [--rdflib 1000]
+
+The catalogues are made, and bundled first. `mcpg graph export` runs as a whole process that loads
+the bundle and writes a file. The rows below it run in one process: loading the triples into
+Oxigraph, a path query over all next steps, and the same triples read and written by rdflib alone,
+up to the size that `--rdflib` names, as it takes minutes beyond.
+
+Columns: s is the median of the runs, MB the size of the file, triples what it says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+import catalogues
+import measuring
+import rdflib
+from measuring import cold_seconds, middle, program, row, timed
+
+import mcpg
+from mcpg.graph import triples_of
+from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.store import graph_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcpg.documents import ToolDocument
+
+FORMATS = {
+    "turtle": "ttl",
+    "json-ld": "jsonld",
+    "json-ld --framed": "jsonld",
+    "nquads": "nq",
+    "graphml": "graphml",
+    "mermaid": "mmd",
+    "dot": "gv",
+    "html": "html",
+}
+PATHS = "SELECT (COUNT(*) AS ?count) WHERE { ?first kb:nextStep+ ?last }"
+
+
+def exports(bundle: Path, runs: int) -> None:
+    """Time whole processes that write each format."""
+    for name, extension in FORMATS.items():
+        form, *flags = name.split()
+        file = bundle.with_name(f"graph.{extension}")
+        command = [*program(), "graph", "export", "-b", str(bundle), "-o", str(file), "-q"]
+        command += ["--force", "--format", form, *flags]
+        seconds = middle([cold_seconds(command) for _ in range(runs)])
+        print(row(f"mcpg graph export {name}", seconds, file.stat().st_size / 1e6, "", first=40))
+
+
+def stores(documents: list[ToolDocument], runs: int, *, has_rdflib: bool) -> None:
+    """Time the store, and rdflib on the same triples."""
+    count = sum(1 for _ in triples_of(documents))
+    loading = middle([timed(lambda: graph_of(documents)) for _ in range(runs)])
+    print(row("triples into Oxigraph", loading, "", f"{count:,}", first=40))
+    graph = graph_of(documents)
+    start = time.perf_counter()
+    (found,) = graph.query(PATHS)
+    seconds = time.perf_counter() - start
+    print(row("path query kb:nextStep+", seconds, "", f"{int(found[0]):,} pairs", first=40))
+    if not has_rdflib:
+        return
+    text = "".join(turtle(triples_of(documents)))
+    start = time.perf_counter()
+    plain = rdflib.Graph().parse(data=text, format="turtle")
+    print(row("rdflib reads the Turtle", time.perf_counter() - start, "", first=40))
+    for form in ("turtle", "json-ld"):
+        start = time.perf_counter()
+        size = len(plain.serialize(format=form)) / 1e6
+        print(row(f"rdflib writes {form}", time.perf_counter() - start, size, first=40))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--sizes", default="1000,10000")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rdflib", type=int, default=1000, metavar="SIZE")
+    given = parser.parse_args()
+    with measuring.workshop(None) as root:
+        for size in map(int, given.sizes.split(",")):
+            manifest, bundle = root / f"{size}.json", root / f"{size}.mdld"
+            manifest.write_text(catalogues.made(size).manifest, encoding="utf-8")
+            measuring.run([*program(), "bundle", str(manifest), "-o", str(bundle), "-q"])
+            print(row(f"{size:,} tools", "s", "MB", "triples", first=40))
+            exports(bundle, given.runs)
+            documents = list(mcpg.load(bundle).documents.values())
+            stores(documents, given.runs, has_rdflib=size <= given.rdflib)
+            print()
+
+
+if __name__ == "__main__":
+    main()
