@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
     from mcpg.index import Index
+    from mcpg.vectors.matrix import ToolVectors
 
 LASTING = frozenset(
     {
@@ -55,12 +56,12 @@ class ResultCache:
         self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
     ) -> SearchResult:
         """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
-        makers = _makers(searcher, request)
-        if makers is None:
+        key = self._key(searcher, request, noticed)
+        result = self._found(searcher, key) if key else None
+        if result is None:
             result = searcher.answer(request, noticed)[0]
-        else:
-            key = self._key(searcher.index, request, noticed, makers)
-            result = self._found(searcher, key) or self._made(searcher, request, noticed, key)
+            # The search may have loaded what the key has to name.
+            self._keep(result, key or self._key(searcher, request, noticed))
         failed = self._cache.noticed()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 
@@ -69,25 +70,20 @@ class ResultCache:
         result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
         return result if result is not None and _is_of(result, searcher.index) else None
 
-    def _made(
-        self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...], key: str
-    ) -> SearchResult:
-        """Compute the answer to *request*, and keep it under *key* if it will last."""
-        result = searcher.answer(request, noticed)[0]
-        if LASTING.issuperset(one.code for one in result.diagnostics):
+    def _keep(self, result: SearchResult, key: str | None) -> None:
+        if key and LASTING.issuperset(one.code for one in result.diagnostics):
             self._cache.put(RESULT, key, encode_result(result, key))
-        return result
 
     def _key(
-        self,
-        index: Index,
-        request: Request,
-        noticed: tuple[Diagnostic, ...],
-        makers: dict[str, str],
-    ) -> str:
+        self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+    ) -> str | None:
+        """Give the key of the answer, `None` where nobody can say what it depends on."""
+        makers = _makers(searcher, request)
+        if makers is None:
+            return None
         asked = {name: getattr(request, name) for name in request.__match_args__}
         told = [(one.code, one.message) for one in noticed]
-        return key_of(RESULT, self._identity(index), asked, told, makers)
+        return key_of(RESULT, self._identity(searcher.index), asked, told, makers)
 
     def _identity(self, index: Index) -> str:
         known = self._known
@@ -120,18 +116,26 @@ def key_of(*parts: Any) -> str:
 def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
     """Say who, beside the index, has a part in the answer to *request*.
 
-    `None` where somebody has who does not say who he is: such answers are never kept.
+    `None` where somebody has who does not say who he is: such answers are never kept. Nobody is
+    asked for vectors only to be named, for that may take long, and fail.
     """
     equipment = searcher.equipment
-    if equipment is None or request.strategy != Strategy.GRAPH:
+    if equipment is None:
         return None
     told: dict[str, Any] = {}
+    if request.strategy != Strategy.GRAPH:
+        told["vectors"] = _whole(searcher.semantics().loaded)
     if request.normalize and equipment.normalizer is not None:
         told["normalizer"] = getattr(equipment.normalizer, "fingerprint", None)
     if equipment.candidates is not None:
         source = source_of(equipment.candidates, searcher.index)
         told["candidates"] = getattr(source, "fingerprint", None)
     return told if all(isinstance(one, str) for one in told.values()) else None
+
+
+def _whole(vectors: ToolVectors | None) -> str | None:
+    """Say who made *vectors*, `None` while some are missing."""
+    return None if vectors is None or vectors.missing else vectors.identity
 
 
 def _is_of(result: SearchResult, index: Index) -> bool:

@@ -110,6 +110,11 @@ class Semantics:
             self._provider = _provider_of(self._equipment.embedder)
         return self._provider
 
+    @property
+    def loaded(self) -> ToolVectors | None:
+        """The vectors of the tools, `None` before a search has asked for them."""
+        return self._vectors
+
     def vectors(self) -> ToolVectors:
         """Give the vectors of the tools, which are found or made if they are not there yet.
 

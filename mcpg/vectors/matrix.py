@@ -79,6 +79,15 @@ class ToolVectors:
                 rows[number] = vector
         return cls(Stored(rows), present, fingerprint)
 
+    @property
+    def identity(self) -> str:
+        """Who made the vectors, and how they are kept and searched.
+
+        Of the same documents, vectors without a gap that have equal ones answer alike.
+        """
+        how = "approximate" if self._neighbours else "exact"
+        return f"{self.fingerprint} {self.stored.kind} {how}"
+
     def found_by(self, neighbours: Neighbours) -> ToolVectors:
         """Give the same vectors, the nearest of which are found by *neighbours*."""
         return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.main import get_command
 
 from mcpg.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
+from mcpg.cli.app import app
 from mcpg.cli.configfile import line_of
 from mcpg.cli.settingkeys import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS
 from mcpg.cli.settings import Settings
@@ -223,6 +225,15 @@ def test_the_reference_has_every_setting_and_no_other() -> None:
     others = {row[1] for row in rows if not row[0]}
     assert others == {"MCPG_CACHE", "MCPG_POSTGRES"}
     assert all(f"| `{name}` |" in text for name in (*SECRET_VARIABLES, FOREIGN_URL_VARIABLE))
+
+
+def test_every_option_of_a_setting_exists() -> None:
+    """What a setting calls its option is one of `mcpg search`, under the parameter it names."""
+    command = get_command(app).commands["search"]  # type: ignore[attr-defined]
+    options = {option: one.name for one in command.params for option in one.opts}
+    for key in KEYS.values():
+        if key.option:
+            assert options[key.option] == key.parameter
 
 
 def test_the_reference_has_the_defaults_of_the_code() -> None:

@@ -9,6 +9,7 @@ import pytest
 from builders import make_engine, make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vectorial import HashProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
@@ -199,6 +200,41 @@ def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of("order")
     monkeypatch.setattr("mcpg.engine.cached.__version__", "0.0.0")
     assert key_of("order") != before
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"strategy": "embeddings"}, {"strategy": "auto"}, {"strategy": "auto", "fusion": "rrf"}],
+)
+def test_answers_with_vectors_are_kept(asked: dict[str, Any]) -> None:
+    """Once the vectors are there, the provider is asked for nothing that was searched before."""
+    cache, provider = Listening(), HashProvider()
+    plain = mcpg.Engine(PLAIN.index, equipment=Equipment(HashProvider()))
+    engine = mcpg.Engine(PLAIN.index, equipment=Equipment(provider, cache=cache))
+    engine.search("else", **asked)
+    provider.asked.clear()
+
+    for _ in range(3):
+        assert everything(engine.search("order", **asked)) == everything(
+            plain.search("order", **asked)
+        )
+    assert provider.asked == ["order"]
+    assert cache.hits == 2
+
+    other = mcpg.Engine(PLAIN.index, equipment=Equipment(HashProvider(name="other"), cache=cache))
+    for _ in range(2):
+        other.search("order", **asked)
+    assert cache.hits == 3
+
+
+def test_engines_share_the_vectors_of_queries() -> None:
+    """A second engine's first search asks the provider for the tools alone."""
+    cache = Listening()
+    for number in range(2):
+        provider = HashProvider()
+        engine = mcpg.Engine(PLAIN.index, equipment=Equipment(provider, cache=cache))
+        engine.search("order", strategy="embeddings")
+        assert provider.asked.count("order") == 1 - number
 
 
 @pytest.mark.parametrize("strategy", ["embeddings", "auto"])
