@@ -113,7 +113,8 @@ class Database:
             PostgresError: The database cannot be reached, or refuses.
         """
         most = attempts or self.settings.attempts
-        for attempt in range(1, most + 1):
+        attempt = 1
+        while True:
             pool = None
             try:
                 pool = self._opened()
@@ -122,10 +123,10 @@ class Database:
             except psycopg.Error as fault:
                 if pool is not None and is_lost(fault):
                     self._discard(pool)
-                if attempt == most or not is_transient(fault):
+                if attempt >= most or not is_transient(fault):
                     raise self.error(fault) from fault
                 self._sleep(_BACK_OFF * 2**attempt * random.uniform(0.5, 1))  # noqa: S311 - no secret
-        raise AssertionError  # the last attempt answers or raises
+            attempt += 1
 
     def connect(self) -> Connection:
         """Give a connection of the caller's own, in autocommit, that he closes.

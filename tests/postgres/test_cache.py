@@ -12,6 +12,10 @@ from mcpg.postgres import Database, PostgresCache, PostgresError, PostgresSettin
 from mcpg.postgres.cache import LARGEST_VALUE
 
 
+# Examples share a database, and each has keys of its own.
+SHARED = [HealthCheck.function_scoped_fixture]
+
+
 class Clock:
     """A clock that stands until it is moved."""
 
@@ -133,7 +137,9 @@ def test_what_is_too_large_is_not_kept(postgres: str) -> None:
 
 
 @given(st.text(max_size=5), st.binary(max_size=20))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_key_names_an_entry(postgres: str, key: str, value: bytes) -> None:
     """Whatever a key holds, its value comes back byte for byte."""
     with Database(postgres) as database:
