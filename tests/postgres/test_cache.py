@@ -11,7 +11,6 @@ from mcpg.errors import UsageError
 from mcpg.postgres import Database, PostgresCache, PostgresError, PostgresSettings
 from mcpg.postgres.cache import LARGEST_VALUE
 
-
 # Examples share a database, and each has keys of its own.
 SHARED = [HealthCheck.function_scoped_fixture]
 
