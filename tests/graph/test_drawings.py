@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import igraph
@@ -22,7 +23,6 @@ from mcpg.graph.network import Network, network_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 wide = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TRICKY = (
@@ -122,6 +122,24 @@ def test_a_label_of_mermaid_holds_nothing_of_its_grammar(tricky: Network) -> Non
     for label in labels(lines):
         assert LABEL.match(label), label
         assert not re.match(r"[-+*#]? |\d+\. ", label), label
+
+
+def test_mermaid_reads_its_flowcharts(tricky: Network, rich: ToolDocument) -> None:
+    """The parser of Mermaid itself accepts every label and finds all nodes and edges."""
+    modules, node = os.environ.get("MERMAID_MODULES"), shutil.which("node")
+    if modules is None or node is None:
+        pytest.skip("needs node, and MERMAID_MODULES to name a node_modules of mermaid and jsdom")
+    for network in (tricky, drawn(rich)):
+        done = subprocess.run(
+            [node, str(Path(__file__).with_name("read_mermaid.mjs")), modules],
+            input="".join(mermaid(network)).encode(),
+            capture_output=True,
+            check=True,
+        )
+        assert done.stdout.split() == [
+            str(len(network.nodes)).encode(),
+            str(len(network.edges)).encode(),
+        ]
 
 
 @wide
