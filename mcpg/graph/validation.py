@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.graph.shacl import Result
 
-DEFAULT_TIMEOUT = 120.0
+DEFAULT_TIMEOUT = 300.0
 """How long a validation may take, in seconds."""
 
 _UNTITLED = "it does not meet the shape"

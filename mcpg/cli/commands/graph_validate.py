@@ -21,7 +21,7 @@ mcpg graph validate
 mcpg graph validate -b documents/ --shapes house-rules.ttl
 mcpg graph validate --strict --format json | jq '.findings[].place'"""
 
-DEFAULT_TIMEOUT = 120.0
+DEFAULT_TIMEOUT = 300.0
 
 Shapes = Annotated[
     list[str] | None,
