@@ -72,11 +72,14 @@ class Equipping:
             UsageError: A setting makes no sense, or something it needs is not set.
             McpgError: Something that is set cannot be had.
         """
-        given: dict[str, Any] = {"embeddings": None, "cache": self.cache()}
+        given: dict[str, Any] = {"embeddings": None}
         if self.needs_vectors:
             given |= {"embeddings": self.embedder(), "store": self.store()}
         if self.is_normalizing:
             given["normalizer"] = self.normalizer()
+        if self.needs_vectors or self.is_normalizing:
+            # A process that searches once by the graph is done before a cache is reached.
+            given["cache"] = self.cache()
         if self._value("candidates", default=LOCAL) == POSTGRES:
             given["candidates"] = self.candidates()
         return given

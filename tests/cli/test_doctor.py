@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from loopback import answer, chat, serving
 
 from mcpg.cli.checks import extras
 from mcpg.cli.checks.check import Check, Status, tried
+from mcpg.embeddings.provider import EmbeddingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,3 +245,49 @@ def test_a_strangers_error_is_told_by_its_kind() -> None:
 
     check = tried("part", fail)
     assert (check.status, check.message) == (Status.FAILED, "it failed with RuntimeError")
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_provider_that_is_not_installed_is_a_failure_where_it_is_wanted(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever names it needs it; the local model, which nobody named, is merely off."""
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    code, checks = told(run, "--embed-with", "fastembed:some")
+    assert (code, checks["embeddings"]["status"], checks["vectors"]["status"]) == (
+        *(1, "failed"),
+        "off",
+    )
+    assert "install" in checks["embeddings"]["remedy"]
+
+    def missing(_: object) -> None:
+        message = "the model is not installed"
+        raise EmbeddingError(message, kind="missing", remedy="")
+
+    monkeypatch.setattr("mcpg.cli.equipping.Equipping.provider", missing)
+    code, checks = told(run)
+    assert (code, checks["embeddings"]["status"]) == (0, "off")
+
+
+@pytest.mark.usefixtures("without_local")
+def test_an_index_that_cannot_be_kept_is_told(
+    run: Callable[..., Run], graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It costs every run the time to make it anew."""
+    monkeypatch.setattr("mcpg.index.file.fresh_index", lambda *_: None)
+    _, checks = told(run, "-b", str(graph))
+    assert (checks["index"]["status"], "in memory" in checks["index"]["message"]) == ("note", True)
+
+
+@pytest.mark.usefixtures("graph", "without_local")
+def test_what_gives_back_something_else_is_a_failure(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store and a cache that forget at once do not work."""
+    monkeypatch.setenv("MCPG_STORE", "memory")
+    monkeypatch.setenv("MCPG_SEARCH_CACHE", "memory")
+    monkeypatch.setattr("mcpg.embeddings.stores.memory.MemoryStore.get", lambda *_: {})
+    monkeypatch.setattr("mcpg.caches.memory.MemoryCache.get", lambda *_: None)
+    code, checks = told(run)
+    assert code == 1
+    assert [checks[name]["status"] for name in ("store", "search cache")] == ["failed"] * 2

@@ -38,9 +38,11 @@ def equipping(
 
 def test_a_graph_search_needs_nothing(tmp_path: Path) -> None:
     """Without settings there is no provider, no store, no cache, no normaliser."""
-    assert equipping(tmp_path).arguments() == {"embeddings": None, "cache": None}
-    with_provider = equipping(tmp_path, {"MCPG_EMBED_WITH": "openai:x"})
-    assert with_provider.arguments() == {"embeddings": None, "cache": None}
+    assert equipping(tmp_path).arguments() == {"embeddings": None}
+    named = {"MCPG_EMBED_WITH": "openai:x", "MCPG_SEARCH_CACHE": "memory"}
+    assert equipping(tmp_path, named).arguments() == {"embeddings": None}
+    given = equipping(tmp_path, {"MCPG_SEARCH_CACHE": "memory"}, strategy="auto").arguments()
+    assert isinstance(given["cache"], MemoryCache)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "embeddings"])
