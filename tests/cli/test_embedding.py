@@ -8,10 +8,11 @@ import pytest
 from shop import MANIFEST
 from vectorial import FailingProvider, HashProvider
 
+from mcpg.cli import embedding
 from mcpg.embeddings import choosing
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.index.file import content_key
-from mcpg.vectors import build
+from mcpg.vectors import approximate, build
 from mcpg.vectors.file import open_vectors
 from mcpg.vectors.texts import WEIGHTS
 
@@ -213,6 +214,19 @@ def test_a_folder_that_cannot_be_written_has_its_vectors_in_the_cache(
     provider.asked.clear()
     assert report(run)["vectorsWritten"] is False
     assert provider.asked == []
+
+
+@pytest.mark.usefixtures("sources", "provider")
+def test_many_vectors_are_put_into_clusters(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clusters lie in the cache folder, and never beside the bundle."""
+    for module in (approximate, embedding):
+        monkeypatch.setattr(module, "FEWEST", 3)
+    assert run(*EMBED).code == 0
+    (kept,) = Path.cwd().parent.glob("*-cache/*.vec.near")
+    assert kept.read_bytes().startswith(b"mcpgnear")
+    assert not [*Path.cwd().glob("*.near")]
 
 
 def test_vectors_that_can_be_kept_nowhere_are_a_failure(

@@ -240,8 +240,8 @@ def test_dimensions_that_change_are_a_failure() -> None:
     growing = GrowingProvider()
     growing.dimensions = None
     growing.vector = HashProvider().vector
-    built = vectors_for(documents(BATCH + 1), growing)
-    assert (built.embedded, built.vectors.missing, built.vectors.dimensions) == (BATCH, 1, 7)
+    built = vectors_for(documents(BATCH + 2), growing)
+    assert (built.embedded, built.vectors.missing, built.vectors.dimensions) == (BATCH, 2, 7)
     assert codes(built) == ["embedding_failed"]
 
 
