@@ -11,10 +11,11 @@ from mcpg.cli.equipping import Equipping
 from mcpg.cli.wording import counted
 from mcpg.errors import OutputError, UsageError
 from mcpg.index.file import cached_path
+from mcpg.vectors import SUFFIX
 from mcpg.vectors.approximate import FEWEST, with_clusters
 from mcpg.vectors.approximate import SUFFIX as CLUSTERS_SUFFIX
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import SUFFIX, pack_vectors, write_vectors
+from mcpg.vectors.file import pack_vectors, write_vectors
 from mcpg.vectors.opening import find_vectors
 from mcpg.vectors.storage import FLOAT32
 

@@ -24,6 +24,8 @@ class Equipment:
         normalizer: Rewrites queries in English.
         cache: Keeps what was searched.
         candidates: Chooses the tools to look at, for catalogues too large for one process.
+        kept: The file in the user's cache folder that may have the vectors as well, and gets those
+            that a search had to make.
     """
 
     embedder: Any = None
@@ -32,6 +34,7 @@ class Equipment:
     normalizer: Any = None
     cache: Any = None
     candidates: Any = None
+    kept: str | None = None
 
 
 NONE = Equipment()

@@ -17,7 +17,14 @@ from mcpg.engine.origin import ignored_of, origin_sections
 from mcpg.engine.ranking import ignored, ranking_of
 from mcpg.files import is_file
 from mcpg.index.compile import NO_KEY, compile_index
-from mcpg.index.file import IN_MEMORY, content_key, fresh_index, index_for, renewed_index
+from mcpg.index.file import (
+    IN_MEMORY,
+    cached_path,
+    content_key,
+    fresh_index,
+    index_for,
+    renewed_index,
+)
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.memo import NO_MEMO, Memo
@@ -109,8 +116,17 @@ def _engine(
         index,
         (*noticed, *_overruled(index, path)),
         partial(_rebuilt, path, cache_dir),
-        replace(equipment, vectors=path),
+        replace(equipment, vectors=path, kept=_kept(path, cache_dir, equipment)),
     )
+
+
+def _kept(path: str, cache_dir: str | None, equipment: Equipment) -> str | None:
+    """Name the file in the cache folder for the vectors of the bundle at *path*."""
+    if cache_dir is None or equipment.embedder is None:
+        return None
+    from mcpg.vectors import SUFFIX  # noqa: PLC0415 - searches by the graph need none
+
+    return cached_path(path, cache_dir, SUFFIX)
 
 
 def _overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:

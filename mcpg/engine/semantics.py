@@ -197,18 +197,20 @@ class Semantics:
         return np.asarray(moved / length, dtype=np.float32) if length else vector
 
     def _made(self) -> ToolVectors:
-        from mcpg.vectors.opening import vectors_of  # noqa: PLC0415 - only where there is a provider
+        from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
+        from mcpg.vectors.opening import vectors_of  # noqa: PLC0415 - as above
 
-        provider, given = self.provider(), self._equipment.vectors
+        provider, given, kept = self.provider(), self._equipment.vectors, self._equipment.kept
         if given is not None and not isinstance(given, str):
             return _fitting(given, provider, len(self._index))
         built = vectors_of(
-            [f"{given}.vec"] if given else [],
+            [one for one in (given + SUFFIX, kept) if one] if given else [],
             self._documents,
             provider,
             key=self._index.header.key if given else NO_KEY,
             tools=len(self._index),
             store=self._equipment.store,
+            keep_at=kept if given else None,
         )
         self.diagnostics = built.diagnostics
         if not built.vectors.dimensions:

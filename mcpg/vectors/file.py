@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Buffer = bytes | memoryview
 
-SUFFIX = ".vec"
 MAGIC = b"mcpg-vec"
 FORMAT_VERSION = 1
 KEY_SIZE = HASH_SIZE = 32

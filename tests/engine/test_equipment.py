@@ -61,7 +61,7 @@ def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
 
     for _ in ("made anew", "opened"):
         engine = mcpg.load(path, embeddings=given.embedder, **arguments)
-        assert engine.equipment == replace(given, vectors=path)
+        assert engine.equipment == replace(given, vectors=path, kept=None)
     assert mcpg.load(path).equipment == Equipment("local", vectors=path)
 
 
