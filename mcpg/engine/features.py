@@ -259,8 +259,8 @@ class GramMatcher:
     def similarity(self, document: int) -> float:
         """Give the cosine of the query's and a document's 3-grams, in [0, 1]."""
         shared = self._grams.intersection(self._all.of_tool(document))
-        if not shared:
-            return 0.0
         product = sum(map(self._products.__getitem__, shared))
+        if not product:
+            return 0.0
         cosine: float = product / (self._norm * self._all.norm(document))
         return cosine

@@ -1,0 +1,367 @@
+"""Strategies with vectors: their order, what the graph adds, and what happens without vectors."""
+
+from __future__ import annotations
+
+import time
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from builders import ids, make_engine, make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mcpg
+from mcpg.caches import MemoryCache
+from mcpg.catalog.model import HintRule
+from mcpg.diagnostics import Code
+from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
+from mcpg.engine.equipment import Equipment
+from mcpg.engine.joint import closeness
+from mcpg.engine.scheme import SCHEMES, scheme_of
+from mcpg.engine.semantics import Nearness
+from mcpg.vectors.matrix import ToolVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+TOPICS = (
+    ("parcel", "shipment", "courier", "посилка"),
+    ("invoice", "bill", "payment"),
+    ("order", "purchase", "basket"),
+    ("weather", "forecast", "umbrella"),
+)
+TOOLS = (
+    make_tool("shipment_status", description="Tell where a shipment is."),
+    make_tool("shipment_create", description="Create a shipment for an order."),
+    make_tool("shipment_cancel", description="Cancel a shipment.", enabled_by_default=False),
+    make_tool("invoice_export", description="Export the invoices of an order."),
+    make_tool("order_list", description="List the orders of a customer."),
+    make_tool("weather_forecast", description="The weather of tomorrow."),
+    make_tool("rate_lookup", description="Payment terms.", aliases=("blue ledger",)),
+)
+RULES = (
+    HintRule("shipment_status", related=("shipment_create", "weather_forecast")),
+    HintRule("invoice_export", related=("order_list",), next_steps=("rate_lookup",)),
+)
+
+
+def topics(texts: list[str]) -> NDArray[np.float64]:
+    """Count in each text the words of each topic."""
+    rows = [[sum(text.lower().count(word) for word in one) for one in TOPICS] for text in texts]
+    return np.array(rows, dtype=float) + 1e-3
+
+
+PLAIN = make_engine(*TOOLS, rules=RULES)
+
+
+def engine_with(function: Callable[[list[str]], Any], **others: Any) -> mcpg.Engine:
+    """Give an engine whose vectors *function* makes."""
+    provider = FunctionEmbeddings(function, "a test")
+    return mcpg.Engine(PLAIN.index, equipment=Equipment(provider, **others))
+
+
+ENGINE = engine_with(topics)
+WAYS: list[dict[str, str]] = [
+    {"strategy": "embeddings"},
+    {"strategy": "auto"},
+    {"strategy": "auto", "fusion": "learned"},
+    {"strategy": "auto", "fusion": "rrf"},
+]
+
+
+def codes(result: mcpg.SearchResult) -> set[str]:
+    """Give the codes of the diagnostics of *result*."""
+    return {diagnostic.code for diagnostic in result.diagnostics}
+
+
+def on_queries(act: Callable[[], Any]) -> Callable[[list[str]], Any]:
+    """Make vectors of tools; of a query give or raise what *act* does."""
+    return lambda texts: topics(texts) if len(texts) > 1 else act()
+
+
+def test_embeddings_rank_by_cosine() -> None:
+    """Words that no tool has find what they mean, in order of the cosine, and nothing is added."""
+    result = ENGINE.search("where is my посилка", strategy="embeddings", limit=3)
+
+    assert ids(result.matches)[0] == "shipment_status"
+    assert result.ranking_mode == "vector"
+    assert (result.related_matches, result.next_step_matches) == ((), ())
+    explained = ENGINE.explain("where is my посилка", strategy="embeddings", limit=3)
+    fused = [one.fused_score for one in explained.matches]
+    assert fused == sorted(fused, reverse=True)
+    assert explained.matches[0].contributions[0].feature == "vectorCosine"
+
+
+def test_auto_keeps_the_semantic_order_and_adds_from_the_graph() -> None:
+    """Primaries stand as the vectors have them; edges bring related tools from the window alone."""
+    by_cosine = ENGINE.search("a parcel by courier", strategy="embeddings", limit=1)
+    result = ENGINE.search("a parcel by courier", strategy="auto", limit=1)
+
+    assert ids(result.matches) == ids(by_cosine.matches) == ["shipment_status"]
+    assert "shipment_create" in ids(result.related_matches)
+    assert result.ranking_mode == "hybrid"
+    assert Code.HYBRID_VECTOR_MERGE_USED in codes(result)
+
+
+def test_what_has_nothing_in_common_with_the_query_is_no_supplement() -> None:
+    """An edge brings in nothing that vectors say is about something else."""
+
+    def apart(texts: list[str]) -> NDArray[np.float64]:
+        found = topics(texts)
+        return np.where(found < 1, 0.0, found) - 1e-2 * (found < 1)
+
+    result = engine_with(apart).search("parcel parcel", strategy="auto", limit=1)
+
+    assert ids(result.matches) == ["shipment_status"]
+    assert "weather_forecast" not in ids(result.related_matches)
+
+
+@pytest.mark.parametrize("query", ["weather_forecast", "weatherForecast", "WEATHER-FORECAST"])
+@pytest.mark.parametrize("way", WAYS[1:], ids=str)
+def test_what_is_named_exactly_cannot_lose(query: str, way: dict[str, str]) -> None:
+    """A name wins over every vector, however it is written."""
+    against = engine_with(lambda texts: topics(texts) if len(texts) > 1 else topics(["invoice"]))
+
+    assert ids(against.search(query, **way).matches)[0] == "weather_forecast"
+
+
+@pytest.mark.parametrize("way", WAYS[1:], ids=str)
+def test_an_alias_cannot_lose(way: dict[str, str]) -> None:
+    """What authors call a tool wins over vectors that know nothing of it."""
+    against = engine_with(lambda texts: topics(texts) if len(texts) > 1 else topics(["weather"]))
+    result = against.search("blue ledger", **way)
+
+    assert ids(result.matches)[0] == "rate_lookup"
+    assert result.ranking_mode == "hybrid"
+
+
+def fail(fault: Exception) -> Callable[[], Any]:
+    """Give a function that raises *fault*."""
+
+    def act() -> Any:
+        raise fault
+
+    return act
+
+
+FAILURES = {
+    "an error of the host": (fail(RuntimeError("explode")), Code.VECTOR_SEARCH_FAILED),
+    "a timeout": (
+        fail(EmbeddingError("took too long", kind="timeout")),
+        Code.VECTOR_SEARCH_FAILED,
+    ),
+    "a missing model": (
+        fail(EmbeddingError("no model", kind="missing")),
+        Code.EMBEDDING_GENERATOR_MISSING,
+    ),
+    "too many vectors": (lambda: np.ones((2, 4)), Code.VECTOR_SEARCH_FAILED),
+    "no vector": (lambda: np.ones((0, 4)), Code.VECTOR_SEARCH_FAILED),
+    "zeros": (lambda: np.zeros((1, 4)), Code.QUERY_VECTOR_EMPTY),
+    "infinity": (lambda: np.full((1, 4), np.inf), Code.VECTOR_SEARCH_FAILED),
+    "no number": (lambda: np.full((1, 4), np.nan), Code.VECTOR_SEARCH_FAILED),
+    "other dimensions": (lambda: np.ones((1, 3)), Code.VECTOR_SEARCH_FAILED),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_query_without_a_vector_is_answered_by_the_graph(name: str, way: dict[str, str]) -> None:
+    """Whatever the provider does, the graph answers, and a diagnostic says what happened."""
+    act, code = FAILURES[name]
+    result = engine_with(on_queries(act)).search("export an invoice", **way)
+
+    assert result.ranking_mode == "graph"
+    assert {code, Code.GRAPH_FALLBACK} <= codes(result)
+    assert result.matches == PLAIN.search("export an invoice").matches
+    explained = engine_with(on_queries(act)).explain("export an invoice", **way)
+    assert explained.result.matches == result.matches
+
+
+def test_tools_without_vectors_are_answered_by_the_graph() -> None:
+    """Where no tool has a vector, that is told, and the graph answers."""
+    result = engine_with(fail(ValueError("no"))).search("invoice", strategy="auto")  # type: ignore[arg-type]
+
+    assert {Code.EMBEDDING_FAILED, Code.GRAPH_FALLBACK} <= codes(result)
+    assert result.matches == PLAIN.search("invoice").matches
+
+
+def test_no_provider_is_told_as_missing() -> None:
+    """An engine that was given nothing says so and answers from the graph."""
+    result = PLAIN.search("invoice", strategy="embeddings")
+
+    assert {Code.EMBEDDING_GENERATOR_MISSING, Code.GRAPH_FALLBACK} <= codes(result)
+
+
+def test_a_tool_without_a_vector_is_found_by_the_graph_alone() -> None:
+    """One text that cannot be embedded costs that tool its vector, and no other."""
+
+    def without_weather(texts: list[str]) -> NDArray[np.float64]:
+        return np.where([["weather" in text.lower()] for text in texts], 0.0, topics(texts))
+
+    engine = engine_with(without_weather)
+    by_vectors = engine.search("invoice", strategy="embeddings", limit=9)
+    fused = engine.search("tell the weather of tomorrow's invoice", strategy="auto", fusion="rrf")
+
+    assert "weather_forecast" not in ids(by_vectors.matches)
+    assert Code.EMBEDDING_FAILED in codes(by_vectors)
+    assert "weather_forecast" in ids(fused.matches)
+
+
+def test_vectors_of_a_host_are_taken_if_they_fit() -> None:
+    """Vectors that are given are used; those of another catalogue or model are refused."""
+    given = ToolVectors.of(list(np.eye(7, 4, dtype=np.float32)), "a test")
+    others = ToolVectors.of([np.ones(4, dtype=np.float32) / 2], "a test")
+
+    asked: list[int] = []
+
+    def counted(texts: list[str]) -> NDArray[np.float64]:
+        asked.append(len(texts))
+        return topics(texts)
+
+    assert engine_with(counted, vectors=given).search("x", strategy="auto").ranking_mode != "graph"
+    assert asked == [1]
+    refused = engine_with(counted, vectors=others).search("x", strategy="auto")
+    assert Code.VECTOR_SEARCH_FAILED in codes(refused)
+
+
+def test_the_vector_of_a_query_is_asked_for_once_with_a_cache() -> None:
+    """The same query in another way of ranking has the same vector."""
+    asked: list[list[str]] = []
+
+    def counted(texts: list[str]) -> NDArray[np.float64]:
+        asked.append(texts)
+        return topics(texts)
+
+    engine = engine_with(counted, cache=MemoryCache())
+    for way in WAYS:
+        engine.search("invoice", **way)
+
+    assert asked.count(["invoice"]) == 1
+
+
+def test_context_is_embedded_behind_the_query() -> None:
+    """What else is known bends the vector; alone it is the query."""
+    texts: list[str] = []
+
+    def kept(given: list[str]) -> NDArray[np.float64]:
+        texts.extend(given if len(given) == 1 else ())
+        return topics(given)
+
+    engine = engine_with(kept)
+    both = engine.search("show it", context="weather", strategy="embeddings")
+    alone = engine.search(None, context="weather", strategy="embeddings")
+
+    assert texts == ["show it | context: weather", "weather"]
+    assert ids(both.matches)[0] == ids(alone.matches)[0] == "weather_forecast"
+
+
+WORDS = ("parcel", "invoice", "order_list", "weather", "zzqx", "export", "blue", "ledger", "and")
+
+
+@given(
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join),
+    way=st.sampled_from(WAYS),
+    limit=st.integers(1, 9),
+    include=st.booleans(),
+)
+def test_what_always_holds(query: str, way: dict[str, str], limit: int, include: bool) -> None:
+    """Sums, orders, bounds and separations hold for every query and every way to rank."""
+    explained = ENGINE.explain(query, limit=limit, include_disabled=include, **way)
+    result = explained.result
+    primaries = ids(result.matches)
+    beside = ids((*result.related_matches, *result.next_step_matches))
+    scores = [match.score for match in result.matches]
+
+    assert result == ENGINE.search(query, limit=limit, include_disabled=include, **way)
+    assert len(primaries) <= limit
+    assert len({*primaries, *beside}) == len(primaries) + len(beside)
+    assert include or "shipment_cancel" not in {*primaries, *beside}
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    for one in explained.matches:
+        assert fsum(part.contribution for part in one.contributions) == pytest.approx(
+            one.fused_score, abs=1e-9
+        )
+        told = fsum((one.calibration.intercept, *(x.contribution for x in one.calibration.inputs)))
+        assert told == pytest.approx(one.calibration.logit, abs=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_doubtful_answers_can_be_refused(way: dict[str, str]) -> None:
+    """Gates and abstention mean the same in every strategy."""
+    first = ENGINE.search("zzqx blorptik", **way)
+    assert Code.LOW_CONFIDENCE in codes(first)
+    assert ENGINE.search("zzqx blorptik", abstain=True, **way).matches == ()
+    sure = ENGINE.search("shipment status", **way).matches
+    gate = sure[0].score
+    passed = ENGINE.search("shipment status", min_score=round(gate, 6), **way).matches
+    assert passed == tuple(one for one in sure if round(one.score, 6) >= round(gate, 6))
+
+
+def test_stages_are_told_in_order() -> None:
+    """An explanation names who made the vectors, how near the tools are, and the window."""
+    explained = ENGINE.explain("parcel", strategy="auto")
+    details = {one.name: one.details for one in explained.stages}
+
+    assert list(details) == [
+        *("embed", "analyse", "retrieve", "compare", "fuse", "calibrate", "expand")
+    ]
+    assert details["embed"] == {"provider": "a test", "text": "parcel"}
+    assert details["compare"]["nearest"][0]["tool"] == "shipment_status"  # type: ignore[index, call-overload]
+    assert "shipment_status" in details["compare"]["window"]  # type: ignore[operator]
+    assert explained.model is not None
+    assert "semantic" in explained.model.name
+
+
+def test_a_foreign_query_loses_what_all_tools_have_in_common() -> None:
+    """Words the catalogue does not know move the query's vector; its own words do not."""
+    shifts = {}
+    for query in ("посилка кур'єр", "shipment status"):
+        stages = ENGINE.explain(query, strategy="embeddings").stages
+        shifts[query] = next(one.details["shift"] for one in stages if one.name == "compare")
+
+    assert shifts == {"посилка кур'єр": pytest.approx(2.0), "shipment status": 0.0}
+
+
+def test_closeness_weighs_more_where_the_graph_sees_less() -> None:
+    """It falls with the words that the catalogue knows, and is 0 where no tool stands out."""
+    near = Nearness("t", ((0, 0.9), (1, 0.5)), {0: 0.9, 1: 0.5}, 0.4, 0.1, 0.0, 0.0)
+    flat = Nearness("t", (), {0: 0.1}, 0.4, 0.1, 0.0, 0.0)
+
+    assert closeness(near, 0, 2) > closeness(near, 0, 20) > closeness(near, 1, 20) > 0
+    assert closeness(flat, 0, 2) == 0.0
+    unknown = Nearness("t", near.nearest, near.cosines, 0.4, 0.1, 1.0, 0.0)
+    assert closeness(unknown, 0, 2) > closeness(near, 0, 2)
+
+
+def test_the_fitted_numbers_are_whole() -> None:
+    """Every way to rank has its own finite numbers and says where they are from."""
+    model = PLAIN._searcher.model
+    for name in SCHEMES:
+        scheme = scheme_of(name, model)
+        assert len(scheme.features) == len(scheme.weights)
+        assert np.isfinite([*scheme.weights, scheme.intercept, *scheme.coefficients]).all()
+        assert "fit_vectors" in scheme.provenance
+
+
+def test_many_threads_make_the_vectors_once() -> None:
+    """Searches that begin together wait for one embedding of the tools."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    asked: list[int] = []
+
+    def slow(texts: list[str]) -> NDArray[np.float64]:
+        asked.append(len(texts))
+        time.sleep(0.01)
+        return topics(texts)
+
+    engine = engine_with(slow)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: engine.search("parcel", strategy="auto"), range(4)))
+
+    assert len({one.matches for one in answers}) == 1
+    assert sum(count > 1 for count in asked) == 1
