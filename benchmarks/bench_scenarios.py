@@ -4,8 +4,9 @@
 
 FILE is a JSON object with `catalogs` (tools, with `hints`, `source` and perhaps a `document`) and
 `cases` (`catalog`, `query`, `strategy`, `expect`). Without FILE, MCPG_SCENARIOS names it. Every
-case is answered by the graph strategy unless it asks for `auto` or `embeddings`. A case that needs
-a part mcpg does not have yet (a normaliser, an embedder, a SPARQL profile) is counted apart.
+case is answered by the graph strategy unless it asks for one with vectors, which come from
+the recorded embedder of the case. A case that needs a part this replay does not supply (a
+normaliser, a SPARQL profile) is counted apart.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.catalog.sources import read_sources
+from mcpg.embeddings import FunctionEmbeddings
+from mcpg.engine.equipment import Equipment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,9 +34,11 @@ if TYPE_CHECKING:
 Case = dict[str, Any]
 Check = Any
 
+# The strategies that rank with vectors, and what comes nearest to one of the knowledge base's own.
+STRATEGIES = {"auto": "auto", "embeddings": "embeddings", "kb_focused_semantic": "auto"}
 SHAPES = ("graph_source", "document_patch")
 OUTCOMES = ("holds", "fails", "waits")
-NEEDS = ("embedder", "normalizer", "profile", "route", "federation", "jsonld")
+NEEDS = ("normalizer", "profile", "route", "federation", "jsonld")
 
 
 def names(matches: tuple[mcpg.Match, ...]) -> list[str]:
@@ -76,6 +81,12 @@ CHECKS: dict[str, Callable[[mcpg.SearchResult, Check], bool]] = {
     "scores_descending": lambda r, _: scores(r) == sorted(scores(r), reverse=True),
     "focused_graph_nodes_above": lambda r, v: r.focused_graph.nodes > v,
     "focused_graph_edges_above": lambda r, v: r.focused_graph.edges > v,
+    "related_count_above": lambda r, v: len(r.related_matches) > v,
+    "related_plus_next_above": lambda r, v: len(r.related_matches) + len(r.next_step_matches) > v,
+    "related_or_next_includes": lambda r, v: (
+        set(v) <= set(names((*r.related_matches, *r.next_step_matches)))
+    ),
+    "ordered": lambda r, v: names(r.matches)[: len(v)] == v,
     "focused_graph_nodes_max": lambda r, v: r.focused_graph.nodes <= v,
     "k": lambda _, __: True,
 }
@@ -111,6 +122,28 @@ def document_text(document: dict[str, Any], base_uri: str | None, root: Path) ->
         address = base_uri + document["path"].removesuffix(".md").removeprefix("content/") + "/"
         text = f"---\ncanonical_url: {address}\n{text[4:]}"
     return text
+
+
+def embedder_of(case: Case, recorded: dict[str, Any]) -> FunctionEmbeddings | None:
+    """Give the recorded embedder of a case: it counts, or sees, the words of some groups."""
+    if "embedder" not in case:
+        return None
+    told = recorded[case["embedder"]]
+    groups = told.get("groups") or [[word] for word in told["vocabulary"]]
+    is_counting = told["kind"].endswith("counts")
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [vector(text) for text in texts]
+
+    def vector(text: str) -> list[float]:
+        if case.get("embedder_throws_on_contains", "\0") in text:
+            raise RuntimeError("as recorded")
+        if case.get("embedder_zero_on_contains", "\0") in text:
+            return [0.0] * len(groups)
+        counts = [sum(text.lower().count(word) for word in group) for group in groups]
+        return [float(one if is_counting else min(one, 1)) for one in counts]
+
+    return FunctionEmbeddings(embed, case["embedder"], dimensions=len(groups))
 
 
 def load(case: Case, files: list[Path], folder: Path) -> mcpg.Engine:
@@ -152,7 +185,7 @@ def make_engines(scenarios: dict[str, Any], root: Path) -> Callable[[Case], mcpg
 
 def replay(engine: mcpg.Engine, case: Case) -> list[str]:
     """Answer *case* and name the expectations that fail."""
-    strategy = case["strategy"] if case["strategy"] in {"auto", "embeddings"} else "graph"
+    strategy = STRATEGIES.get(case["strategy"], "graph")
     result = engine.search(
         case["query"],
         limit=min(case["expect"]["k"], 50),
@@ -169,14 +202,17 @@ def holds(result: mcpg.SearchResult, name: str, value: Check) -> bool:
     return CHECKS.get(name, lambda _, __: True)(result, value)
 
 
-def verdict(case: Case, engine_of: Callable[[Case], mcpg.Engine]) -> tuple[str, str]:
+def verdict(
+    case: Case, engine_of: Callable[[Case], mcpg.Engine], recorded: dict[str, Any]
+) -> tuple[str, str]:
     """Give `holds`, `fails` or `waits`, and why."""
     missing = [need for need in NEEDS if need in case]
     if case.get("graph_source") == "file_system_without_path":
         missing.append("a gateway with a catalogue and no graph")
     if missing:
         return "waits", ", ".join(missing)
-    failed = replay(engine_of(case), case)
+    equipment = Equipment(embedder_of(case, recorded))
+    failed = replay(mcpg.Engine(engine_of(case).index, equipment=equipment), case)
     return ("fails", "; ".join(failed)) if failed else ("holds", "")
 
 
@@ -202,7 +238,7 @@ def main() -> None:
     engine_of = make_engines(scenarios, arguments.file.parent)
     counts: Counter[tuple[str, str]] = Counter()
     for case in scenarios["cases"]:
-        outcome, why = verdict(case, engine_of)
+        outcome, why = verdict(case, engine_of, scenarios.get("embedders", {}))
         counts[case["kind"], outcome] += 1
         if arguments.verbose and outcome == "fails":
             print(f"{case['id']} [{case['kind']}/{case['strategy']}] {case['query']!r}: {why}")

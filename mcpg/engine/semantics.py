@@ -37,6 +37,8 @@ FOREIGN_WEIGHT = 2.0
 FOREIGN_POWER = 4
 """How sharply a query counts as foreign: some words are unknown in most queries."""
 
+# The mean of a few tools is mostly what they are, and little of what they have in common.
+_FEW_TOOLS = 20
 _LEAST_SHIFT = 1e-3
 _DECIMALS = 6
 # A provider that fails for some texts is asked for them in so many searches, and then no more.
@@ -168,7 +170,8 @@ class Semantics:
             beside: Tools to look at whether or not they are near.
         """
         vectors = self.vectors()
-        shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER
+        tools = len(self._index)
+        shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)
         shift = shift if shift >= _LEAST_SHIFT else 0.0
         if shift:
             vector = self._shifted(vector, shift)

@@ -324,7 +324,7 @@ def test_a_foreign_query_loses_what_all_tools_have_in_common() -> None:
         stages = ENGINE.explain(query, strategy="embeddings").stages
         shifts[query] = next(one.details["shift"] for one in stages if one.name == "compare")
 
-    assert shifts == {"посилка кур'єр": pytest.approx(2.0), "shipment status": 0.0}
+    assert shifts == {"посилка кур'єр": pytest.approx(2.0 * 7 / 27), "shipment status": 0.0}
 
 
 def test_closeness_weighs_more_where_the_graph_sees_less() -> None:
