@@ -75,7 +75,7 @@ def rich() -> ToolDocument:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shop() -> dict[str, ToolDocument]:
     """The documents of five tools that have edges, by tool id."""
     tools = (

@@ -1,0 +1,212 @@
+"""The door: queries in, bounded answers out; updates and unasked fetches stay outside."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+from mcpg.errors import InputError, UsageError
+from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.sparql.answer import Answer
+from mcpg.graph.sparql.checks import checked, is_update
+from mcpg.graph.sparql.relay import Relay
+from mcpg.graph.sparql.worker import READY
+from mcpg.graph.triples import triples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from mcpg.documents.model import ToolDocument
+
+_SHARE_OF_OTHERS = 0.8
+"""The share of a query's time in which another endpoint must have answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one query may take.
+
+    Attributes:
+        seconds: Of time, for the whole of it.
+        rows: Rows or triples of the answer; what is beyond them is cut, and said.
+        size: Bytes of the answer, likewise; and of what another endpoint answers.
+        memory: Bytes that the process may take in which queries are evaluated, where the system
+            knows such a bound.
+    """
+
+    seconds: float = 10.0
+    rows: int = 1_000
+    size: int = 16 * 1024 * 1024
+    memory: int = 8 * 1024 * 1024 * 1024
+
+
+class Door:
+    """Answers SPARQL queries about documents; close it after use, or use it as a context.
+
+    Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
+    and kept for the next. A query that takes too long ends that process, and the next starts
+    another. Queries of several threads are answered one after the other.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[ToolDocument],
+        *,
+        services: Collection[str] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        """Prepare to answer; nothing is started yet.
+
+        Args:
+            documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
+            services: Addresses of endpoints that `SERVICE` may ask, each as queries write it:
+                with https, or http on this machine.
+            limits: What each query may take.
+
+        Raises:
+            UsageError: An address of *services* is none, or is neither safe nor local.
+        """
+        self._documents = documents
+        self._data: bytes | None = None
+        self._limits = limits or Limits()
+        seconds = _SHARE_OF_OTHERS * self._limits.seconds
+        self._relay = Relay(services, seconds, self._limits.size)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+
+    @classmethod
+    def over(cls, turtle_data: bytes, limits: Limits | None = None) -> Self:
+        """Make a door to any graph, written as Turtle."""
+        door = cls((), limits=limits)
+        door._data = turtle_data
+        return door
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End what runs; another query would start it again."""
+        with self._lock:
+            self._end()
+            self._relay.close()
+
+    def query(self, text: str) -> Answer:
+        """Answer the query *text*: `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.
+
+        Raises:
+            UsageError: It is an update, or asks an endpoint that it may not ask.
+            InputError: It is no SPARQL, or cannot be answered within the limits.
+        """
+        query = checked(text, self._relay)
+        with self._lock:
+            return self._answer(query)
+
+    def _answer(self, query: str) -> Answer:
+        limits = self._limits
+        process = self._running()
+        request = {"query": query, "seconds": limits.seconds} | {
+            "rows": limits.rows,
+            "size": limits.size,
+        }
+        began = time.monotonic()
+        line = _exchanged(process, json.dumps(request).encode() + b"\n")
+        if not line.endswith(b"\n"):
+            self._end()
+            raise self._ended(time.monotonic() - began)
+        return _answer_of(json.loads(line), query, self._relay.noticed())
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """Give the process that answers, started and loaded."""
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = self._started()
+        return self._process
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        data = self._data or "".join(turtle(triples_of(self._documents))).encode()
+        head = json.dumps({"bytes": len(data), "memory": self._limits.memory}).encode()
+        with ExitStack() as stack:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "mcpg.graph.sparql.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(_kill, process)
+            if _exchanged(process, head + b"\n" + data) != READY:
+                raise InputError(
+                    "the process that answers queries does not start",
+                    remedy="look whether `python -m mcpg.graph.sparql.worker` can be run,"
+                    " and give it more memory",
+                )
+            stack.pop_all()
+        return process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            _kill(process)
+
+    def _ended(self, elapsed: float) -> InputError:
+        """Say why the process ended before it had answered."""
+        limits = self._limits
+        if elapsed >= limits.seconds:
+            return InputError(
+                f"the query was ended after {limits.seconds:g} seconds",
+                remedy="ask for less, or allow it more time",
+            )
+        return InputError(
+            "the query broke off: it nests too deep or takes too much memory",
+            remedy="ask for less: fewer open patterns, fewer levels",
+        )
+
+
+def _exchanged(process: subprocess.Popen[bytes], data: bytes) -> bytes:
+    """Send *data*, and give the line that is answered: not a whole one if the process ends."""
+    if process.stdin is None or process.stdout is None:
+        return b""
+    with suppress(OSError):
+        process.stdin.write(data)
+        process.stdin.flush()
+    return process.stdout.readline()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    process.wait()
+
+
+def _answer_of(found: dict[str, Any], query: str, failures: list[str]) -> Answer:
+    error = found.get("error")
+    if error is None:
+        return Answer(
+            found["form"],
+            tuple(found.get("variables", ())),
+            tuple(found.get("rows", ())),
+            found.get("truth", False),
+            tuple(found.get("triples", ())),
+            found.get("cut", ""),
+        )
+    if found["kind"] == "syntax":
+        if is_update(query):
+            raise UsageError(
+                "the query is an update, and the graph is only read",
+                remedy="change the documents, and bundle them again",
+            )
+        raise InputError(f"the query is no SPARQL: {error}", remedy="correct it there")
+    if failures:
+        raise InputError(failures[0], remedy="write SERVICE SILENT to do without its answer")
+    raise InputError(f"the query cannot be answered: {error}", remedy="ask in another way")

@@ -1,0 +1,201 @@
+"""The way to other endpoints: only to those on a list, with a time limit and a bounded answer.
+
+The engine that evaluates a query would ask an endpoint by itself, without bounds and wherever it is
+sent on to. So it is given an address on this machine instead, behind which this relay asks.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_LARGEST_QUERY = 4 * 1024 * 1024
+_PIECE = 64 * 1024
+_WEB = "https"
+
+
+class EndpointBlockedError(UsageError):
+    """A query names an endpoint that is not on the list."""
+
+
+class EndpointInvalidError(UsageError):
+    """What should be the address of an endpoint is none."""
+
+
+class _FailedError(Exception):
+    """An endpoint did not answer as it should; says how."""
+
+
+class _StaysHere(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: where it leads is on nobody's list."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Relay:
+    """Asks endpoints on a list for the process that evaluates queries.
+
+    It listens on the loopback interface, under a path that cannot be guessed, from the first
+    address that it gives until it is closed.
+    """
+
+    def __init__(self, allowed: Collection[str], seconds: float, size: int) -> None:
+        """Allow the endpoints of *allowed*; one has *seconds* for *size* bytes.
+
+        Raises:
+            EndpointInvalidError: An address is none, or is neither safe nor on this machine.
+        """
+        self.allowed = tuple(check_endpoint(one) for one in allowed)
+        self._seconds, self._size = seconds, size
+        self._path = secrets.token_urlsafe(24)
+        self._server: ThreadingHTTPServer | None = None
+        self._failures: list[str] = []
+        # Neither proxies of the environment nor redirections: the address is what it is.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _StaysHere)
+
+    def address_of(self, endpoint: str) -> str:
+        """Give the address behind which this relay asks *endpoint*.
+
+        Raises:
+            EndpointBlockedError: It is not on the list.
+        """
+        if endpoint not in self.allowed:
+            raise EndpointBlockedError(
+                f"the query asks the endpoint {endpoint!r}, which is not allowed",
+                remedy=f"allow it with --allow-service {endpoint}, or leave the SERVICE out",
+            )
+        port = self._running().server_address[1]
+        return f"http://127.0.0.1:{port}/{self._path}/{self.allowed.index(endpoint)}"
+
+    def noticed(self) -> list[str]:
+        """Give what went wrong since this was last asked."""
+        failures, self._failures = self._failures, []
+        return failures
+
+    def close(self) -> None:
+        """Listen no more."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+
+    def asked(self, path: str, query: bytes, kinds: str) -> tuple[HTTPStatus, str, bytes]:
+        """Ask the endpoint behind *path*; give status, content type and content."""
+        token, _, place = path.strip("/").partition("/")
+        if not (secrets.compare_digest(token, self._path) and place.isdecimal()):
+            return HTTPStatus.NOT_FOUND, "text/plain", b""
+        endpoint = self.allowed[int(place)]
+        try:
+            return HTTPStatus.OK, *self._fetched(endpoint, query, kinds)
+        except _FailedError as fault:
+            message = f"the endpoint {endpoint} {fault}"
+            self._failures.append(message)
+            return HTTPStatus.BAD_GATEWAY, "text/plain", message.encode()
+
+    def _fetched(self, endpoint: str, query: bytes, kinds: str) -> tuple[str, bytes]:
+        headers = {"Content-Type": "application/sparql-query", "Accept": kinds}
+        request = urllib.request.Request(endpoint, query, headers, method="POST")  # noqa: S310 - checked
+        until = time.monotonic() + self._seconds
+        try:
+            with self._opener.open(request, timeout=self._seconds) as answer:
+                return answer.headers.get_content_type(), self._read(answer, until)
+        except TimeoutError:
+            raise _FailedError(f"does not answer within {self._seconds:g} seconds") from None
+        except urllib.error.HTTPError as fault:
+            fault.close()
+            raise _FailedError(f"answers with the status {fault.code}") from None
+        except (OSError, ValueError) as fault:
+            reason = getattr(fault, "reason", fault)
+            if isinstance(reason, TimeoutError):
+                raise _FailedError(f"does not answer within {self._seconds:g} seconds") from None
+            raise _FailedError(f"cannot be reached: {type(reason).__name__}") from None
+
+    def _read(self, answer: Any, until: float) -> bytes:
+        """Read an answer piece by piece, for it may drip."""
+        data = bytearray()
+        while piece := answer.read1(_PIECE):
+            data += piece
+            if len(data) > self._size:
+                raise _FailedError(f"answers more than {self._size:,} bytes")
+            if time.monotonic() > until:
+                raise TimeoutError
+        return bytes(data)
+
+    def _running(self) -> ThreadingHTTPServer:
+        if self._server is None:
+            self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+            Thread(target=self._server.serve_forever, daemon=True).start()
+        return self._server
+
+
+def check_endpoint(address: str) -> str:
+    """Give *address* if an endpoint may be asked there: with https, or with http on this machine.
+
+    Raises:
+        EndpointInvalidError: It may not.
+    """
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+        is_plain = parts.port is not None or bool(host)
+    except ValueError:
+        host, is_plain, parts = "", False, urlsplit("")
+    if not (is_plain and host and (parts.scheme == _WEB or _is_here(parts.scheme, host))):
+        raise EndpointInvalidError(
+            f"{address!r} is no address of an endpoint that may be asked",
+            remedy="give a whole address with https, or with http on this machine",
+        )
+    if parts.username is not None or parts.password is not None:
+        raise EndpointInvalidError(
+            "an endpoint's address has a name or password in it",
+            remedy="take it out: it would stand in queries and in logs",
+        )
+    return address
+
+
+def _is_here(scheme: str, host: str) -> bool:
+    if scheme != "http":
+        return False
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Takes one question of the process that evaluates."""
+
+        def do_POST(self) -> None:
+            size = min(int(self.headers.get("Content-Length") or 0), _LARGEST_QUERY)
+            kinds = self.headers.get("Accept") or "application/sparql-results+json"
+            status, kind, data = relay.asked(self.path, self.rfile.read(size), kinds)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            # Whoever asked may have been ended meanwhile.
+            with suppress(OSError):
+                self.end_headers()
+                self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing: nobody asked."""
+
+    return Handler

@@ -1,0 +1,126 @@
+"""The process in which queries are evaluated, so that one that never ends can be ended.
+
+It reads a graph from standard input, then one request a line, and answers each with a line of JSON.
+It ends with its input, when a query takes too long, and when memory runs out; whoever started it
+finds out by the end of its output.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyoxigraph
+
+from mcpg.graph.sparql.answer import ASK, GRAPH, SELECT, literal_json
+from mcpg.graph.vocabulary import PREFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+READY = b"ready\n"
+
+
+def main() -> None:
+    """Serve whoever started this process."""
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Load the graph that *requests* begins with, and answer what follows it."""
+    head = json.loads(requests.readline())
+    _bound_memory(head["memory"])
+    store = pyoxigraph.Store()
+    data = requests.read(head["bytes"])
+    store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+    del data
+    answers.write(READY)
+    answers.flush()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        for line in requests:
+            request = json.loads(line)
+            # It ends the process from a thread of its own, whatever this one is busy with.
+            faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
+            answer = json.dumps(answered(store, request), ensure_ascii=True)
+            faulthandler.cancel_dump_traceback_later()
+            answers.write(answer.encode() + b"\n")
+            answers.flush()
+
+
+def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate a request; what is wrong with the query, or fails outside, is told as `error`."""
+    try:
+        found = store.query(request["query"], prefixes=dict(PREFIXES))
+        if isinstance(found, pyoxigraph.QueryBoolean):
+            return {"form": ASK, "truth": bool(found)}
+        room = _Room(request["rows"], request["size"])
+        if isinstance(found, pyoxigraph.QueryTriples):
+            return {"form": GRAPH, "triples": room.fill(f"{one} ." for one in found)} | room.told
+        variables = [variable.value for variable in found.variables]
+        rows = room.fill(_row(variables, one) for one in found)
+        return {"form": SELECT, "variables": variables, "rows": rows} | room.told
+    except SyntaxError as fault:
+        return {"error": str(fault), "kind": "syntax"}
+    except (OSError, RuntimeError, ValueError) as fault:
+        return {"error": str(fault), "kind": "evaluation"}
+
+
+class _Room:
+    """Takes so many results, and so many characters of them."""
+
+    def __init__(self, rows: int, size: int) -> None:
+        self._rows, self._size = rows, size
+        self._cut = ""
+
+    def fill(self, results: Iterable[Any]) -> list[Any]:
+        """Give as many of *results* as there is room for."""
+        taken: list[Any] = []
+        used = 0
+        for one in results:
+            used += len(json.dumps(one))
+            if len(taken) == self._rows:
+                self._cut = f"there are more than {self._rows:,}"
+                break
+            if used > self._size:
+                self._cut = f"they take more than {self._size:,} bytes"
+                break
+            taken.append(one)
+        return taken
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Why there was more than was taken."""
+        return {"cut": self._cut}
+
+
+def _row(variables: list[str], solution: pyoxigraph.QuerySolution) -> dict[str, Any]:
+    terms = ((name, solution[name]) for name in variables)
+    return {name: term_json(term) for name, term in terms if term is not None}
+
+
+def term_json(term: Any) -> dict[str, Any]:
+    """Give *term* as the W3C's JSON format writes it."""
+    if isinstance(term, pyoxigraph.NamedNode):
+        return {"type": "uri", "value": term.value}
+    if isinstance(term, pyoxigraph.BlankNode):
+        return {"type": "bnode", "value": term.value}
+    if isinstance(term, pyoxigraph.Triple):
+        parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
+        return {"type": "triple", "value": {name: term_json(one) for name, one in parts.items()}}
+    return literal_json(term.value, term.datatype.value, term.language)
+
+
+def _bound_memory(limit: int) -> None:
+    """Let this process take *limit* bytes and no more, where the system knows such a bound."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not on every system
+
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+if __name__ == "__main__":
+    main()

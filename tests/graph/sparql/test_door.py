@@ -1,0 +1,200 @@
+"""Queries are answered within limits, and nothing but queries."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+import pytest
+
+from mcpg.errors import InputError, UsageError
+from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.store import oxigraph_store
+from mcpg.graph.triples import triples_of
+from mcpg.graph.vocabulary import PREFIXES
+
+if TYPE_CHECKING:
+    from mcpg.documents import ToolDocument
+
+SELECTS = [
+    "SELECT ?n { ?s a mcpg:Tool ; schema:name ?n } ORDER BY ?n",
+    "SELECT DISTINCT ?p { ?s ?p ?o } ORDER BY ?p",
+    "SELECT REDUCED ?t { ?s a ?t } ORDER BY ?t",
+    "SELECT ?s ?o { ?s kb:relatedTo|kb:nextStep ?o } ORDER BY ?s ?o",
+    "SELECT ?s ?o { ?s (kb:relatedTo|kb:nextStep)+ ?o } ORDER BY ?s ?o",
+    "SELECT ?s ?o { ?s kb:nextStep? ?o . ?s a mcpg:Tool } ORDER BY ?s ?o",
+    "SELECT ?o { ?s ^kb:memberOf/kb:relatedTo* ?o } ORDER BY ?o",
+    "SELECT ?s ?p { ?s !(rdf:type|schema:name) ?p } ORDER BY ?s ?p LIMIT 20 OFFSET 3",
+    "SELECT ?s ?d { ?s a mcpg:Tool OPTIONAL { ?s mcpg:readOnly ?d } } ORDER BY ?s",
+    "SELECT ?s { ?s a mcpg:Tool FILTER NOT EXISTS { ?s kb:relatedTo ?o } } ORDER BY ?s",
+    "SELECT ?s { ?s a mcpg:Tool MINUS { ?s kb:relatedTo ?o } } ORDER BY ?s",
+    "SELECT ?s { { ?s kb:nextStep ?o } UNION { ?o kb:nextStep ?s } } ORDER BY ?s",
+    "SELECT ?g (COUNT(?s) AS ?n) { ?s kb:memberOf ?g } GROUP BY ?g HAVING (?n > 1) ORDER BY ?g",
+    "SELECT (GROUP_CONCAT(?n) AS ?all) { SELECT ?n { ?s schema:name ?n } ORDER BY ?n LIMIT 3 }",
+    "SELECT (SUM(?c) AS ?s) (AVG(?c) AS ?a) (MAX(?c) AS ?x) { ?r kb:confidence ?c }",
+    "SELECT ?u { ?s schema:name ?n BIND(UCASE(SUBSTR(?n, 1, 3)) AS ?u) } ORDER BY ?u",
+    "SELECT ?x ?y { VALUES (?x ?y) { (1 UNDEF) ('a'@en <a:b>) } }",
+    "SELECT ?n { ?s schema:name ?n FILTER(REGEX(?n, '^inv', 'i') && STRLEN(?n) > 3) } ORDER BY ?n",
+    "SELECT (STRDT('x', <a:b>) AS ?t) (STRLANG('x', 'de') AS ?l) (1/3 AS ?d) (true AS ?b) {}",
+    "SELECT (<<( <a:a> <a:b> 'c' )>> AS ?t) {}",
+]
+GRAPHS = [
+    "CONSTRUCT { ?s <a:then> ?o } WHERE { ?s kb:nextStep ?o }",
+    "CONSTRUCT WHERE { ?s kb:memberOf ?g }",
+    "DESCRIBE ?s { ?s a mcpg:Source }",
+]
+UPDATES = [
+    "INSERT DATA { <a:a> <a:b> <a:c> }",
+    "DELETE DATA { <a:a> <a:b> <a:c> }",
+    "DELETE WHERE { ?s ?p ?o }",
+    "DELETE { ?s ?p ?o } INSERT { ?s ?p 1 } WHERE { ?s ?p ?o }",
+    "WITH <a:g> DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }",
+    "INSERT { ?s ?p 1 } USING <a:g> WHERE { ?s ?p ?o }",
+    "LOAD <http://127.0.0.1:9/>",
+    "LOAD SILENT <http://127.0.0.1:9/> INTO GRAPH <a:g>",
+    "CLEAR ALL",
+    "DROP SILENT GRAPH <a:g>",
+    "CREATE GRAPH <a:g>",
+    "ADD DEFAULT TO <a:g>",
+    "MOVE <a:g> TO DEFAULT",
+    "COPY <a:g> TO <a:h>",
+    "PREFIX x: <a:> # SELECT\n iNsErT dAtA { x:a x:b x:c }",
+    "INSERT DATA { <a:a> <a:b> 'SELECT * {}' } ; CLEAR ALL",
+    "\\u0043LEAR ALL",
+]
+
+
+def _beneath(shop: dict[str, ToolDocument], query: str) -> pyoxigraph.QuerySolutions:
+    found = oxigraph_store(triples_of(shop.values())).query(query, prefixes=dict(PREFIXES))
+    assert not isinstance(found, pyoxigraph.QueryBoolean)
+    return found
+
+
+def test_rows_are_those_of_the_engine_beneath(door: Door, shop: dict[str, ToolDocument]) -> None:
+    """Every feature of SELECT gives what Oxigraph gives, in its JSON and in its CSV."""
+    for query in SELECTS:
+        form = pyoxigraph.QueryResultsFormat
+        answer = door.query(query)
+        beneath = _beneath(shop, query).serialize(format=form.JSON)
+        assert answer.json() == json.loads(beneath or b""), query
+        written = _beneath(shop, query).serialize(format=form.CSV)
+        assert answer.csv().encode() == written or "<<" in query, query
+        assert not answer.cut
+
+
+def test_graphs_are_those_of_the_engine_beneath(door: Door, shop: dict[str, ToolDocument]) -> None:
+    """CONSTRUCT and DESCRIBE give the triples of Oxigraph, and Turtle that reads back as them."""
+    for query in GRAPHS:
+        answer = door.query(query)
+        beneath = [f"{one} ." for one in _beneath(shop, query)]
+        assert sorted(answer.triples) == sorted(beneath), query
+        turtle = pyoxigraph.parse(answer.turtle(), format=pyoxigraph.RdfFormat.TURTLE)
+        assert {f"{quad.triple} ." for quad in turtle} == set(beneath)
+
+
+def test_ask_is_answered_with_a_truth(door: Door) -> None:
+    """ASK tells whether there is such a thing."""
+    assert door.query("ASK { ?s a mcpg:Tool }").json() == {"head": {}, "boolean": True}
+    assert not door.query("ASK { ?s a <a:b> }").truth
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_every_form_of_update_is_refused(update: str) -> None:
+    """Whatever would change the graph is refused as an update, by its parsed form."""
+    with Door.over(b"<a:a> <a:b> <a:c> .") as door:
+        with pytest.raises(UsageError, match="is an update"):
+            door.query(update)
+        assert len(door.query("SELECT * { ?s ?p ?o }")) == 1
+
+
+def test_what_is_no_sparql_is_refused_with_its_place(door: Door) -> None:
+    """A mistake is told with the line and column where it is."""
+    with pytest.raises(InputError, match="no SPARQL: error at 1:"):
+        door.query("SELECT * { ?s ")
+    with pytest.raises(InputError, match="no SPARQL"):
+        door.query("")
+    with pytest.raises(InputError, match="half a character"):
+        door.query("SELECT * { ?s ?p '\\uD800' }")
+    with pytest.raises(InputError, match="more than"):
+        door.query("#" * (1024 * 1024 + 1))
+
+
+def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
+    shop: dict[str, ToolDocument],
+) -> None:
+    """A Cartesian product runs into the limit of time; the door stays of use."""
+    with Door(list(shop.values()), limits=Limits(seconds=2)) as door:
+        with pytest.raises(InputError, match="ended after 2 seconds"):
+            door.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
+        assert door.query("ASK { ?s ?p ?o }").truth
+
+
+def test_a_query_that_nests_too_deep_breaks_off_alone(door: Door) -> None:
+    """A query on which the engine dies is an error, and the next query is answered."""
+    with pytest.raises(InputError, match="broke off"):
+        door.query("SELECT * " + "{" * 60_000 + "}" * 60_000)
+    assert door.query("ASK { ?s ?p ?o }").truth
+
+
+def test_memory_is_bounded(shop: dict[str, ToolDocument]) -> None:
+    """A query that would take all memory breaks off, or runs out of time first."""
+    limits = Limits(seconds=20, memory=600 * 1024 * 1024)
+    with (
+        Door(list(shop.values()), limits=limits) as door,
+        pytest.raises(InputError, match=r"broke off|ended after"),
+    ):
+        door.query("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l } ORDER BY ?l ?a ?d ?g")
+
+
+def test_answers_are_cut_and_say_so(shop: dict[str, ToolDocument]) -> None:
+    """Rows beyond the limit, in number or in bytes, are left out with a word."""
+    with Door(list(shop.values()), limits=Limits(rows=3)) as door:
+        answer = door.query("SELECT * { ?s ?p ?o }")
+        assert (len(answer), answer.cut) == (3, "there are more than 3")
+        assert door.query("SELECT * { ?s ?p ?o } LIMIT 3").cut == ""
+        assert len(door.query("CONSTRUCT WHERE { ?s ?p ?o }").triples) == 3
+    with Door(list(shop.values()), limits=Limits(size=500)) as door:
+        answer = door.query("SELECT * { ?s ?p ?o }")
+        assert 0 < len(answer) < 10
+        assert "more than 500 bytes" in answer.cut
+
+
+def test_deep_property_paths_are_answered() -> None:
+    """A path of ten thousand steps is followed to its end."""
+    chain = "".join(f"<n:{one}> kb:nextStep <n:{one + 1}> .\n" for one in range(10_000))
+    data = f"@prefix kb: <{PREFIXES['kb']}> .\n{chain}"
+    with Door.over(data.encode(), Limits(seconds=60)) as door:
+        answer = door.query("SELECT (COUNT(?o) AS ?n) { <n:0> kb:nextStep+ ?o }")
+    assert answer.rows[0]["n"]["value"] == "10000"
+
+
+def test_other_data_is_never_fetched(door: Door) -> None:
+    """FROM and FROM NAMED name graphs of the store, and load nothing."""
+    assert not door.query("ASK FROM <http://127.0.0.1:9/x> { ?s ?p ?o }").truth
+    assert not door.query("ASK FROM NAMED <http://127.0.0.1:9/x> { GRAPH ?g { ?s ?p ?o } }").truth
+
+
+def test_threads_share_a_door(door: Door) -> None:
+    """Queries of several threads are all answered, each with its own answer."""
+    with ThreadPoolExecutor(8) as pool:
+        found = pool.map(lambda n: door.query(f"SELECT ({n} AS ?n) {{}}"), range(24))
+        assert [one.rows[0]["n"]["value"] for one in found] == [str(n) for n in range(24)]
+
+
+def test_a_closed_door_opens_again(door: Door) -> None:
+    """After closing, another query starts anew; closing twice does no harm."""
+    assert door.query("ASK {}").truth
+    door.close()
+    door.close()
+    assert door.query("ASK {}").truth
+
+
+def test_answers_are_the_same_in_every_process(shop: dict[str, ToolDocument]) -> None:
+    """The order of rows does not hang on the process, even where none is asked for."""
+    answers = []
+    for _ in range(2):
+        with Door(list(shop.values())) as door:
+            answers.append(door.query("SELECT * { ?s ?p ?o }"))
+    assert answers[0] == answers[1]

@@ -1,0 +1,50 @@
+"""Whom a query asks is read from it as SPARQL reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpg.graph.sparql.lexer import services_in, unescaped
+
+ASKED = [
+    ("SELECT * { SERVICE <https://a.example/> { ?s ?p ?o } }", ["<https://a.example/>"]),
+    ("SELECT * { service silent <https://a.example/> { } }", ["<https://a.example/>"]),
+    ("SELECT * { SERVICE # one\n <https://a.example/> { } }", ["<https://a.example/>"]),
+    ("SELECT * { SERVICE ?where { } SERVICE ex:b { } }", ["?where", "ex:b"]),
+    ("SELECT * { SERVICE<https://a.example/>{} }", ["<https://a.example/>"]),
+]
+NOT_ASKED = [
+    "SELECT * { ?s ?p 'SERVICE <https://a.example/>' }",
+    'SELECT * { ?s ?p """a "quoted" SERVICE <https://a.example/>""" }',
+    "SELECT * { ?s ?p '''it's SERVICE <https://a.example/>''' }",
+    "# SERVICE <https://a.example/>\nSELECT * { }",
+    "SELECT ?service { ?service a ex:SERVICE }",
+    "SELECT * { <https://a.example/SERVICE> ?p 'a \\' SERVICE <b:c>' }",
+]
+
+
+@pytest.mark.parametrize(("query", "terms"), ASKED)
+def test_services_are_found_with_what_stands_for_them(query: str, terms: list[str]) -> None:
+    """Every SERVICE is found, with its place, whatever stands between the word and the term."""
+    found = services_in(query)
+    assert [one.term for one in found] == terms
+    assert [query[one.start : one.end] for one in found] == terms
+
+
+@pytest.mark.parametrize("query", NOT_ASKED)
+def test_words_in_texts_names_and_comments_ask_nobody(query: str) -> None:
+    """A string, a comment, a name or an IRI that holds the word is no SERVICE."""
+    assert services_in(query) == []
+
+
+def test_escapes_are_read_before_anything_else() -> None:
+    """A keyword that is written with escapes is the keyword."""
+    query = unescaped("SELECT * { \\u0053ERVICE <https://a.example/> {} }")
+    assert [one.endpoint for one in services_in(query)] == ["https://a.example/"]
+    assert unescaped("\\UFFFFFFFF") == "\\UFFFFFFFF"
+
+
+def test_only_an_address_in_full_is_an_endpoint() -> None:
+    """A variable or a prefixed name does not say which endpoint is asked."""
+    found = services_in("SELECT * { SERVICE ?x {} SERVICE a:b {} }")
+    assert [one.endpoint for one in found] == [None, None]
