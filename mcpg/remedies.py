@@ -24,6 +24,7 @@ REMEDIES = {
     Code.DOCUMENT_ATTACHED: "Nothing, or give the document a `name` of its own.",
     Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or say `tool: false`.",
     Code.GRAPH_UNAVAILABLE: "Mend or remove the file that the message names.",
+    Code.GRAPH_RESULTS_CUT: "Ask for less, or raise `--limit`.",
     Code.CANDIDATES_FAILED: "The message says what is wrong; `mcpg publish` publishes a bundle.",
     Code.LOW_CONFIDENCE: "Say more, or take the answer with care.",
     Code.INDEX_IN_MEMORY: "Let mcpg write beside the bundle, or copy the bundle where it can.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.commands import graph_export, graph_stats, graph_validate
+from mcpg.cli.commands import graph_export, graph_sparql, graph_stats, graph_validate
 from mcpg.cli.groups import group
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcpg graph export -o graph.ttl
 mcpg graph export --around shipment_status --format mermaid
+mcpg graph sparql 'SELECT ?id ?then { ?tool mcpg:toolId ?id ; kb:nextStep/mcpg:toolId ?then }'
 mcpg graph validate --shapes house-rules.ttl
 mcpg graph stats"""
 
@@ -20,8 +21,8 @@ mcpg graph stats"""
 def register(app: typer.Typer) -> None:
     """Add the group to *app*."""
     commands = group(
-        "graph", text="The tools as linked data: export, validate, stats.", examples=EXAMPLES
+        "graph", text="The tools as linked data: export, query, validate, count.", examples=EXAMPLES
     )
-    for module in (graph_export, graph_validate, graph_stats):
+    for module in (graph_export, graph_sparql, graph_validate, graph_stats):
         module.register(commands)
     app.add_typer(commands)

@@ -63,7 +63,10 @@ class Answer:
         triples = [quad.triple for quad in quads]
         form = pyoxigraph.RdfFormat.TURTLE
         written = pyoxigraph.serialize(triples, format=form, prefixes=dict(PREFIXES))
-        return (written or b"").decode()
+        lines = (written or b"").decode().splitlines(keepends=True)
+        # The prefixes come in an order of chance.
+        heads = sorted(line for line in lines if line.startswith("@prefix "))
+        return "".join((*heads, *lines[len(heads) :]))
 
 
 def shown(term: dict[str, Any] | None) -> str:

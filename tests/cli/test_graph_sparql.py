@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+import pytest
+from sparqlserver import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shop import Run
+
+pytestmark = pytest.mark.usefixtures("graph")
+
+IDS = "SELECT ?id { ?tool mcpg:toolId ?id } ORDER BY ?id"
+FOLLOWING = "CONSTRUCT { ?s kb:nextStep ?o } WHERE { ?s kb:nextStep ?o }"
+
+
+def test_rows_come_as_a_table(run: Callable[..., Run]) -> None:
+    """Columns have the names of the variables, and IRIs their prefixes."""
+    done = run(
+        "graph",
+        "sparql",
+        "SELECT ?id ?type { ?tool a ?type ; mcpg:toolId ?id } ORDER BY ?id ?type LIMIT 2",
+    )
+    assert (done.code, done.err) == (0, "")
+    head, first, _ = done.out.splitlines()
+    assert head.split() == ["id", "type"]
+    assert first.split()[1] == "schema:Article"
+
+
+def test_the_tools_are_those_that_list_lists(run: Callable[..., Run]) -> None:
+    """What the graph holds is the catalogue."""
+    listed = {tool["toolId"] for tool in run("list", "--format", "json").json["tools"]}
+    rows = run("graph", "sparql", IDS, "--format", "json").json["results"]["bindings"]
+    assert {row["id"]["value"] for row in rows} == listed
+
+
+def test_a_query_may_stand_in_a_file_or_come_by_pipe(run: Callable[..., Run], folder: Path) -> None:
+    """A name of a file stands for the query in it, and - for standard input."""
+    (folder / "ids.rq").write_text(IDS, "utf-8")
+    written = run("graph", "sparql", IDS, "--format", "csv").out
+    assert written.startswith("id\r\n")
+    assert run("graph", "sparql", "ids.rq", "--format", "csv").out == written
+    assert run("graph", "sparql", "-", "--format", "csv", stdin=IDS.encode()).out == written
+
+    (folder / "broken.rq").write_bytes(b"SELECT \xff")
+    refused = run("graph", "sparql", "broken.rq")
+    assert (refused.code, refused.out) == (2, "")
+    assert "broken.rq: byte 7" in refused.err
+
+
+def test_triples_come_as_turtle(run: Callable[..., Run]) -> None:
+    """CONSTRUCT writes Turtle that others read."""
+    done = run("graph", "sparql", FOLLOWING)
+    store = pyoxigraph.Store()
+    store.load(done.out.encode(), format=pyoxigraph.RdfFormat.TURTLE)
+    assert len(store) > 0
+    assert "kb:nextStep" in done.out
+
+
+def test_a_truth_is_a_word_or_json(run: Callable[..., Run]) -> None:
+    """ASK prints true or false."""
+    assert run("graph", "sparql", "ASK { ?s ?p ?o }").out == "true\n"
+    assert run("graph", "sparql", "ASK { ?s a <a:b> }", "--format", "csv").out == "false\n"
+    assert run("graph", "sparql", "ASK {}", "--format", "json").json["boolean"] is True
+
+
+@pytest.mark.parametrize(("query", "form"), [(FOLLOWING, "csv"), (IDS, "ttl"), ("ASK {}", "ttl")])
+def test_a_format_that_cannot_hold_the_answer_is_refused(
+    run: Callable[..., Run], query: str, form: str
+) -> None:
+    """Rows are no Turtle, and triples no table."""
+    refused = run("graph", "sparql", query, "--format", form)
+    assert (refused.code, refused.out) == (2, "")
+    assert "which" in refused.err
+
+
+def test_updates_and_mistakes_are_usage_errors(run: Callable[..., Run]) -> None:
+    """What would change the graph, and what is no SPARQL, exits with 2."""
+    refused = run("graph", "sparql", "DELETE WHERE { ?s ?p ?o }")
+    assert (refused.code, refused.out) == (2, "")
+    assert "the graph is only read" in refused.err
+    assert run("graph", "sparql", "SELECT").code == 2
+
+
+def test_what_is_cut_is_said(run: Callable[..., Run]) -> None:
+    """More rows than were asked for are left out, with a warning."""
+    done = run("graph", "sparql", IDS, "-n", "1", "--format", "csv")
+    assert len(done.out.splitlines()) == 2
+    assert "warning[graph_results_cut]" in done.err
+
+
+def test_a_query_that_never_ends_is_ended(run: Callable[..., Run]) -> None:
+    """The time limit is the user's."""
+    endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+    done = run("graph", "sparql", endless, "--timeout", "0.5")
+    assert done.code == 2
+    assert "ended after 0.5 seconds" in done.err
+
+
+def test_an_endpoint_is_asked_when_it_is_allowed(run: Callable[..., Run]) -> None:
+    """Without --allow-service nobody is asked."""
+    with serving("<a:a> <a:weighs> 3 .") as other:
+        query = f"SELECT ?w {{ SERVICE <{other.url}> {{ ?s <a:weighs> ?w }} }}"
+        refused = run("graph", "sparql", query)
+        assert refused.code == 2
+        assert other.asked == []
+        done = run("graph", "sparql", query, "--allow-service", other.url, "--format", "csv")
+        assert done.out.split() == ["w", "3"]
+        assert run("graph", "sparql", query, "--allow-service", "http://far.example/").code == 2
+
+
+def test_what_a_terminal_would_obey_is_made_visible(run: Callable[..., Run]) -> None:
+    """Control characters of an answer do not reach the screen as they are."""
+    done = run("graph", "sparql", "SELECT ('\\u001b[31mred' AS ?x) {}")
+    assert "\x1b" not in done.out
+    assert "red" in done.out
