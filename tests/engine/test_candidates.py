@@ -28,6 +28,8 @@ INDEX = make_engine(*TOOLS).index
 class Source:
     """Chooses what a test says, and keeps what it was asked."""
 
+    fingerprint = "what a test says"
+
     def __init__(self, choose: Callable[[], list[str]]) -> None:
         self.choose = choose
         self.asked: list[tuple[str, object, int]] = []
