@@ -35,8 +35,8 @@ class CandidateSource(Protocol):
     """Knows a catalogue, and which of its tools may answer a query.
 
     May be shared between threads. A source may also have a `fingerprint`, a text that differs
-    where it chooses differently, without which no result is cached; and `of(key)`, which gives the source that
-    knows the catalogue of the bundle with that SHA-256, in hexadecimal.
+    where it chooses differently, without which no result is cached; and `of(key)`, which gives the
+    source that knows the catalogue of the bundle with that SHA-256, in hexadecimal.
     """
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
