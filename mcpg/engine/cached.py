@@ -92,12 +92,6 @@ class ResultCache:
         return known[1]
 
 
-def _by(searcher: Searcher, request: Request) -> str:
-    """Say who rewrites the query, "" where nobody does."""
-    normalizer = searcher.equipment.normalizer if searcher.equipment else None
-    return str(normalizer.fingerprint) if request.normalize and normalizer is not None else ""
-
-
 def identity_of(index: Index) -> str:
     """Give the digest of what *index* was made of; equal indexes have equal ones.
 

@@ -42,6 +42,8 @@ _FEW_TOOLS = 20
 _LEAST_SHIFT = 1e-3
 _DECIMALS = 6
 # A provider that fails for some texts is asked for them in so many searches, and then no more.
+# Vectors of queries and rewrites that are about to be searched.
+_MOST_RECENT = 32
 _MOST_ATTEMPTS = 3
 # Tools that are all alike to a query tell nothing: no difference between them is a large one.
 _LEAST_DEVIATION = 1e-3
@@ -100,6 +102,7 @@ class Semantics:
         self._vectors: ToolVectors | None = None
         self._centre: NDArray[np.float32] | None = None
         self._attempts = 0
+        self._recent: dict[str, NDArray[np.float32]] = {}
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
     def provider(self) -> EmbeddingProvider:
@@ -137,12 +140,27 @@ class Semantics:
         Raises:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
+        vector = self._recent.get(text)
+        if vector is not None:
+            return vector
         vector = remembered_vector(self._equipment.cache, self.provider(), text)
         wanted = self.vectors().dimensions
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
         return vector
+
+    def agreement(self, one: str, other: str) -> float:
+        """Give the cosine of two texts, in [0, 1]; both vectors are kept for searches to come.
+
+        Raises:
+            EmbeddingError: As for `embed`.
+        """
+        vectors = self.embed(one), self.embed(other)
+        if len(self._recent) >= _MOST_RECENT:
+            self._recent = {}
+        self._recent.update(zip((one, other), vectors, strict=True))
+        return max(0.0, round(float(vectors[0] @ vectors[1]), _DECIMALS))
 
     def nearness(
         self,

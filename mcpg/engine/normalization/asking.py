@@ -53,6 +53,7 @@ class Rewrite:
         language: What the words of the query say about its language; `None` when nobody looked.
         literals: The parts of the query that a rewrite must keep.
         restored: Those of them that were put back.
+        agreement: The cosine of both texts where they are searched by vectors, else `None`.
     """
 
     query: str
@@ -63,6 +64,7 @@ class Rewrite:
     language: LanguageTest | None = None
     literals: tuple[Literal, ...] = ()
     restored: tuple[Literal, ...] = ()
+    agreement: float | None = None
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -95,6 +97,7 @@ class Rewrite:
             details |= {
                 "rewrite": self.text,
                 "trust": self.trust,
+                "agreement": self.agreement,
                 "literals": [one.text for one in self.literals],
                 "restored": [one.text for one in self.restored],
             }

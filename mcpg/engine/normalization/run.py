@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from mcpg.diagnostics import Code
 from mcpg.engine.normalization.asking import rewrite_of
 from mcpg.engine.normalization.merging import DEPTH, merge, merged_result
+from mcpg.engine.normalization.trust import trust_in
 from mcpg.engine.noticing import doubts
+from mcpg.engine.results import Strategy
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def normalized_answer(
     searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
 ) -> SearchResult:
     """Answer *request*, whose query is rewritten where that is possible and worth while."""
-    rewrite = rewrite_of(request.query, searcher.index, searcher.equipment)
+    rewrite = _rewrite(searcher, request)
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
         return searcher.answer(replace(request, normalize=False), noticed)[0]
@@ -43,7 +45,7 @@ def normalized_explanation(
     from mcpg.engine.normalization import explaining  # noqa: PLC0415 - a search explains nothing
 
     start = time.perf_counter()
-    rewrite = rewrite_of(request.query, searcher.index, searcher.equipment)
+    rewrite = _rewrite(searcher, request)
     duration = (time.perf_counter() - start) * 1e3
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
@@ -55,6 +57,23 @@ def normalized_explanation(
     result, offered = _joined(searcher, request, rewrite, results, noticed)
     joined = explaining.joined_explanation(both, result, offered)
     return explaining.with_stage(joined, rewrite, duration)
+
+
+def _rewrite(searcher: Searcher, request: Request) -> Rewrite:
+    """Have the query rewritten; where vectors are searched, they have a say in the trust."""
+    rewrite = rewrite_of(request.query, searcher.index, searcher.equipment)
+    if not rewrite.text or rewrite.language is None or request.strategy == Strategy.GRAPH:
+        return rewrite
+    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
+    from mcpg.engine.hybrid import embedded_text  # noqa: PLC0415 - as above
+
+    texts = [embedded_text(replace(request, query=one)) for one in (request.query, rewrite.text)]
+    try:
+        agreement = searcher.semantics().agreement(*texts)
+    except EmbeddingError:
+        return rewrite  # the searches themselves tell that there are no vectors
+    trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)
+    return replace(rewrite, trust=trust, agreement=agreement)
 
 
 def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, Request]:

@@ -14,15 +14,18 @@ MOST = 0.95
 _GRAM = 3
 
 
-def trust_in(query: str, rewrite: str, foreign: float) -> float:
+def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -> float:
     """Give the probability, at most `MOST`, that *rewrite* asks for what *query* asks for.
 
     Args:
         query: The query as it was given.
         rewrite: What it was rewritten as.
         foreign: The share of the query's words that neither English nor the catalogue knows.
+        agreement: The cosine of both texts where they are searched by vectors, in [0, 1]: a model
+            that reads the query's language sees whether they mean the same, and one that does not
+            finds little by the query.
     """
-    return round(min(MOST, max(foreign**2, kept(query, rewrite) ** 3)), 6)
+    return round(min(MOST, max((foreign * agreement) ** 2, kept(query, rewrite) ** 3)), 6)
 
 
 def kept(query: str, rewrite: str) -> float:

@@ -15,6 +15,7 @@ from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainmd import explain_markdown
 from mcpg.cli.jsonview import search_json
 from mcpg.diagnostics import Code
+from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.equipment import Equipment
 from mcpg.llm.errors import EndpointError
@@ -23,7 +24,7 @@ from mcpg.llm.transport import Budget, Endpoint
 from mcpg.reports.explain import explain_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 KEY = "sk-Marker0123456789abcdef"
 TRACK = make_tool(
@@ -392,3 +393,29 @@ def test_a_server_that_answers_is_used() -> None:
         assert ids(mine.search(QUERY, normalize=True).matches)[0] == "shipment_status"
         assert server.asked[0].body["messages"][1]["content"] == QUERY
         normalizer.close()
+
+
+@pytest.mark.parametrize(("cosine", "least", "most"), [(1.0, 0.9, 0.95), (0.3, 0.0, 0.1)])
+def test_vectors_have_a_say_in_the_trust(cosine: float, least: float, most: float) -> None:
+    """A model that sees two meanings takes the trust away; both texts are embedded once."""
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.extend(texts)
+        other = [cosine, (1 - cosine**2) ** 0.5]
+        return [[1.0, 0.0] if text == QUERY else other for text in texts]
+
+    mine = engine(constant("parcel status"), embedder=FunctionEmbeddings(embed, "test"))
+    details = mine.explain(QUERY, normalize=True, strategy="auto").stages[0].details
+    assert details["agreement"] == pytest.approx(cosine, abs=1e-5)
+    assert least <= float(str(details["trust"])) <= most
+    assert asked.count(QUERY) == asked.count("parcel status") == 1
+
+
+def test_a_provider_that_fails_has_no_say() -> None:
+    """Without vectors the trust is what it is by the words alone."""
+    failing = FunctionEmbeddings(raising(ValueError("no")), "test")
+    mine = engine(constant("parcel status"), embedder=failing)
+    result = mine.search(QUERY, normalize=True, strategy="auto")
+    assert ids(result.matches)[0] == "shipment_status"
+    assert codes(result).count(Code.GRAPH_FALLBACK) == 1
