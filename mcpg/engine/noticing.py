@@ -2,46 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from mcpg.diagnostics import Code, Diagnostic, info, warning
+from mcpg.diagnostics import Code, warning
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.results import RankingMode
-from mcpg.engine.scheme import SEMANTIC
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mcpg.embeddings.provider import EmbeddingError
-    from mcpg.engine.pipeline import Outcome
-
-_CODES = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
-
-
-def fallbacks(strategy: str, fault: EmbeddingError) -> list[Diagnostic]:
-    """Say that a *strategy* asked for vectors, and why there are none."""
-    code = _CODES.get(fault.kind, Code.VECTOR_SEARCH_FAILED)
-    message = f"the strategy {strategy} asks for vectors: {fault.message}"
-    return [warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")]
-
-
-def merges(outcome: Outcome) -> list[Diagnostic]:
-    """Say what the graph contributed to an answer that vectors ranked."""
-    semantic = outcome.semantic
-    if semantic is None or semantic.mode != RankingMode.HYBRID:
-        return []
-    if semantic.scheme.name != SEMANTIC:
-        how = "the matches of the graph and of the vectors were made one list"
-    else:
-        parts = [
-            f"{len(found)} {name}"
-            for name, found in (
-                ("exactly named", semantic.lifted),
-                ("related", outcome.related),
-                ("next steps", outcome.next_steps),
-            )
-            if found
-        ]
-        how = f"the graph added to what the vectors found: {', '.join(parts)}"
-    return [info(Code.HYBRID_VECTOR_MERGE_USED, how)]
+    from mcpg.diagnostics import Diagnostic
 
 
 def doubts(best: float | None, *, is_offered: bool = True) -> list[Diagnostic]:

@@ -153,7 +153,7 @@ class Searcher:
         """Answer from vectors and graph, or from the graph alone where there are no vectors."""
         from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
         from mcpg.engine.hybrid import run_with_vectors  # noqa: PLC0415 - as above
-        from mcpg.engine.noticing import fallbacks, merges  # noqa: PLC0415 - as above
+        from mcpg.engine.vectornotices import fallbacks, merges  # noqa: PLC0415 - as above
 
         index, model, memo = self.index, self.model, self._memo
         semantics = self.semantics()
