@@ -56,6 +56,7 @@ class Code:
     QUERY_NORMALIZER_MISSING = "query_normalizer_missing"
     QUERY_LITERALS_RESTORED = "query_literals_restored"
     LIMIT_CAPPED = "limit_capped"
+    TOOL_EXPLAINED_BY_GRAPH = "tool_explained_by_graph"
     GRAPH_RESULTS_CUT = "graph_results_cut"
     INDEX_IN_MEMORY = "index_in_memory"
     RANKING_IGNORED = "ranking_ignored"

@@ -30,6 +30,7 @@ REMEDIES = {
     Code.INDEX_IN_MEMORY: "Let mcpg write beside the bundle, or copy the bundle where it can.",
     Code.RANKING_IGNORED: "Fit it anew with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
     Code.LIMIT_CAPPED: "Ask for fewer.",
+    Code.TOOL_EXPLAINED_BY_GRAPH: "Nothing, or ask with `--strategy graph`.",
     Code.QUERY_TRUNCATED: "Say it in fewer words.",
     Code.QUERY_NORMALIZED: "Nothing.",
     Code.QUERY_NORMALIZATION_FAILED: "See that the endpoint answers, or allow it more time.",

@@ -64,3 +64,22 @@ class FailingProvider(HashProvider):
             raise self.fault
         self.left -= 1
         return super().embed(texts)
+
+
+class TopicProvider(HashProvider):
+    """Counts in each text the words of a few topics, so that texts are near that mean the same."""
+
+    TOPICS = (
+        ("ship", "parcel", "courier", "посил"),
+        ("invoice", "bill", "money"),
+        ("label", "sticker"),
+        ("order", "customer"),
+    )
+
+    def __init__(self) -> None:
+        super().__init__(len(self.TOPICS), "topics")
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """Give how often each topic is spoken of; a text of none is a little of all."""
+        counts = [sum(text.lower().count(word) for word in topic) for topic in self.TOPICS]
+        return np.array(counts, dtype=np.float32) + np.float32(2**-6)

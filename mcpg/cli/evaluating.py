@@ -6,13 +6,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from mcpg.cli.equipping import Equipping
 from mcpg.cli.evalmarkdown import eval_markdown
 from mcpg.cli.evalview import eval_text, headline
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.judgedfile import judgements_of
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Color, Output, ReportFormat
-from mcpg.cli.querying import strategy_of
+from mcpg.cli.querying import fusion_of, strategy_of
 from mcpg.cli.replacing import check_replaceable
 from mcpg.cli.reporting import check_place, write_report
 from mcpg.cli.sanitise import json_safe
@@ -106,6 +107,7 @@ def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
     judgements = judgements_of(asked.queries)
     before = read_baseline(asked.baseline) if asked.baseline else None
     strategy = strategy_of(settings)
+    fusion = fusion_of(settings, strategy)
     engine = open_engine(settings, output)
     with output.progress("searching"):
         report = evaluate(
@@ -113,6 +115,8 @@ def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
             judgements,
             limit=asked.limit,
             strategy=strategy,
+            fusion=fusion,
+            normalize=Equipping(settings).is_normalizing,
             include_disabled=asked.include_disabled,
         )
     if before is not None:

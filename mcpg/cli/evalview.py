@@ -65,7 +65,7 @@ def summary(report: Report) -> str:
     aside = f" ({told})" if told else ""
     return (
         f"{counted(len(report.outcomes), 'query', 'queries')}{aside}, "
-        f"{counted(report.tools, 'tool')}, strategy {report.strategy}, "
+        f"{counted(report.tools, 'tool')}, strategy {report.way}, "
         f"first {report.limit} matches"
     )
 

@@ -153,8 +153,9 @@ class Engine:
         Args:
             query: As for `search`.
             tool: An id, `source::name` or name: say why this tool is not first, by the strategy
-                `graph`, and which smallest change to its hints would make it so. It takes as long
-                as to make the index and some hundred searches.
+                `graph` and the query as it stands (where something else is asked, a diagnostic
+                tells so), and which smallest change to its hints would make it so. It takes as
+                long as to make the index and some hundred searches.
             limit: As for `search`.
             strategy: As for `search`.
             context: As for `search`.
@@ -179,6 +180,12 @@ class Engine:
             raise _nothing_asked()
         explanation = self._ask(lambda searcher: searcher.explanation(request, noticed))
         standing = self._ask(lambda searcher: searcher.standing(request, tool_id))
+        if request.strategy != Strategy.GRAPH or request.normalize:
+            from mcpg.engine.vectornotices import by_graph  # noqa: PLC0415 - a search needs none of it
+
+            result = explanation.result
+            diagnostics = (*result.diagnostics, by_graph(request, result, tool_id))
+            explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
         return replace(explanation, tool=standing)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:

@@ -11,6 +11,8 @@ from mcpg.engine.scheme import SEMANTIC
 if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.request import Request
+    from mcpg.engine.results import SearchResult
 
 _CODES = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
 
@@ -41,3 +43,17 @@ def merges(outcome: Outcome) -> list[Diagnostic]:
         ]
         how = f"the graph added to what the vectors found: {', '.join(parts)}"
     return [info(Code.HYBRID_VECTOR_MERGE_USED, how)]
+
+
+def by_graph(request: Request, result: SearchResult, tool_id: str) -> Diagnostic:
+    """Say that why a tool is not first is told of the graph, and where *result* has the tool."""
+    fusion = f" with fusion {request.fusion}" if request.fusion else ""
+    way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
+    found = [match.tool_id for match in result.matches]
+    place = (
+        f"its rank is {found.index(tool_id) + 1}"
+        if tool_id in found
+        else f"it is not among the first {request.limit}"
+    )
+    message = f"why {tool_id} is where it is is told of the strategy graph; by {way} {place}"
+    return info(Code.TOOL_EXPLAINED_BY_GRAPH, message)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mcpg.engine.cached import LASTING
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.request import MAX_LIMIT, check_strategy
 from mcpg.engine.results import Strategy
@@ -23,9 +25,10 @@ from mcpg.evaluation.outcomes import (
 )
 from mcpg.evaluation.resolved import disabled_tools, resolve
 from mcpg.remedies import remedy_of
+from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Engine
@@ -48,17 +51,22 @@ class Report:
     Attributes:
         tools: How many tools were searched.
         strategy: How they were ranked.
+        fusion: How the lists of graph and vectors were made one; "" where they were not.
+        normalize: Whether queries might be rewritten in English.
         limit: The most matches that were looked at for a query.
         outcomes: One for each judged query, in the order of the file.
         figures: The figures of `mcpg.evaluation.outcomes.figures`.
         durations: How long each search took, in milliseconds.
-        diagnostics: What was noticed of the bundle, of the file and of the tools it names.
+        diagnostics: What was noticed of the bundle, of the file, of the tools it names, and of what
+            searches ask for and may not get, such as vectors.
         baseline: How it compares with an earlier report.
         gates: What was asked of the figures, and whether they pass.
     """
 
     tools: int
     strategy: str
+    fusion: str
+    normalize: bool
     limit: int
     outcomes: tuple[Outcome, ...]
     figures: dict[str, float | None]
@@ -66,6 +74,12 @@ class Report:
     diagnostics: tuple[Diagnostic, ...] = ()
     baseline: Comparison | None = None
     gates: tuple[Gate, ...] = ()
+
+    @property
+    def way(self) -> str:
+        """How queries were searched, for people."""
+        fusion = f", fusion {self.fusion}" if self.fusion else ""
+        return f"{self.strategy}{fusion}{', normalized' if self.normalize else ''}"
 
     @property
     def answerless(self) -> tuple[Outcome, ...]:
@@ -88,6 +102,8 @@ def evaluate(
     *,
     limit: int = DEPTH,
     strategy: str = Strategy.GRAPH,
+    fusion: str = "",
+    normalize: bool = False,
     include_disabled: bool = False,
 ) -> Report:
     """Search for every judged query and measure what is found.
@@ -98,28 +114,38 @@ def evaluate(
         limit: The most matches to look at for a query; fewer than 10 are taken for 10, which is
             what the figures need, and more than 50 for 50.
         strategy: How to rank.
+        fusion: With the strategy `auto`, how to make one list of graph and vectors.
+        normalize: Whether queries may be rewritten in English, to be searched beside themselves.
         include_disabled: Whether tools that are off by default may be found.
 
     Raises:
-        UsageError: *limit* is below 1, or *strategy* is unknown.
+        UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is asked of
+            another strategy than `auto`.
     """
     catalog = engine.catalog
     resolved = resolve(judgements, catalog)
     depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
     off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)
-    search = _searcher(engine, depth, strategy, include_disabled=include_disabled)
+    asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "normalize": normalize}
+    search = _searcher(engine, {**asked, "include_disabled": include_disabled})
     if resolved.queries:
         search(resolved.queries[0])  # the first search of an engine pays for what all later share
     searched = [search(one) for one in resolved.queries]
-    outcomes = tuple(outcome for outcome, _ in searched)
+    outcomes = tuple(outcome for outcome, _, _ in searched)
+    noticed = _noticed([told for _, _, told in searched])
     return Report(
         tools=len(catalog.tools),
         strategy=check_strategy(strategy),
+        fusion=fusion,
+        normalize=normalize,
         limit=depth,
         outcomes=outcomes,
         figures=figures(outcomes),
-        durations=tuple(duration for _, duration in searched),
-        diagnostics=(*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off),
+        durations=tuple(duration for _, duration, _ in searched),
+        diagnostics=(
+            *(*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics),
+            *(*off, *noticed),
+        ),
     )
 
 
@@ -141,6 +167,8 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
         "queries": len(report.outcomes),
         "tools": report.tools,
         "strategy": report.strategy,
+        "fusion": report.fusion or None,
+        "normalize": report.normalize,
         "limit": report.limit,
         "metrics": {name: report.figures[name] for name in RANKING},
         "calibration": _calibration(report),
@@ -173,13 +201,11 @@ def outcome_json(one: Outcome) -> JsonObject:
 
 
 def _searcher(
-    engine: Engine, limit: int, strategy: str, *, include_disabled: bool
-) -> Callable[[ResolvedQuery], tuple[Outcome, float]]:
-    def search(one: ResolvedQuery) -> tuple[Outcome, float]:
+    engine: Engine, asked: Mapping[str, Any]
+) -> Callable[[ResolvedQuery], tuple[Outcome, float, tuple[Diagnostic, ...]]]:
+    def search(one: ResolvedQuery) -> tuple[Outcome, float, tuple[Diagnostic, ...]]:
         begin = perf_counter()
-        result = engine.search(
-            one.judged.query, limit=limit, strategy=strategy, include_disabled=include_disabled
-        )
+        result = engine.search(one.judged.query, **asked)
         duration = (perf_counter() - begin) * 1e3
         judged, relevant = one.judged, frozenset(one.relevant)
         matches = tuple(
@@ -189,9 +215,26 @@ def _searcher(
         outcome = Outcome(
             judged.id, judged.query, judged.relevant, one.relevant, one.unknown, matches
         )
-        return outcome, duration
+        return outcome, duration, result.diagnostics
 
     return search
+
+
+def _noticed(told: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
+    """Give once what searches were *told* of the parts they need, and how many were told it.
+
+    What is told of a query, such as that its best match is doubtful, is in the figures already.
+    """
+    first: dict[str, Diagnostic] = {}
+    counts: Counter[str] = Counter()
+    for search in told:
+        found = {one.code: one for one in search if one.code not in LASTING}
+        first = found | first
+        counts.update(found.keys())
+    return [
+        replace(one, message=f"{one.message} (in {counts[code]} of {len(told)} searches)")
+        for code, one in first.items()
+    ]
 
 
 def _calibration(report: Report) -> JsonObject:

@@ -80,13 +80,19 @@ def _head(data: Mapping[str, Any]) -> Markup:
         ),
         facts(
             [
-                ("Strategy", data["strategy"]),
+                ("Strategy", _way(data)),
                 ("Matches looked at", str(data["limit"])),
                 ("Without an answer", str((data["abstention"] or {}).get("queries", 0))),
             ]
         ),
         class_="head",
     )
+
+
+def _way(data: Mapping[str, Any]) -> str:
+    """Say how queries were searched."""
+    fusion = f", fusion {data['fusion']}" if data["fusion"] else ""
+    return f"{data['strategy']}{fusion}{', normalized' if data['normalize'] else ''}"
 
 
 def _verdict(failed: int, gates: int) -> Markup | None:

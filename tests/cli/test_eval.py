@@ -199,6 +199,8 @@ class TestBadInput:
             (["--worst", "-1"], "--help"),
             (["--format", "html"], "--help"),
             (["--strategy", "guess"], "use graph"),
+            (["--fusion", "rrf"], "ask for the strategy 'auto'"),
+            (["--strategy", "auto", "--fusion", "guess"], "use learned or rrf"),
         ],
     )
     def test_options_that_make_no_sense(

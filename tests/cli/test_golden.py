@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from vectorial import TopicProvider
+
+from mcpg.embeddings import choosing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +26,30 @@ MASKS = [
     (re.compile(r'"bytes": \d+|[\d,]+ bytes'), "<bytes>"),
 ]
 
+VECTORS = ["--strategy", "embeddings"]
+AUTO = ["--strategy", "auto"]
+LEARNED = [*AUTO, "--fusion", "learned"]
+LOST = "the courier has my sticker, shipmnt of an order"
 COMPARE = ["explain", "refund teh invoice", "--compare", "tools/shop.json", "tools", "-n2"]
 CASES = {
     "search.txt": ["search", "were is my shipmnt"],
     "search.json": ["search", "were is my shipmnt", "--format", "json"],
     "search-browse.txt": ["search", "--include-disabled"],
     "search-auto.txt": ["search", "--strategy", "auto", "--embed-with", "none", "invoice"],
+    "search-vectors.txt": ["search", LOST, "-n2", *AUTO],
+    "search-vectors.json": ["search", LOST, "-n2", *AUTO, "--format", "json"],
+    "search-embeddings.txt": ["search", LOST, "-n2", *VECTORS],
+    "search-learned.json": ["search", LOST, "-n2", *LEARNED, "--format", "json"],
+    "explain-auto.txt": ["explain", LOST, "-n2", *AUTO],
+    "explain-auto.json": ["explain", LOST, "-n2", *AUTO, "--format", "json"],
+    "explain-auto.md": ["explain", LOST, "-n2", *AUTO, "--format", "md"],
+    "explain-learned.txt": ["explain", LOST, "-n2", *LEARNED],
+    "explain-learned.json": ["explain", LOST, "-n2", *LEARNED, "--format", "json"],
+    "explain-learned.md": ["explain", LOST, "-n2", *LEARNED, "--format", "md"],
+    "explain-rrf.md": ["explain", LOST, "-n2", *AUTO, "--fusion", "rrf", "--format", "md"],
+    "explain-embeddings.txt": ["explain", LOST, "-n2", *VECTORS],
+    "explain-embeddings.json": ["explain", LOST, "-n2", *VECTORS, "--format", "json"],
+    "explain-embeddings.md": ["explain", LOST, "-n2", *VECTORS, "--format", "md"],
     "explain.txt": ["explain", "refund teh invoice for zzqx 4711", "--include-disabled"],
     "explain.json": ["explain", "refund teh invoice for zzqx 4711", "--format", "json"],
     "explain.md": ["explain", "refund teh invoice for zzqx 4711", "--format", "md", "--timings"],
@@ -47,6 +68,10 @@ CASES = {
     "bundle-check.json": ["bundle", "tools/shop.json", "--check", "--format", "json"],
     "bundle-diff.txt": ["bundle", "tools/shop.json", "--diff"],
     "eval.txt": ["eval", "queries.yaml", "--all", "--min", "ndcg@5=0.9", "--max", "ece=0.01"],
+    "eval-learned.txt": ["eval", "queries.yaml", *LEARNED],
+    "eval-fallback.json": [
+        *("eval", "queries.yaml", *AUTO, "--embed-with", "none", "--format", "json")
+    ],
     "eval.md": ["eval", "queries.yaml", "--format", "md", "--baseline", "old.json"],
     "eval.json": [
         "eval",
@@ -80,6 +105,8 @@ def test_output_is_as_recorded(
 ) -> None:
     """What a command prints changes only on purpose."""
     monkeypatch.delenv("COLUMNS", raising=False)
+    # The vectors of no model, so that what is recorded changes with mcpg alone.
+    monkeypatch.setattr(choosing, "provider_of", lambda _spec: TopicProvider())
     (graph.parent / "queries.yaml").write_text(QUERIES, "utf-8")
     (graph.parent / "old.yaml").write_text(OLD_QUERIES, "utf-8")
     if "old.json" in CASES[name]:

@@ -36,6 +36,37 @@ def test_the_object_has_the_members_of_the_contract(run: Callable[..., Run]) -> 
     assert "effect" not in tool
 
 
+@pytest.mark.parametrize("options", [["--strategy", "auto"], ["--normalize"]])
+def test_it_is_told_that_the_graph_alone_is_looked_at(
+    options: list[str], graph: Path, run: Callable[..., Run]
+) -> None:
+    """Whoever asks for another way to rank is told, and where that puts the tool."""
+    asked = [
+        "explain",
+        QUERY,
+        "--tool",
+        "shipment_create",
+        "--embed-with",
+        "none",
+        "-b",
+        str(graph),
+    ]
+    found = run(*asked, *options)
+    plain = run(*asked)
+
+    told = (
+        "info[tool_explained_by_graph]: why shipment_create is where it is is told of the strategy"
+    )
+    assert f"{told} graph; by " in found.err
+    assert "its rank is 1" in found.err
+    assert found.out == plain.out
+    assert "tool_explained_by_graph" not in plain.err
+    data = run(*asked, *options, "--tool", "invoice_search", "-n1", "--format", "json").json
+    (noticed,) = [x for x in data["diagnostics"] if x["code"] == "tool_explained_by_graph"]
+    assert noticed["message"].endswith("it is not among the first 1")
+    assert noticed["severity"] == "info"
+
+
 def test_the_hints_that_are_printed_give_the_rank(graph: Path, run: Callable[..., Run]) -> None:
     """What stands at the foot of the text is a hints file that does what is promised."""
     printed = run("explain", QUERY, "--tool", "invoice_search")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcpg.diagnostics import Code
+from mcpg.embeddings import FunctionEmbeddings
+from mcpg.engine import Engine
+from mcpg.engine.equipment import Equipment
 from mcpg.errors import UsageError
 from mcpg.evaluation.judged import Judgements, parse_judged
 from mcpg.evaluation.outcomes import RANKING
 from mcpg.evaluation.report import SCHEMA, Report, evaluate, report_json
-
-if TYPE_CHECKING:
-    from mcpg.engine import Engine
 
 QUERIES = """
 where is the shipment: shipment_status
@@ -94,6 +93,36 @@ def test_senseless_requests_are_refused(engine: Engine) -> None:
     assert evaluate(engine, judgements(), strategy="markdown-ld").strategy == "graph"
 
 
+def test_every_way_to_rank_is_measured(engine: Engine) -> None:
+    """Strategy and fusion reach the search and stand in the report."""
+    provider = FunctionEmbeddings(lambda texts: [[1.0, len(one)] for one in texts], "lengths")
+    with_vectors = Engine(engine.index, equipment=Equipment(provider))
+    plain, learned = (
+        evaluate(with_vectors, judgements(), strategy="auto", fusion=one) for one in ("", "learned")
+    )
+    assert (plain.way, learned.way) == ("auto", "auto, fusion learned")
+    assert [one.matches for one in plain.outcomes] != [one.matches for one in learned.outcomes]
+    assert plain.diagnostics == learned.diagnostics == ()
+    value = report_json(learned)
+    assert (value["strategy"], value["fusion"], value["normalize"]) == ("auto", "learned", False)
+    with pytest.raises(UsageError, match="nothing to fuse"):
+        evaluate(engine, judgements(), fusion="rrf")
+
+
+def test_what_searches_could_not_have_is_told_once(engine: Engine) -> None:
+    """Figures of the graph are not taken for those of vectors, or of rewritten queries."""
+    report = evaluate(engine, judgements(), strategy="auto", normalize=True)
+    told = {one.code: one.message for one in report.diagnostics}
+    assert told.keys() == {
+        Code.EMBEDDING_GENERATOR_MISSING,
+        Code.GRAPH_FALLBACK,
+        Code.QUERY_NORMALIZER_MISSING,
+    }
+    assert all("(in 4 of 4 searches)" in one for one in told.values())
+    assert report.way == "auto, normalized"
+    assert report.figures == evaluate(engine, judgements()).figures
+
+
 def test_the_report_is_the_same_every_time(engine: Engine) -> None:
     """No clock, no order of a set; times only on request."""
     one, other = (json.dumps(report_json(evaluate(engine, judgements()))) for _ in range(2))
@@ -110,6 +139,8 @@ def test_the_layout(report: Report) -> None:
         "queries",
         "tools",
         "strategy",
+        "fusion",
+        "normalize",
         "limit",
         "metrics",
         "calibration",

@@ -15,6 +15,7 @@ mcpg eval queries.yaml -b real.mdld --worst 20
 mcpg eval queries.jsonl --format json -o report.json
 mcpg eval queries.jsonl --baseline report.json --max-drop 0.02     # in CI
 mcpg eval queries.jsonl --min ndcg@5=0.8 --max ece=0.1
+mcpg eval queries.jsonl --strategy auto --fusion learned
 mcpg eval queries.jsonl --html report.html
 mcpg eval queries.jsonl --format md >> "$GITHUB_STEP_SUMMARY\""""
 
@@ -111,6 +112,10 @@ def evaluate(
     queries: QueriesFile,
     bundle: options.BundlePaths = None,
     strategy: options.StrategyName = None,
+    fusion: options.Fusion = None,
+    embed_with: options.EmbedWith = None,
+    candidates: options.CandidateSource = None,
+    normalize: options.Normalize = None,
     limit: Depth = 10,
     include_disabled: options.IncludeDisabled = False,
     form: Form = ReportFormat.TEXT,
@@ -145,5 +150,12 @@ def evaluate(
         strict=strict,
     )
     shown = evaluating.Shown(form, target, None if every else worst, timings, force, html)
-    settings = options.settings_of(bundle=bundle, strategy=strategy)
+    settings = options.settings_of(
+        bundle=bundle,
+        strategy=strategy,
+        fusion=fusion,
+        embed_with=embed_with,
+        candidates=candidates,
+        normalize=normalize,
+    )
     return evaluating.run(asked, shown, settings, output)

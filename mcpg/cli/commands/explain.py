@@ -16,8 +16,8 @@ ToolName = Annotated[
         "--tool",
         metavar="TOOL",
         show_default=False,
-        help="Say why this tool is not first, and which smallest change to its hints would make it "
-        "so: its id, source::name, or a name that only it has.",
+        help="Say why this tool is not first by the strategy graph, and which smallest change to "
+        "its hints would make it so: its id, source::name, or a name that only it has.",
     ),
 ]
 JudgedFile = Annotated[

@@ -70,11 +70,11 @@ def tune(
 ) -> int:
     """Fit ranking and scores to judged queries of your own, and keep them in the bundle.
 
-    The weights of the ranking and the calibration of the scores are fitted on all parts of the
-    queries but one and measured on that one, for each part in turn. What is not better there than
-    the shipped model, by more than chance, is not kept; when nothing is, nothing is written and the
-    exit code is 1. What is kept travels inside the bundle: all commands and hosts use it, and
-    `mcpg explain` names it.
+    What is fitted is the strategy graph: the weights of its ranking and the calibration of its
+    scores, on all parts of the queries but one, measured on that one, for each part in turn. What
+    is not better there than the shipped model, by more than chance, is not kept; when nothing is,
+    nothing is written and the exit code is 1. What is kept travels inside the bundle: all commands
+    and hosts use it, and `mcpg explain` names it.
     """
     from mcpg.cli import tuning  # noqa: PLC0415 - help needs no engine
 
