@@ -182,6 +182,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/author.md",
     "docs/how-to/evaluate.md",
     "docs/how-to/explain.md",
+    "docs/how-to/graph-search.md",
     "docs/how-to/graph.md",
     "docs/how-to/sparql.md",
     "docs/how-to/tune.md",

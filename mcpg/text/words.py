@@ -89,6 +89,11 @@ def joined(text: str) -> str:
     return strip_accents(fold("".join(filter(str.isalnum, text))))
 
 
+def is_unspaced(character: str) -> bool:
+    """Tell whether *character* is of a script that is written without spaces between words."""
+    return _is_within(character, _UNSPACED)
+
+
 def words_of_token(token: str) -> tuple[Word, ...]:
     """Cut *token*, a text without white space, as `iter_words` does."""
     found = _words.get(token)

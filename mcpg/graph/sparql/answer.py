@@ -74,14 +74,15 @@ def shown(term: dict[str, Any] | None) -> str:
     if term is None:
         return ""
     if term["type"] == "uri":
-        return _shortened(term["value"])
+        return shortened(term["value"])
     if term["type"] == "literal":
         language = f"@{term['xml:lang']}" if "xml:lang" in term else ""
         return f"{term['value']}{language}"
     return _plain(term)
 
 
-def _shortened(iri: str) -> str:
+def shortened(iri: str) -> str:
+    """Give *iri* with a prefix that every query has, where one fits."""
     for prefix, namespace in PREFIXES.items():
         rest = iri.removeprefix(namespace)
         if rest != iri and rest.isidentifier():

@@ -1,0 +1,143 @@
+"""What a person or a model needs to know of the graph to write a query."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.graph.search.profile import DEFAULT_PROFILE
+from mcpg.graph.terms import Literal
+from mcpg.graph.triples import triples_of
+from mcpg.graph.vocabulary import PREFIXES, RDF_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcpg.documents.model import ToolDocument
+    from mcpg.graph.search.profile import SearchProfile
+    from mcpg.graph.terms import Triple
+
+NODE = "IRI"
+"""The class of objects of which the graph says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassUse:
+    """A class: its IRI, how many nodes it has, and the first of them."""
+
+    iri: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateUse:
+    """A predicate.
+
+    Attributes:
+        iri: The predicate.
+        count: How many triples have it.
+        subjects: IRIs of the classes of its subjects, the most frequent first.
+        objects: IRIs of the classes or datatypes of its objects, likewise; `NODE` for a node
+            without a class.
+        example: Its first object: an IRI or a value, whole.
+    """
+
+    iri: str
+    count: int
+    subjects: tuple[str, ...]
+    objects: tuple[str, ...]
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSchema:
+    """What a graph holds, and what a search of it reads.
+
+    Attributes:
+        triples: How many there are.
+        prefixes: Namespaces by prefix, as every query knows them.
+        classes: The most frequent first.
+        predicates: Likewise.
+        profile: What a search reads, with weights, types and limits.
+    """
+
+    triples: int
+    prefixes: Mapping[str, str]
+    classes: tuple[ClassUse, ...]
+    predicates: tuple[PredicateUse, ...]
+    profile: SearchProfile
+
+
+def schema_of(
+    documents: Iterable[ToolDocument], profile: SearchProfile = DEFAULT_PROFILE
+) -> GraphSchema:
+    """Describe the graph of *documents*.
+
+    Args:
+        documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
+        profile: What a search is to read.
+    """
+    triples = list(triples_of(documents))
+    types = _types(triples)
+    uses: dict[str, _Use] = defaultdict(_Use)
+    for subject, predicate, value in triples:
+        uses[predicate].take(types.get(subject, ()), value, types)
+    predicates = (use.told(iri) for iri, use in uses.items())
+    return GraphSchema(
+        len(triples),
+        PREFIXES,
+        _classes(types),
+        tuple(sorted(predicates, key=lambda one: (-one.count, one.iri))),
+        profile,
+    )
+
+
+class _Use:
+    """Counts what stands on either side of a predicate."""
+
+    def __init__(self) -> None:
+        self._subjects: Counter[str] = Counter()
+        self._objects: Counter[str] = Counter()
+        self._count = 0
+        self._example: str | None = None
+
+    def take(
+        self, subject: tuple[str, ...], value: str | Literal, types: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        self._count += 1
+        self._subjects.update(subject)
+        if isinstance(value, Literal):
+            self._objects[value.datatype] += 1
+        else:
+            self._objects.update(types.get(value, (NODE,)))
+        if self._example is None:
+            self._example = value.text if isinstance(value, Literal) else value
+
+    def told(self, iri: str) -> PredicateUse:
+        return PredicateUse(
+            iri, self._count, _ordered(self._subjects), _ordered(self._objects), self._example or ""
+        )
+
+
+def _types(triples: Iterable[Triple]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for subject, predicate, value in triples:
+        if predicate == RDF_TYPE and not isinstance(value, Literal):
+            found[subject].append(value)
+    return {node: tuple(classes) for node, classes in found.items()}
+
+
+def _classes(types: Mapping[str, tuple[str, ...]]) -> tuple[ClassUse, ...]:
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for node, classes in types.items():
+        counts.update(classes)
+        for one in classes:
+            first.setdefault(one, node)
+    return tuple(ClassUse(one, counts[one], first[one]) for one in _ordered(counts))
+
+
+def _ordered(counts: Counter[str]) -> tuple[str, ...]:
+    return tuple(sorted(counts, key=lambda one: (-counts[one], one)))

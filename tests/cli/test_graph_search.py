@@ -1,0 +1,142 @@
+"""`mcpg graph search` and `mcpg graph schema`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sparqlserver import serving
+
+from mcpg.cli.commands.graph_search import GraphMode
+from mcpg.graph.search import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+pytestmark = pytest.mark.usefixtures("graph")
+
+OTHER = """
+@prefix schema: <https://schema.org/> .
+<urn:y:lost> a schema:Article ; schema:name "Lost \\u001b[31m shipment" .
+"""
+
+
+def test_matches_come_with_what_speaks_for_them(run: Callable[..., Run]) -> None:
+    """Each match has its values; scores are said to be no probabilities."""
+    done = run("graph", "search", "shipment")
+
+    assert (done.code, done.err) == (0, "")
+    assert "1. " in done.out
+    assert "shipment_status" in done.out
+    assert "[shipment]" in done.out
+    assert "not probabilities" in done.out
+    assert "SELECT" not in done.out
+
+
+def test_the_queries_are_shown_when_asked(run: Callable[..., Run]) -> None:
+    """What was asked stands below the answer."""
+    done = run("graph", "search", "shipment", "--explain")
+
+    assert "SELECT DISTINCT ?node ?predicate ?text" in done.out
+    assert "SELECT DISTINCT ?node ?predicate ?related" in done.out
+
+
+def test_json_has_everything(run: Callable[..., Run]) -> None:
+    """Programs read roles, scores, evidence, queries and flags."""
+    found = run("graph", "search", "shipment", "--format", "json").json
+    first = found["matches"][0]
+
+    assert found["schema"] == "mcpg/graph-search/1"
+    assert (found["usedSchemaSearch"], found["usedSchemaFallback"]) == (True, False)
+    assert (found["isFederated"], found["diagnostics"]) == (False, [])
+    assert (first["role"], first["scoreKind"]) == ("primary", "coverage")
+    assert first["evidence"][0]["terms"] == ["shipment"]
+    assert first["evidence"][0]["sources"][0]["label"] == "shop"
+    assert "SELECT" in found["generatedSparql"]
+
+
+def test_a_misspelt_word_falls_back(run: Callable[..., Run]) -> None:
+    """An ordinary search repairs it, and its standing in is told."""
+    found = run("graph", "search", "shipmnt", "--format", "json").json
+
+    assert found["usedSchemaFallback"]
+    assert [one["code"] for one in found["diagnostics"]] == ["graph_schema_fallback"]
+    assert found["matches"][0]["toolId"] == "shipment_status"
+
+
+@pytest.mark.parametrize("mode", ["schema-aware", "token-distance"])
+def test_nothing_is_a_match_too(run: Callable[..., Run], mode: str) -> None:
+    """A query that finds nothing is answered, without an error."""
+    done = run("graph", "search", "ццц", "--mode", mode)
+
+    assert (done.code, done.out) == (0, "no match\n")
+
+
+def test_another_graph_is_asked(run: Callable[..., Run]) -> None:
+    """Its matches stand beside ours, and nothing in them reaches the terminal."""
+    with serving(OTHER) as endpoint:
+        done = run("graph", "search", "shipment", "--federate", "--endpoint", endpoint.url)
+
+    assert done.code == 0
+    assert "urn:y:lost" in done.out
+    assert f"at {endpoint.url}" in done.out
+    assert "shipment_status" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_nobody_who_answers_is_a_finding(run: Callable[..., Run]) -> None:
+    """Where only endpoints are asked and all fail, the exit code says so."""
+    with serving(manner="failing") as endpoint:
+        arguments = ("--federate", "--no-local", "--endpoint", endpoint.url)
+        done = run("graph", "search", "shipment", *arguments)
+
+    assert (done.code, done.out) == (1, "no match\n")
+    assert "graph_search_failed" in done.err
+    assert "status 500" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--endpoint", "https://x.example/"), "only a federated search"),
+        (("--no-local",), "only a federated search"),
+        (("--federate", "--no-local"), "nothing to search"),
+        (("--federate", "--mode", "token-distance"), "distances"),
+    ],
+)
+def test_options_that_disagree_are_refused(
+    run: Callable[..., Run], arguments: tuple[str, ...], told: str
+) -> None:
+    """It is not guessed what was meant."""
+    done = run("graph", "search", "shipment", *arguments)
+
+    assert done.code == 2
+    assert told in done.err
+
+
+def test_the_modes_are_those_of_the_library() -> None:
+    """Help names them without loading a graph."""
+    assert [mode.value for mode in GraphMode] == [mode.value for mode in Mode]
+
+
+def test_the_schema_is_told(run: Callable[..., Run]) -> None:
+    """Prefixes, classes, predicates, and what a search reads."""
+    done = run("graph", "schema")
+
+    assert (done.code, done.err) == (0, "")
+    for told in ("prefixes", "mcpg:Tool", "kb:memberOf", "expansion", "at most"):
+        assert told in done.out
+
+
+def test_the_schema_is_told_to_programs(run: Callable[..., Run]) -> None:
+    """The same as JSON, with whole IRIs beside the short names."""
+    found = run("graph", "schema", "--format", "json").json
+    names = {one["name"]: one for one in found["predicates"]}
+
+    assert found["schema"] == "mcpg/graph-schema/1"
+    assert names["schema:name"]["iri"] == "https://schema.org/name"
+    assert found["prefixes"]["kb"].startswith("urn:managedcode:")
+    assert {one["role"] for one in found["search"]["expansions"]} == {"related", "next"}
+    assert found["search"]["relatedLimit"] == 6

@@ -1,0 +1,51 @@
+"""The description of a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.graph.schema import NODE, schema_of
+from mcpg.graph.triples import triples_of
+from mcpg.graph.vocabulary import (
+    KB_MEMBER_OF,
+    MCPG_TOOL,
+    RDF_PREDICATE,
+    SCHEMA_NAME,
+    SKOS_CONCEPT,
+    XSD_STRING,
+)
+
+if TYPE_CHECKING:
+    from mcpg.documents import ToolDocument
+
+
+def test_everything_is_counted(shop: dict[str, ToolDocument]) -> None:
+    """The predicates' counts are the triples, and classes name a node each."""
+    found = schema_of(shop.values())
+    classes = {one.iri: one for one in found.classes}
+
+    assert found.triples == len(list(triples_of(shop.values())))
+    assert found.triples == sum(one.count for one in found.predicates)
+    assert classes[MCPG_TOOL].count == len(shop)
+    assert "/tools/" in classes[MCPG_TOOL].example
+    counts = [one.count for one in found.predicates]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_a_predicate_tells_what_stands_on_either_side(shop: dict[str, ToolDocument]) -> None:
+    """Classes of subjects and objects, datatypes of values, and an example."""
+    found = {one.iri: one for one in schema_of(shop.values()).predicates}
+
+    assert MCPG_TOOL in found[KB_MEMBER_OF].subjects
+    assert SKOS_CONCEPT in found[KB_MEMBER_OF].objects
+    assert found[SCHEMA_NAME].objects == (XSD_STRING,)
+    assert found[SCHEMA_NAME].example
+    assert found[RDF_PREDICATE].objects == (NODE,)
+
+
+def test_no_document_makes_an_empty_description() -> None:
+    """A graph of nothing has prefixes and a profile, and no classes."""
+    found = schema_of(())
+
+    assert (found.triples, found.classes, found.predicates) == (0, (), ())
+    assert "schema" in found.prefixes
