@@ -20,6 +20,7 @@ class Code:
     SOURCE_SKIPPED = "source_skipped"
     SOURCE_INCOMPLETE = "source_incomplete"
     TOOL_INVALID = "tool_invalid"
+    SCHEMA_INCOMPLETE = "schema_incomplete"
     TOOL_REPEATED = "tool_repeated"
     KEY_REPEATED = "key_repeated"
     TEXT_REPAIRED = "text_repaired"

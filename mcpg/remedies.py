@@ -12,6 +12,7 @@ REMEDIES = {
     Code.KEY_REPEATED: "Keep one of them.",
     Code.TEXT_REPAIRED: "Correct the text where it was made.",
     Code.TOOL_INVALID: "Give it a `name`, or remove it.",
+    Code.SCHEMA_INCOMPLETE: "Write that part into the document, or give its type.",
     Code.TOOL_REPEATED: "Nothing.",
     Code.DUPLICATE_TOOL_NAME: "Rename one, or say which server it comes from.",
     Code.DUPLICATE_TOOL_ID: "Use the longer ids.",

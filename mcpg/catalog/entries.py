@@ -42,11 +42,8 @@ def read_manifest(
     Raises:
         SourceError: The text is no JSON or holds no list of tools.
     """
-    repeated: set[str] = set()
-    values = parse_json_documents(text, place, repeated)
-    diagnostics = [_repeated(repeated, place)] if repeated else []
-    if has_surrogate_escapes(text):
-        values = _repaired(values, place, diagnostics)
+    diagnostics: list[Diagnostic] = []
+    values = parse_repaired(text, place, diagnostics)
     found = find_entries(values, place)
     tools: list[Tool] = []
     for entry in found.entries:
@@ -59,6 +56,24 @@ def read_manifest(
         message = "the last page names a `nextCursor`: more tools follow that are not in this file"
         diagnostics.append(warning(Code.SOURCE_INCOMPLETE, message, place))
     return ManifestTools(tuple(tools), tuple(diagnostics))
+
+
+def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[JsonValue]:
+    """Parse JSON documents and make all text in them whole.
+
+    Args:
+        text: The documents.
+        place: Their file, for messages.
+        noticed: Gets a diagnostic for keys that are repeated, and one for text that was not whole.
+
+    Raises:
+        SourceError: The text is no JSON.
+    """
+    repeated: set[str] = set()
+    values = parse_json_documents(text, place, repeated)
+    if repeated:
+        noticed.append(_repeated(repeated, place))
+    return _repaired(values, place, noticed) if has_surrogate_escapes(text) else values
 
 
 def _repeated(keys: set[str], place: str) -> Diagnostic:

@@ -150,7 +150,8 @@ Sources = Annotated[
     list[str],
     typer.Argument(
         metavar="SOURCE",
-        help="Manifests, hints files, Markdown-LD documents, bundles, or folders of these; "
+        help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
+        "these; "
         "- reads a manifest from standard input.",
     ),
 ]

@@ -11,7 +11,7 @@ from mcpg.errors import SourceError
 _MARKDOWN = (".md", ".markdown")
 _JSON = (".json", ".jsonl", ".ndjson")
 _YAML = (".yaml", ".yml")
-_OPEN = (*_MARKDOWN, *_JSON, ".mdld")
+_OPEN = (*_MARKDOWN, *_JSON, *_YAML, ".mdld")
 _HINTS = tuple(f"hints{end}" for end in (*_YAML, ".json"))
 
 _FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
@@ -20,9 +20,12 @@ _HINTS_YAML = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*tools[ \t]*:
 _BUNDLE = re.compile(
     r'\s*\{\s*"(?:version"\s*:\s*-?\d+\s*,\s*"documents|documents)"', re.IGNORECASE
 )
+_OPENAPI = re.compile(r'\s*\{\s*"(?:openapi|swagger)"\s*:')
+_OPENAPI_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 _MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
-_REMEDY = "give a tools/list answer, a document with front matter, or a *.hints.yaml file"
+_REMEDY = "give a tools/list answer, an OpenAPI document, a tool document, or a *.hints.yaml file"
+_OPENAPI_KEYS = frozenset({"openapi", "swagger"})
 _BUNDLE_KEYS = frozenset({"version", "documents", "mcpg"})
 
 
@@ -33,6 +36,7 @@ class FileKind(Enum):
     DOCUMENT = auto()
     HINTS = auto()
     BUNDLE = auto()
+    OPENAPI = auto()
 
 
 def may_be_source(name: str) -> bool:
@@ -46,8 +50,10 @@ def kind_in_folder(name: str, text: str) -> FileKind | None:
     lower = name.casefold()
     if _is_hints_name(lower):
         return FileKind.HINTS
+    if lower.endswith(_YAML):
+        return FileKind.OPENAPI if _is_openapi(text) else None
     if lower.endswith(_JSON) or (lower.endswith(".mdld") and _JSON_START.match(text)):
-        return FileKind.BUNDLE if _is_bundle(text) else FileKind.MANIFEST
+        return _json_kind(text)
     return FileKind.DOCUMENT if _is_document(text) else None
 
 
@@ -60,14 +66,18 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     lower = name.casefold()
     if not text.strip() and not _is_hints_name(lower):
         raise SourceError("is empty", place=place, remedy=_REMEDY)
+    if lower.endswith(_YAML) and not _is_hints_name(lower) and _is_openapi(text):
+        return FileKind.OPENAPI
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
         return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
     if lower.endswith(_JSON) or _JSON_START.match(text):
-        return FileKind.BUNDLE if _is_bundle(text) else FileKind.MANIFEST
+        return _json_kind(text)
     if lower.endswith(".mdld") or _is_document(text):
         return FileKind.DOCUMENT
     if _HINTS_YAML.match(text):
         return FileKind.HINTS
+    if _OPENAPI_YAML.search(text):
+        return FileKind.OPENAPI
     message = "is neither JSON nor a Markdown-LD document nor a hints file"
     raise SourceError(message, place=place, remedy=_REMEDY)
 
@@ -80,15 +90,26 @@ def _is_document(text: str) -> bool:
     return bool(_FRONT_MATTER.match(text) or _TOOL_IDENTITY.search(text))
 
 
-def _is_bundle(text: str) -> bool:
-    """Tell a bundle from a manifest, parsing only where the first member leaves it open."""
+def _is_openapi(text: str) -> bool:
+    """Tell an OpenAPI document, YAML or JSON, from other files called YAML."""
+    if text.lstrip().startswith("{"):
+        return _json_kind(text) is FileKind.OPENAPI
+    return bool(_OPENAPI_YAML.search(text))
+
+
+def _json_kind(text: str) -> FileKind:
+    """Tell what a JSON text is, parsing only where its first member leaves that open."""
     if _BUNDLE.match(text):
-        return True
+        return FileKind.BUNDLE
+    if _OPENAPI.match(text):
+        return FileKind.OPENAPI
     if _MANIFEST.match(text) or not text.lstrip().startswith("{"):
-        return False
+        return FileKind.MANIFEST
     try:
         value = parse_json_documents(text, "")[0]
     except SourceError:
-        return False
+        return FileKind.MANIFEST
     keys = {key.casefold() for key in value} if isinstance(value, dict) else set()
-    return "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS)
+    if "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS):
+        return FileKind.BUNDLE
+    return FileKind.OPENAPI if keys & _OPENAPI_KEYS else FileKind.MANIFEST

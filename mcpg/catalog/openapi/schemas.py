@@ -1,0 +1,244 @@
+"""From the schemas of an OpenAPI document to JSON Schemas that stand on their own.
+
+A schema that is made here lets through at least what the document's does. So whatever cannot be
+kept (what leads nowhere, circles without end, what is too much) is left out without harm: keywords
+that turn round, such as `not`, are dropped, and `oneOf` becomes `anyOf`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mcpg.catalog.openapi.keywords import plain_keywords, shallow, weight
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.catalog.openapi.references import References
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 80
+
+
+@dataclass(slots=True)
+class Room:
+    """How much may still be copied, and what the copies refer to.
+
+    Attributes:
+        left: Sub-schemas that may still be copied; below 0, what follows is left out.
+        names: Names of the definitions that are referred to, in order.
+        in_place: Those that describe the same value as the schema that refers to them.
+    """
+
+    left: int
+    names: dict[str, None] = field(default_factory=dict)
+    in_place: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A copied definition, what it weighs, and what it refers to."""
+
+    schema: JsonObject
+    weight: int
+    room: Room
+
+
+class Schemas:
+    """Copies schemas of one document for one direction.
+
+    Args:
+        references: The document's references.
+        hidden: The keyword of properties that this direction does not have: `readOnly` for what
+            is sent, `writeOnly` for what is answered.
+        limit: How many sub-schemas one finished schema has at most.
+        siblings: Whether keywords beside `$ref` count, as they do from OpenAPI 3.1 on.
+    """
+
+    def __init__(self, references: References, hidden: str, limit: int, *, siblings: bool) -> None:
+        self._references = references
+        self._hidden = hidden
+        self._limit = limit
+        self._siblings = siblings
+        self._named: dict[str, str] = {}
+        self._targets: dict[str, JsonValue] = {}
+        self._definitions: dict[str, _Definition] = {}
+
+    def room(self) -> Room:
+        """Give the room for one finished schema."""
+        return Room(self._limit)
+
+    def copy(
+        self, value: JsonValue, room: Room, where: str, *, in_place: bool = False
+    ) -> JsonObject:
+        """Copy the schema *value*; whatever is none becomes one that lets all through."""
+        if value is False:
+            return {"not": {}}
+        room.left -= 1
+        if not isinstance(value, dict) or room.left < 0:
+            return shallow(value)
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            return self._referring(reference, value, room, where, in_place=in_place)
+        return self._copy(value, room, where, in_place=in_place)
+
+    def finished(self, schema: JsonObject, room: Room, where: str) -> JsonObject:
+        """Put beside *schema* the definitions that it needs, as far as there is room."""
+        definitions: dict[str, JsonValue] = {}
+        edges: dict[str, Iterable[str]] = {}
+        waiting = deque(room.names)
+        left = room.left
+        while waiting:
+            name = waiting.popleft()
+            if name in definitions:
+                continue
+            found = self._definition(name, where)
+            if found.weight > left:
+                definitions[name] = shallow(self._targets[name])
+                continue
+            left -= found.weight
+            definitions[name] = found.schema
+            edges[name] = found.room.in_place
+            waiting.extend(found.room.names)
+        for name in self._without_end(edges, where):
+            definitions[name] = shallow(self._targets[name])
+        return {**schema, "$defs": definitions} if definitions else schema
+
+    def _without_end(self, edges: dict[str, Iterable[str]], where: str) -> list[str]:
+        """Name the definitions that lead back to themselves without taking a value apart."""
+        found: list[str] = []
+        while True:
+            try:
+                TopologicalSorter(edges).prepare()
+            except CycleError as fault:
+                circle = sorted(set(fault.args[1]))
+                self._references.note(
+                    f"{circle[0]!r} refers to itself without end: that part is left out", where
+                )
+                found.extend(circle)
+                edges = {name: () if name in circle else to for name, to in edges.items()}
+            else:
+                return found
+
+    def _definition(self, name: str, where: str) -> _Definition:
+        known = self._definitions.get(name)
+        if known is None:
+            room = self.room()
+            schema = self.copy(self._targets[name], room, where, in_place=True)
+            known = _Definition(schema, self._limit - room.left, room)
+            self._definitions[name] = known
+        return known
+
+    def _referring(
+        self, reference: str, value: JsonObject, room: Room, where: str, *, in_place: bool
+    ) -> JsonObject:
+        name = self._name(reference, where)
+        kept = shallow(value)
+        if self._siblings:
+            kept = self._copy(value, room, where, in_place=in_place)
+        if name is None:
+            return kept
+        room.names[name] = None
+        if in_place:
+            room.in_place[name] = None
+        return {"$ref": f"#/$defs/{name}", **kept}
+
+    def _name(self, reference: str, where: str) -> str | None:
+        """Give the name of the definition that *reference* leads to, `None` if it leads nowhere."""
+        target = self._references.target(reference, where)
+        if target is None:
+            return None
+        if reference not in self._named:
+            last = _OUTSIDE_NAME.sub("_", unquote(reference).rpartition("/")[2])[-_LONGEST_NAME:]
+            name, number = last or "_", 1
+            while name in self._targets:
+                number += 1
+                name = f"{last}_{number}"
+            self._named[reference] = name
+            self._targets[name] = target
+        return self._named[reference]
+
+    def _copy(self, value: JsonObject, room: Room, where: str, *, in_place: bool) -> JsonObject:
+        kept = plain_keywords(value)
+        room.left -= weight(kept) - 1
+        kept.update(self._of_objects(value, room, where))
+        kept.update(self._of_lists(value, room, where))
+        kept.update(self._combined(value, room, where, in_place=in_place))
+        return _nullable(kept) if value.get("nullable") is True else kept
+
+    def _of_objects(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+        kept: JsonObject = {}
+        given = value.get("properties")
+        shown = {
+            name: one
+            for name, one in (given.items() if isinstance(given, dict) else ())
+            if not (isinstance(one, dict) and one.get(self._hidden) is True)
+        }
+        properties = self._map(shown, room, where)
+        if isinstance(given, dict):
+            kept["properties"] = properties
+        hidden = (given.keys() if isinstance(given, dict) else set()) - properties.keys()
+        required = value.get("required")
+        if isinstance(required, list):
+            names = dict.fromkeys(name for name in required if isinstance(name, str))
+            kept["required"] = [name for name in names if name not in hidden]
+        if len(properties) == len(shown):
+            kept.update(self._others(value, room, where))
+        return kept
+
+    def _others(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+        """Copy what is said of properties without a name, unless that is more than can be kept."""
+        others = value.get("additionalProperties")
+        if "patternProperties" in value or not isinstance(others, dict | bool):
+            return {}
+        if isinstance(others, bool):
+            return {"additionalProperties": others}
+        return {"additionalProperties": self.copy(others, room, where)}
+
+    def _map(self, members: JsonObject, room: Room, where: str) -> JsonObject:
+        """Copy schemas by name, as far as there is room."""
+        kept: JsonObject = {}
+        for name, one in members.items():
+            if room.left < 0:
+                break
+            kept[name] = self.copy(one, room, where)
+        return kept
+
+    def _of_lists(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+        items = value.get("items")
+        if isinstance(items, dict):
+            return {"items": self.copy(items, room, where)}
+        return {}
+
+    def _combined(self, value: JsonObject, room: Room, where: str, *, in_place: bool) -> JsonObject:
+        """Copy what a value is to satisfy all of, or some of."""
+
+        def branches(key: str) -> list[JsonValue]:
+            given = value.get(key)
+            found = given if isinstance(given, list) else []
+            return [self.copy(one, room, where, in_place=in_place) for one in found]
+
+        every = branches("allOf")
+        some = [found for key in ("anyOf", "oneOf") if (found := branches(key))]
+        if room.left < 0:
+            return {}
+        if len(some) > 1:
+            every.extend({"anyOf": found} for found in some)
+        kept: JsonObject = {"anyOf": some[0]} if len(some) == 1 else {}
+        return {**kept, "allOf": every} if every else kept
+
+
+def _nullable(kept: JsonObject) -> JsonObject:
+    """Let a combination be null, too, where no type says so."""
+    if "type" not in kept and "allOf" in kept and "anyOf" not in kept:
+        every = kept.pop("allOf")
+        return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
+    if "type" not in kept and isinstance(some := kept.get("anyOf"), list):
+        return {**kept, "anyOf": [*some, {"type": "null"}]}
+    return kept
