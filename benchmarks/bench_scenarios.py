@@ -20,6 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import graph_scenarios
+
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.catalog.sources import read_sources
@@ -203,16 +205,28 @@ def holds(result: mcpg.SearchResult, name: str, value: Check) -> bool:
 
 
 def verdict(
-    case: Case, engine_of: Callable[[Case], mcpg.Engine], recorded: dict[str, Any]
+    case: Case, engine_of: Callable[[Case], mcpg.Engine], scenarios: dict[str, Any]
 ) -> tuple[str, str]:
     """Give `holds`, `fails` or `waits`, and why."""
+    if graph_scenarios.concerns(case):
+        return graph_verdict(case, engine_of, scenarios["catalogs"][case["catalog"]])
     missing = [need for need in NEEDS if need in case]
     if case.get("graph_source") == "file_system_without_path":
         missing.append("a gateway with a catalogue and no graph")
     if missing:
         return "waits", ", ".join(missing)
-    equipment = Equipment(embedder_of(case, recorded))
+    equipment = Equipment(embedder_of(case, scenarios.get("embedders", {})))
     failed = replay(mcpg.Engine(engine_of(case).index, equipment=equipment), case)
+    return ("fails", "; ".join(failed)) if failed else ("holds", "")
+
+
+def graph_verdict(
+    case: Case, engine_of: Callable[[Case], mcpg.Engine], tools: list[dict[str, Any]]
+) -> tuple[str, str]:
+    """Give the verdict on a case that searches the graph."""
+    if missing := graph_scenarios.missing(case):
+        return "waits", ", ".join(missing)
+    failed = graph_scenarios.failures(case, engine_of, tools)
     return ("fails", "; ".join(failed)) if failed else ("holds", "")
 
 
@@ -238,7 +252,7 @@ def main() -> None:
     engine_of = make_engines(scenarios, arguments.file.parent)
     counts: Counter[tuple[str, str]] = Counter()
     for case in scenarios["cases"]:
-        outcome, why = verdict(case, engine_of, scenarios.get("embedders", {}))
+        outcome, why = verdict(case, engine_of, scenarios)
         counts[case["kind"], outcome] += 1
         if arguments.verbose and outcome == "fails":
             print(f"{case['id']} [{case['kind']}/{case['strategy']}] {case['query']!r}: {why}")
