@@ -141,7 +141,8 @@ class GraphSearchResult:
         matches: The primary matches, the best first.
         related: What is related to them; a federated search gives none.
         next_steps: What comes after them; likewise.
-        sparql: The query that looked for matches, "" where none was needed.
+        sparql: The query that looked for matches, "" where none was needed; of a federated search
+            one for each endpoint, then the one for the graph at hand, with a blank line between.
         expansion_sparql: The query that looked for what comes with them, or "".
         endpoints: The endpoints that answered.
         is_federated: Whether endpoints were to be asked.

@@ -23,7 +23,7 @@ from mcpg.graph.search.model import (
     SourceContext,
 )
 from mcpg.graph.search.profile import DEFAULT_PROFILE
-from mcpg.graph.search.queries import description_query, evidence_query, is_iri
+from mcpg.graph.search.queries import at_endpoint, description_query, evidence_query, is_iri
 from mcpg.graph.search.scoring import Row, Scored, scored
 from mcpg.graph.search.terms import pattern_of, terms_of
 from mcpg.graph.sparql import Limits
@@ -160,10 +160,13 @@ class GraphSearcher:
         query = evidence_query(self._profile, pattern_of(terms)) if terms else ""
         told = asked(kept, query, self._limits) if query else []
         rows = [row for one in told for row in _rows(one.rows, one.endpoint)]
+        queries = [at_endpoint(query, one.endpoint) for one in told]
         total = 0
         if request.includes_local:
             noticed += self._complaints()
-            rows += self._rows_here(self._query_here(terms))
+            here = self._query_here(terms)
+            queries += [here] if here else []
+            rows += self._rows_here(here)
             total = self._local.total
         nodes = scored(rows, terms, self._profile, total)[: request.limit]
         noticed += (diagnostic for one in told for diagnostic in one.noticed)
@@ -172,7 +175,7 @@ class GraphSearcher:
             query=request.query,
             mode=request.mode,
             matches=matches,
-            sparql=query,
+            sparql="\n\n".join(queries),
             endpoints=tuple(one.endpoint for one in told if not one.failed),
             is_federated=True,
             used_schema_search=bool(matches),

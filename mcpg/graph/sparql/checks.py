@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mcpg.errors import InputError, UsageError
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from mcpg.graph.sparql.lexer import Service
     from mcpg.graph.sparql.relay import Relay
+
+# The grammar of rdflib's parser is one for the whole process, and learns while it parses.
+_PARSING = Lock()
 
 LONGEST = 1024 * 1024
 """The most characters of a query."""
@@ -45,7 +49,8 @@ def is_update(query: str) -> bool:
     from rdflib.plugins.sparql.parser import parseUpdate  # noqa: PLC0415 - most queries are none
 
     try:
-        return bool(parseUpdate(unescaped(query)).request)
+        with _PARSING:
+            return bool(parseUpdate(unescaped(query)).request)
     except (ParseException, RecursionError, ValueError, TypeError):
         return False
 
@@ -89,8 +94,9 @@ def _parsed_services(query: str) -> Iterator[str]:
             found.append(node.term)
 
     try:
-        algebra = translateQuery(parseQuery(query), initNs=dict(PREFIXES)).algebra
-        traverse(algebra, visitPre=visit)
+        with _PARSING:
+            algebra = translateQuery(parseQuery(query), initNs=dict(PREFIXES)).algebra
+            traverse(algebra, visitPre=visit)
     except (ParseException, RecursionError, ValueError, TypeError) as fault:
         raise InputError(
             "a query that has the word SERVICE must be understood before it runs, and this one is"

@@ -58,6 +58,9 @@ def test_answers_of_several_graphs_are_one_list(shop: dict[str, ToolDocument]) -
     assert (result.related, result.next_steps, codes(result)) == ((), (), [])
     assert result.is_federated
     assert "invoic" in endpoint.asked[0]
+    asked, here = result.sparql.split("\n\n")
+    assert f"SERVICE <{endpoint.url}>" in asked
+    assert "SERVICE" not in here
 
 
 def test_the_graph_at_hand_may_stay_out(shop: dict[str, ToolDocument]) -> None:
@@ -121,3 +124,14 @@ def test_distances_are_of_the_graph_at_hand(shop: dict[str, ToolDocument]) -> No
     request = GraphSearchRequest("invoice", mode=Mode.TOKEN_DISTANCE, is_federated=True)
     with pytest.raises(UsageError, match="distances"):
         GraphSearcher(shop.values()).search(request)
+
+
+def test_endpoints_are_asked_side_by_side(shop: dict[str, ToolDocument]) -> None:
+    """What several threads ask at once does not disturb each other."""
+    with serving(OTHER) as first, serving(OTHER) as second, serving(OTHER) as third:
+        result = search(shop, first.url, second.url, third.url, local=False)
+
+        assert result.endpoints == (first.url, second.url, third.url)
+    assert codes(result) == []
+    assert [match.node for match in result.matches] == ["urn:y:dunning"]
+    assert {one.endpoint for one in result.matches[0].evidence} == set(result.endpoints)
