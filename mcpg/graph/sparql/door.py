@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
     from mcpg.documents.model import ToolDocument
 
+_PROGRAM = """\
+import json, sys
+head = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = head["path"]
+from mcpg.graph.sparql.worker import serve
+serve(head, sys.stdin.buffer, sys.stdout.buffer)
+"""
 _SHARE_OF_OTHERS = 0.8
 """The share of a query's time in which another endpoint must have answered."""
 
@@ -133,10 +140,13 @@ class Door:
 
     def _started(self) -> subprocess.Popen[bytes]:
         data = self._data or "".join(turtle(triples_of(self._documents))).encode()
-        head = json.dumps({"bytes": len(data), "memory": self._limits.memory}).encode()
+        head = json.dumps(
+            {"path": sys.path, "bytes": len(data), "memory": self._limits.memory}
+        ).encode()
         with ExitStack() as stack:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "mcpg.graph.sparql.worker"],
+            # The folder in which somebody happens to stand must not lend it its modules.
+            process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
+                [sys.executable, "-P", "-c", _PROGRAM],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -145,8 +155,7 @@ class Door:
             if _exchanged(process, head + b"\n" + data) != READY:
                 raise InputError(
                     "the process that answers queries does not start",
-                    remedy="look whether `python -m mcpg.graph.sparql.worker` can be run,"
-                    " and give it more memory",
+                    remedy="see that Python can start another Python here, and give it more memory",
                 )
             stack.pop_all()
         return process

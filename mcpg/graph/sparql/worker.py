@@ -1,6 +1,6 @@
 """The process in which queries are evaluated, so that one that never ends can be ended.
 
-It reads a graph from standard input, then one request a line, and answers each with a line of JSON.
+It reads a graph, then one request a line, and answers each with a line of JSON.
 It ends with its input, when a query takes too long, and when memory runs out; whoever started it
 finds out by the end of its output.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,19 +19,19 @@ from mcpg.graph.sparql.answer import ASK, GRAPH, SELECT, literal_json
 from mcpg.graph.vocabulary import PREFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 READY = b"ready\n"
 
 
-def main() -> None:
-    """Serve whoever started this process."""
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
+    """Load the graph that *requests* begins with, and answer what follows it.
 
-
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Load the graph that *requests* begins with, and answer what follows it."""
-    head = json.loads(requests.readline())
+    Args:
+        head: How many `bytes` the graph has, as Turtle, and how much `memory` may be taken.
+        requests: The graph, then one request a line.
+        answers: Takes `READY`, then one answer a line.
+    """
     _bound_memory(head["memory"])
     store = pyoxigraph.Store()
     data = requests.read(head["bytes"])
@@ -120,7 +119,3 @@ def _bound_memory(limit: int) -> None:
         import resource  # noqa: PLC0415 - not on every system
 
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-
-if __name__ == "__main__":
-    main()
