@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pyoxigraph
 import pyshacl
 import rdflib
-from oxrdflib import OxigraphStore
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +49,7 @@ def work(data: bytes, shapes: Sequence[str]) -> bytes:
 
 def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     """Validate a graph, and give the members of each result."""
-    store = pyoxigraph.Store()
-    store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
-    graph = rdflib.Graph(
-        OxigraphStore(store=store), DATASET_DEFAULT_GRAPH_ID, bind_namespaces="none"
-    )
+    graph = graph_in(data)
     asked = rdflib.Graph(bind_namespaces="none")
     for text in shapes:
         asked.parse(data=text, format="turtle")
@@ -65,6 +59,29 @@ def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     if not isinstance(report, rdflib.Graph):
         _fail(report)
     return [_members(report, one) for one in report.subjects(_SH.resultSeverity)]
+
+
+def graph_in(data: bytes) -> rdflib.Graph:
+    """Read a graph in Turtle into one of rdflib's own.
+
+    A graph on Oxigraph's store would be quicker to load, but there every text has the type
+    xsd:string, which no text of a shape has: `sh:in` and `sh:hasValue` would find none of them.
+    """
+    graph = rdflib.Graph(bind_namespaces="none")
+    for quad in pyoxigraph.parse(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True):
+        graph.add((_term(quad.subject), _term(quad.predicate), _term(quad.object)))
+    return graph
+
+
+def _term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
+    if isinstance(term, pyoxigraph.NamedNode):
+        return rdflib.URIRef(term.value)
+    if isinstance(term, pyoxigraph.BlankNode):
+        return rdflib.BNode(term.value)
+    if term.language:
+        return rdflib.Literal(term.value, lang=term.language)
+    datatype = rdflib.URIRef(term.datatype.value)
+    return rdflib.Literal(term.value, datatype=None if datatype == rdflib.XSD.string else datatype)
 
 
 def _fail(report: Any) -> NoReturn:

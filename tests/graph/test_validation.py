@@ -89,6 +89,17 @@ def test_shapes_of_ones_own_are_added() -> None:
     ]
 
 
+def test_texts_in_shapes_are_those_of_documents() -> None:
+    """A list of texts, or a text that must be there, is compared with what documents say."""
+    shape = (
+        f'ex:A {PAGE} ; sh:property [ sh:path <https://schema.org/name> ; sh:in ("One" "Two") ] .'
+        f'ex:B {PAGE} ; sh:property [ sh:path <https://schema.org/name> ; sh:hasValue "One" ] .'
+    )
+    found = [(one.place, one.result.constraint) for one in validated(house=shape).findings]
+    assert ("docs/one.md:1", "In") not in found
+    assert [place for place, constraint in found if constraint == "HasValue"] == ["docs/two.md:2"]
+
+
 def test_constraints_in_sparql_are_run() -> None:
     """A query of a shape may look at everything in the graph."""
     shape = (
