@@ -21,7 +21,7 @@ INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema
 
 _SHAPES = "give a tools/list answer, or a list of OpenAI, Anthropic or Gemini tools"
 _FOREIGN = {
-    "mcpServers": "this is an MCP client configuration: it names servers, not their tools",
+    "mcpServers": "this is an MCP client configuration, asked only when it is named itself",
     "openapi": "this is an OpenAPI description, not a list of tools",
     "swagger": "this is an OpenAPI description, not a list of tools",
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcpg.bundle import Assembly
+    from mcpg.cli.asking import Asking
     from mcpg.cli.memory import Memory
     from mcpg.cli.output import Output
 
@@ -47,6 +48,7 @@ def assembled(
     output: Output,
     memory: Memory,
     exclude: Collection[str | Path] = (),
+    asking: Asking | None = None,
 ) -> Assembly:
     """Read *sources* and put them together, showing progress and telling what was noticed.
 
@@ -58,8 +60,9 @@ def assembled(
 
     # One byte more than is accepted, so that too much is noticed without reading it all.
     stdin = partial(standard_input, MAX_BYTES + 1)
-    with output.progress("reading sources"):
-        batch = read_sources(sources, source_id=source_id, stdin=stdin, exclude=exclude)
+    with output.counting("reading sources") as tell:
+        live = asking.live(tell) if asking is not None else None
+        batch = read_sources(sources, source_id=source_id, stdin=stdin, exclude=exclude, live=live)
     with output.progress("putting the graph together"):
         assembly = assemble(batch, source_id=source_id, memo=memory.open(batch))
     output.diagnostics(assembly.diagnostics)

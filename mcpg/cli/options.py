@@ -151,8 +151,25 @@ Sources = Annotated[
     typer.Argument(
         metavar="SOURCE",
         help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
-        "these; "
-        "- reads a manifest from standard input.",
+        "these; - reads a manifest from standard input. Or servers to ask: the configuration file "
+        "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH.",
+    ),
+]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="'NAME: VALUE'",
+        help="A header for a server named by https://HOST/PATH; ${VARIABLE} in it is filled in "
+        "from the environment, which keeps tokens off the command line. Repeatable.",
+    ),
+]
+ServerTimeout = Annotated[
+    float,
+    typer.Option(
+        "--server-timeout",
+        metavar="SECONDS",
+        help="Time that each server has, from its start to its last tool.",
     ),
 ]
 SourceId = Annotated[

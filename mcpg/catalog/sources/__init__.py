@@ -1,4 +1,4 @@
-"""Sources: the files and folders from which a catalogue is made."""
+"""Sources: the files, folders and servers from which a catalogue is made."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.sources.addresses import is_address, server_at
 from mcpg.catalog.sources.batch import RawBundle, SourceBatch
 from mcpg.catalog.sources.contents import SourceText
 from mcpg.catalog.sources.folder import FolderFile, walk_folder
-from mcpg.catalog.sources.kinds import kind_in_folder, kind_of_named
+from mcpg.catalog.sources.kinds import FileKind, kind_in_folder, kind_of_named
+from mcpg.catalog.sources.live import ask_servers
 from mcpg.catalog.sources.missing import missing_source, present_sources
 from mcpg.catalog.sources.textfile import decode, read_text
 from mcpg.diagnostics import Code, error
-from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
 from mcpg.files import is_folder, text_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from mcpg.catalog.sources.servers import Live, Server
+
 __all__ = ["RawBundle", "SourceBatch", "present_sources", "read_sources"]
 
 _STDIN_PLACE = "standard input"
+_SERVER = "SOURCE"
+_SAME_NAME = "another configuration names a server like this; it is not asked (rename one)"
 
 
 def read_sources(
@@ -30,43 +36,54 @@ def read_sources(
     source_id: str | None = None,
     stdin: Callable[[], bytes] | None = None,
     exclude: Collection[str | os.PathLike[str]] = (),
+    live: Live | None = None,
 ) -> SourceBatch:
     """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
 
     The content of a file decides what it is. A file that is reached twice is read once. A file of
-    a folder that cannot be used becomes a diagnostic, and the others are read.
+    a folder that cannot be used becomes a diagnostic, and the others are read. Servers, which are
+    named by an address or by the configuration file of a client, are asked side by side; a
+    configuration that is merely found in a folder is not acted on.
 
     Args:
-        arguments: Paths of files and folders; `-` is the standard input.
+        arguments: Paths of files and folders, or addresses of servers; `-` is the standard input.
         source_id: Source id of all tools of manifests, whatever these state.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.
+        live: How servers are asked; `None` when none is to be started or reached.
 
     Raises:
         NotFoundError: A path does not exist.
         SourceError: A file that was named cannot be used.
-        UsageError: `-` was given where there is no standard input, or *source_id* is no Unicode.
+        UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, or
+            the SDK with which servers are asked is not installed.
     """
     _check_source_id(source_id)
-    reader = _Reader(source_id, {os.path.realpath(path) for path in exclude})
+    reader = _Reader(source_id, {os.path.realpath(path) for path in exclude}, live)
     parts: list[SourceBatch] = []
     for argument in dict.fromkeys(os.fspath(argument) for argument in arguments):
         if argument == "-":
             parts.append(_read_stdin(stdin, source_id))
+        elif is_address(argument):
+            reader.address(argument)
         elif argument and is_folder(argument):
             parts.extend(reader.folder(argument))
         else:
             parts.append(reader.named(argument))
+    if reader.servers and live is not None:
+        parts.append(ask_servers(reader.servers, live, source_id=source_id))
     return SourceBatch.join(parts)
 
 
 class _Reader:
-    """Reads files, each once."""
+    """Reads files, each once, and gathers the servers that are to be asked."""
 
-    def __init__(self, source_id: str | None, seen: set[str]) -> None:
+    def __init__(self, source_id: str | None, seen: set[str], live: Live | None) -> None:
+        self.servers: list[Server] = []
         self._source_id = source_id
         self._excluded = frozenset(seen)
         self._seen: set[str] = set()
+        self._live = live
 
     def named(self, argument: str) -> SourceBatch:
         """Read a file that the user named."""
@@ -83,7 +100,34 @@ class _Reader:
         source = SourceText(
             text, argument, name, self._source_id, stem_names_source=location.is_file()
         )
-        return source.read_as(kind_of_named(name, text, argument))
+        kind = kind_of_named(name, text, argument)
+        if kind is FileKind.CLIENT:
+            return self._configuration(text, argument)
+        return source.read_as(kind)
+
+    def address(self, argument: str) -> None:
+        """Take note of a server that is named by its address."""
+        self.servers.append(server_at(argument, self._allowed(_SERVER)))
+
+    def _configuration(self, text: str, place: str) -> SourceBatch:
+        """Take note of the servers that a client's configuration names."""
+        from mcpg.catalog.sources import clientconfig  # noqa: PLC0415 - hardly ever needed
+
+        live = self._allowed(place)
+        servers, noticed = clientconfig.read_client_configuration(text, place, live.environ)
+        names = {server.name for server in self.servers}
+        for server in servers:
+            if server.name in names:
+                noticed = (*noticed, error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place))
+            else:
+                self.servers.append(server)
+        return SourceBatch(diagnostics=noticed)
+
+    def _allowed(self, place: str) -> Live:
+        if self._live is None:
+            message = "servers are asked by `mcpg bundle` and `mcpg generate` alone"
+            raise SourceError(message, place=place, remedy="bundle their tools first")
+        return self._live
 
     def folder(self, argument: str) -> Iterator[SourceBatch]:
         """Read the files of a folder; what cannot be used becomes a diagnostic."""

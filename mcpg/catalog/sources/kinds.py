@@ -6,6 +6,7 @@ import re
 from enum import Enum, auto
 
 from mcpg.catalog.jsontext import parse_json_documents
+from mcpg.catalog.sources.clientconfig import is_client_configuration
 from mcpg.errors import SourceError
 
 _MARKDOWN = (".md", ".markdown")
@@ -37,6 +38,7 @@ class FileKind(Enum):
     HINTS = auto()
     BUNDLE = auto()
     OPENAPI = auto()
+    CLIENT = auto()
 
 
 def may_be_source(name: str) -> bool:
@@ -71,7 +73,8 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
         return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
     if lower.endswith(_JSON) or _JSON_START.match(text):
-        return _json_kind(text)
+        is_client = not _MANIFEST.match(text) and is_client_configuration(text)
+        return FileKind.CLIENT if is_client else _json_kind(text)
     if lower.endswith(".mdld") or _is_document(text):
         return FileKind.DOCUMENT
     if _HINTS_YAML.match(text):

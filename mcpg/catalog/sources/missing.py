@@ -30,7 +30,7 @@ def present_sources(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, 
 def missing_source(argument: str) -> NotFoundError:
     """Make the error for a source that is not there, with the likeliest thing that was meant."""
     if "://" in argument:
-        remedy = "addresses are not read: save the answer into a file first"
+        remedy = "files are not fetched: save it first; a server is named as https://HOST/PATH"
     elif (close := _close_names(argument)) is not None:
         remedy = f"did you mean {close!r}?"
     else:

@@ -11,6 +11,7 @@ DISTRIBUTION = "mcpg-graph"
 EXTRAS = {
     "embeddings": ("numpy", "onnxruntime", "tokenizers"),
     "llm": ("httpx",),
+    "mcp": ("mcp",),
     "postgres": ("numpy", "psycopg", "psycopg_pool"),
 }
 """What must be importable for each extra to be there."""

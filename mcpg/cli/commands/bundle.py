@@ -12,6 +12,7 @@ import typer
 
 from mcpg import __version__
 from mcpg.cli import building, options
+from mcpg.cli.asking import Asking
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.output import Output, OutputFormat
@@ -99,6 +100,8 @@ def bundle(
     embed_with: options.EmbedWith = None,
     vector_type: VectorType = VectorKind.FLOAT16,
     source_id: options.SourceId = None,
+    header: options.Header = None,
+    server_timeout: options.ServerTimeout = 30.0,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Put tools from any sources into one bundle, the file that hosts load and search.
@@ -115,6 +118,7 @@ def bundle(
     compares = check or diff
     _check_options(target, form, compares=compares)
     embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
+    asking = Asking(sources, header, server_timeout)
     signature = "" if compares or target == STDOUT else lastrun.sign(sources, source_id, target)
     if signature and not (strict or force or untuned):
         last = lastrun.last_run(target)
@@ -122,7 +126,7 @@ def bundle(
             vectors = _vectors_of_last(target, last, embedding, output)
             return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
     memory = Memory(None if target == STDOUT else target)
-    assembly = building.assembled(sources, source_id, output, memory, exclude=[target])
+    assembly = building.assembled(sources, source_id, output, memory, [target], asking)
     if untuned:
         assembly = without_ranking(assembly)
     else:
@@ -136,8 +140,8 @@ def bundle(
         )
     if target == STDOUT:
         return _send(made, assembly, output)
-    if signature != lastrun.sign(sources, source_id, target):
-        signature = ""  # they changed while they were read
+    if asking.asked or signature != lastrun.sign(sources, source_id, target):
+        signature = ""  # servers may answer otherwise, or files changed while they were read
     return _write(
         made, assembly, target, signature, memory, embedding, force=force, form=form, output=output
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpg.cli import building, options
+from mcpg.cli.asking import Asking
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.output import Output, OutputFormat
@@ -52,6 +53,8 @@ def generate(
     force: options.Force = False,
     strict: options.Strict = False,
     source_id: options.SourceId = None,
+    header: options.Header = None,
+    server_timeout: options.ServerTimeout = 30.0,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Write one Markdown-LD document for each tool into a folder, to read and to edit.
@@ -63,7 +66,9 @@ def generate(
     from mcpg.cli.memory import Memory  # noqa: PLC0415
 
     memory = Memory(target)
-    assembly = building.assembled(sources, source_id, output, memory, exclude=_own(target, sources))
+    asking = Asking(sources, header, server_timeout)
+    exclude = _own(target, sources)
+    assembly = building.assembled(sources, source_id, output, memory, exclude, asking)
     if strict and building.refused(assembly, output):
         return ExitCode.FINDINGS
     plan = plan_folder(target, assembly.texts)

@@ -265,7 +265,7 @@ def test_names_that_are_no_text_are_passed_over() -> None:
         ("no/such/folder", "check the path"),
         (
             "https://example.com/tools.json",
-            "addresses are not read: save the answer into a file first",
+            "files are not fetched: save it first; a server is named as https://HOST/PATH",
         ),
         ("", "check the path"),
     ],

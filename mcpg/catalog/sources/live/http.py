@@ -1,0 +1,103 @@
+"""An address as a server, with a bound on what it may answer."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from mcpg.catalog.sources.live.trouble import MAX_ANSWER, Trouble
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcpg.catalog.sources.servers import HttpServer
+
+_FAILED = 400
+_REDIRECTED = 300
+
+
+@asynccontextmanager
+async def http_transport(
+    server: HttpServer, seconds: float, trouble: Trouble
+) -> AsyncIterator[Any]:
+    """Connect to an address; redirects are followed only on the same host.
+
+    Args:
+        server: The address, with its headers.
+        seconds: Time for one step of a request.
+        trouble: Gets what goes wrong.
+    """
+
+    def client(**_: Any) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers=dict(server.headers),
+            timeout=seconds,
+            transport=_Watched(trouble),
+            trust_env=False,
+        )
+
+    async with _transport(server, client) as streams:
+        yield streams
+
+
+@asynccontextmanager
+async def _transport(server: HttpServer, client: Any) -> AsyncIterator[Any]:
+    if server.is_sse:
+        async with sse_client(server.url, httpx_client_factory=client) as streams:
+            yield streams
+    else:
+        async with (
+            client() as http,
+            streamable_http_client(
+                server.url, http_client=http, max_sse_event_size=MAX_ANSWER
+            ) as streams,
+        ):
+            yield streams
+
+
+class _Watched(httpx2.AsyncHTTPTransport):
+    """A transport that counts what is answered and remembers how a request failed."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__()
+        self._trouble = trouble
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await super().handle_async_request(request)
+        except httpx2.TransportError:
+            self._trouble.said = "it cannot be reached"
+            raise
+        status = response.status_code
+        if request.method == "POST":
+            self._trouble.said = _told(status)
+        response.stream = _Counted(response.stream, self._trouble)
+        return response
+
+
+def _told(status: int) -> str | None:
+    if status < _REDIRECTED:
+        return None
+    if status < _FAILED:
+        return f"it sends us to another address (HTTP status {status})"
+    return f"it answered with HTTP status {status}"
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """A body of which every byte is counted."""
+
+    def __init__(self, stream: Any, trouble: Trouble) -> None:
+        self._stream = stream
+        self._trouble = trouble
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._trouble.count(len(chunk))
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

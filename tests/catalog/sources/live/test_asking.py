@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.catalog.model import SourceKind
+from mcpg.catalog.sources import read_sources
+from mcpg.catalog.sources.live import ask_servers
+from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
+from mcpg.diagnostics import Code
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVERS = str(Path(__file__).parents[3] / "servers.py")
+TOKEN = "marker-token-1234"
+QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
+
+
+def by_hand(mode: str, *more: str, name: str | None = None, **env: str) -> StdioServer:
+    """A server of the given mode."""
+    args = ("-S", SERVERS, mode, *more)
+    place = f"mcp.json: {name or mode}"
+    return StdioServer(place, name or mode, sys.executable, args, env, secrets=(*env.values(),))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has reaped does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.fixture(scope="module", params=["http", "sse"])
+def address(request: pytest.FixtureRequest) -> Iterator[HttpServer]:
+    """A server on loopback that wants a token."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    mode = request.param
+    server = subprocess.Popen([sys.executable, "-W", "ignore", SERVERS, mode, str(port)])
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with closing(socket.socket()) as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    url = f"http://127.0.0.1:{port}/{'sse' if mode == 'sse' else 'mcp'}"
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    yield HttpServer("mcp.json: web", "web", url, headers, mode == "sse", (TOKEN,))
+    server.kill()
+    server.wait()
+
+
+def test_what_servers_tell_is_kept() -> None:
+    """All pages are read, with titles, annotations, `_meta` and output schemas as given."""
+    batch = ask_servers([by_hand("pages", name="mine")], QUICK)
+    assert not batch.diagnostics
+    assert [tool.name for tool in batch.tools] == ["tool_0", "tool_1", "tool_2"]
+    last = batch.tools[-1]
+    assert (last.source_id, last.source_kind) == ("mine", SourceKind.STDIO_MCP)
+    assert last.place == "mcp.json: mine: tools[2]"
+    assert (last.title, last.annotations) == ("Last", {"readOnlyHint": True, "custom": 1})
+    assert last.meta == {"tags": ["kept"]}
+    assert last.output_schema == {"type": "object", "properties": {"when": {"type": "string"}}}
+
+
+def test_a_server_made_with_the_sdk() -> None:
+    """What the SDK serves is read, and the name it has for itself serves where none is given."""
+    server = StdioServer("stdio:python", None, sys.executable, (SERVERS, "sdk"))
+    (tool,) = ask_servers([server], QUICK).tools
+    assert (tool.source_id, tool.name, tool.title) == ("sdk server", "add", "Add")
+    assert tool.annotations["readOnlyHint"] is True
+    assert tool.required_arguments == ("a", "b")
+
+
+def test_servers_on_the_web(address: HttpServer) -> None:
+    """A server at an address is asked with its headers; without them it says no."""
+    batch = ask_servers([address], QUICK)
+    assert [(tool.source_id, tool.name) for tool in batch.tools] == [("web", "add")]
+    assert batch.tools[0].source_kind is SourceKind.HTTP_MCP
+    refused = HttpServer("web", "web", address.url, {"Authorization": "Bearer other-marker"})
+    if not address.is_sse:
+        (failed,) = ask_servers([refused], QUICK).diagnostics
+        assert (failed.code, failed.message) == (
+            Code.SOURCE_LOAD_FAILED,
+            "it answered with HTTP status 401",
+        )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
+def test_servers_that_fail_do_not_hinder_the_others() -> None:
+    """Whatever a server does, it becomes a diagnostic in our words, and the others are read."""
+    modes = ("silent", "rubbish", "dies", "flood", "endless", "invalid", "error")
+    servers = [by_hand(mode, TOKEN=TOKEN) for mode in modes]
+    missing = StdioServer("mcp.json: missing", "missing", "/no/such/program")
+    nobody = HttpServer("mcp.json: nobody", "nobody", "http://127.0.0.1:1/mcp")
+    live = Live({"PATH": os.environ["PATH"]}, timeout=3)
+    batch = ask_servers([*servers, missing, by_hand("chatty"), nobody], live)
+    assert [tool.source_id for tool in batch.tools] == ["chatty"]
+    assert {item.code for item in batch.diagnostics} == {Code.SOURCE_LOAD_FAILED}
+    said = {item.place: item.message for item in batch.diagnostics}
+    assert said == {
+        "mcp.json: silent": "it gave no answer within 3 s",
+        "mcp.json: rubbish": "its standard output holds something else than messages",
+        "mcp.json: dies": "it ended before it had answered (exit code 3)",
+        "mcp.json: flood": "it answered more than 32 MB",
+        "mcp.json: endless": "its list of tools has no end",
+        "mcp.json: invalid": "its answer is not as MCP says",
+        "mcp.json: error": "it answered with the error -32005",
+        "mcp.json: missing": "its command cannot be started: no such file or directory",
+        "mcp.json: nobody": "it cannot be reached",
+    }
+
+
+def test_a_server_without_tools() -> None:
+    """A server that has other things to offer than tools is no failure."""
+    batch = ask_servers([by_hand("toolless")], QUICK)
+    assert (batch.tools, batch.diagnostics) == ((), ())
+
+
+def test_the_order_is_that_of_the_servers() -> None:
+    """Who answers first makes no difference, and progress is told."""
+    told: list[tuple[int, int]] = []
+    live = Live(QUICK.environ, timeout=20, told=lambda done, of: told.append((done, of)))
+    names = ["b", "a", "c"]
+    batch = ask_servers([by_hand("pages", name=name) for name in names], live, source_id=None)
+    assert list(dict.fromkeys(tool.source_id for tool in batch.tools)) == names
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_the_environment_of_a_server_is_small() -> None:
+    """A server gets the few variables that the SDK lets through, and those it is given."""
+    live = Live({"PATH": os.environ["PATH"], "OTHER": "x", "HOME": "/"}, timeout=20)
+    batch = ask_servers([by_hand("environment", MINE="y")], live)
+    assert {"PATH", "HOME", "MINE"} <= {tool.name for tool in batch.tools}
+    assert "OTHER" not in {tool.name for tool in batch.tools}
+
+
+def test_secrets_do_not_come_back(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a server repeats of its configuration is replaced, in tools, logs and output."""
+    server = by_hand("secret", TOKEN=TOKEN)
+    batch = ask_servers([server], QUICK)
+    assert [tool.description for tool in batch.tools] == ["Look things up with ***."]
+    assert [item.code for item in batch.diagnostics] == [Code.TEXT_REPAIRED]
+    shown = capfd.readouterr()
+    assert TOKEN not in f"{batch!r} {server!r} {shown.out} {shown.err} {caplog.text}"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_nothing_is_left_running(tmp_path: Path) -> None:
+    """What a server started ends with it, even where the server itself ends at once."""
+    note = tmp_path / "pids"
+    ask_servers([by_hand("parent", str(note))], QUICK)
+    pids = [int(pid) for pid in note.read_text("utf-8").split()]
+    assert len(pids) == 2
+    assert not [pid for pid in pids if is_alive(pid)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
+    """Ctrl-C while a server is asked leaves no process behind."""
+    note = tmp_path / "pids"
+    line = shlex.join(["sh", "-c", f"echo $$ > {note}; sleep 600"])
+    command = [sys.executable, "-m", "mcpg", "bundle", f"stdio:{line}", "-o", "-"]
+    program = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path, text=True)
+    while not (note.exists() and note.read_text("utf-8").strip()):
+        time.sleep(0.05)
+    program.send_signal(signal.SIGINT)
+    assert "interrupted" in program.communicate()[1]
+    assert program.returncode == 130
+    assert not is_alive(int(note.read_text("utf-8")))
+
+
+def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the SDK is not installed, the error says how to install it."""
+    monkeypatch.delitem(sys.modules, "mcpg.catalog.sources.live.asking", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(UsageError) as caught:
+        read_sources(["stdio:true"], live=QUICK)
+    assert caught.value.remedy == "pip install 'mcpg-graph[mcp]'"

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpg.catalog.sources.clientconfig import is_client_configuration, read_client_configuration
+from mcpg.catalog.sources.servers import HttpServer, Server, StdioServer
+from mcpg.diagnostics import Code, Severity
+from mcpg.errors import SourceError
+
+ENVIRON = {"TOKEN": "marker-token-1234", "EMPTY": ""}
+
+
+def one(entry: dict[str, Any]) -> Server:
+    """Read the only server of a configuration."""
+    (server,), noticed = read_client_configuration(
+        json.dumps({"mcpServers": {"a": entry}}), "mcp.json", ENVIRON
+    )
+    assert not noticed
+    return server
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {"a": {"command": "x"}}}',
+        '{"servers": {"a": {"type": "stdio", "command": "x"}}, "inputs": []}',
+        '{"mcp": {"servers": {"a": {"command": "x"}}}}',
+        '{"theme": "dark", "context_servers": {"a": {"source": "custom", "command": "x"}}}',
+        '{"context_servers": {"a": {"command": {"path": "x", "args": []}}}}',
+        '{ // a comment, with "quotes"\n"mcpServers": {"a": {"command": "x",},}, /* more */ }',
+    ],
+)
+def test_dialects(text: str) -> None:
+    """The layouts of the usual clients are known, with comments and trailing commas."""
+    assert is_client_configuration(text)
+    servers, noticed = read_client_configuration(text, "mcp.json", {})
+    assert servers == (StdioServer("mcp.json: a", "a", "x"),)
+    assert not noticed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"openapi": "3.1.0", "servers": [{"url": "https://example.com"}]}',
+        '{"tools": [{"name": "mcpServers"}]}',
+        '{"servers": {"a": 1}}',
+        '{"mcpServers": {',
+        '["servers"]',
+    ],
+)
+def test_other_json(text: str) -> None:
+    """What names no servers is no configuration."""
+    assert not is_client_configuration(text)
+
+
+def test_a_program() -> None:
+    """Command, arguments, environment and folder are read, with variables filled in."""
+    entry = {
+        "command": "run",
+        "args": ["--port", 80, "${env:TOKEN}", "${EMPTY:-none}"],
+        "env": {"KEY": "${TOKEN}", "FLAG": True},
+        "cwd": "/tmp",
+        "alwaysAllow": ["x"],
+    }
+    server = one(entry)
+    assert isinstance(server, StdioServer)
+    assert server.args == ("--port", "80", "marker-token-1234", "none")
+    assert server.env == {"KEY": "marker-token-1234", "FLAG": "true"}
+    assert server.cwd == "/tmp"
+    assert "marker-token-1234" in server.secrets
+    assert "marker" not in repr(server)
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_sse"),
+    [
+        ({"url": "https://example.com/mcp"}, False),
+        ({"type": "streamable-http", "url": "https://example.com/mcp"}, False),
+        ({"serverUrl": "https://example.com/mcp"}, False),
+        ({"httpUrl": "https://example.com/mcp"}, False),
+        ({"type": "sse", "url": "https://example.com/mcp"}, True),
+    ],
+)
+def test_an_address(entry: dict[str, Any], is_sse: bool) -> None:
+    """An address is read with its headers."""
+    server = one({**entry, "headers": {"Authorization": "Bearer ${TOKEN}"}})
+    assert isinstance(server, HttpServer)
+    assert (server.url, server.is_sse) == ("https://example.com/mcp", is_sse)
+    assert server.headers == {"Authorization": "Bearer marker-token-1234"}
+    assert "marker-token-1234" in server.secrets
+    assert "marker" not in repr(server)
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({}, "neither a `command` nor a `url`"),
+        ({"type": "stdio"}, "no `command`"),
+        ({"command": " "}, "`command` is empty"),
+        ({"command": 5}, "`command` is no text"),
+        ({"command": "x", "args": "y"}, "`args` are no list"),
+        ({"command": "x", "args": [{}]}, "`args` holds what is no text"),
+        ({"command": "x", "env": []}, "`env` is no object"),
+        ({"command": "x\0"}, "null character"),
+        ({"command": "x", "args": ["${input:key}"]}, "`${input:key}` names no variable"),
+        ({"command": "x", "env": {"A": "${MISSING}"}}, "`MISSING` of the environment is not set"),
+        ({"type": "carrier-pigeon"}, "`type` is none that is known"),
+        ({"url": "ftp://example.com"}, "`url` is no address"),
+        ({"url": "https:///mcp"}, "`url` is no address"),
+    ],
+)
+def test_servers_that_cannot_be_used(entry: dict[str, Any], says: str) -> None:
+    """A server that makes no sense is told with its name, and the others are used."""
+    text = json.dumps({"mcpServers": {"bad": entry, "good": {"command": "x"}}})
+    servers, (failed,) = read_client_configuration(text, "mcp.json", ENVIRON)
+    assert [server.name for server in servers] == ["good"]
+    assert (failed.code, failed.place) == (Code.SOURCE_LOAD_FAILED, "mcp.json: bad")
+    assert says in failed.message
+
+
+@pytest.mark.parametrize("entry", [{"disabled": True}, {"enabled": False}])
+def test_servers_that_are_switched_off(entry: dict[str, Any]) -> None:
+    """A server that its user has switched off is left out, which is mere information."""
+    text = json.dumps({"mcpServers": {"off": {"command": "x", **entry}}})
+    servers, (told,) = read_client_configuration(text, "mcp.json", {})
+    assert not servers
+    assert (told.code, told.severity) == (Code.SOURCE_SKIPPED, Severity.INFO)
+
+
+def test_names() -> None:
+    """A name that stands twice is told; a server without one is refused."""
+    text = '{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}, " ": {"command": "z"}}}'
+    servers, noticed = read_client_configuration(text, "mcp.json", {})
+    assert [server.name for server in servers] == ["a"]
+    assert [item.code for item in noticed] == [Code.KEY_REPEATED, Code.SOURCE_LOAD_FAILED]
+
+
+def test_no_configuration() -> None:
+    """Something else is refused."""
+    with pytest.raises(SourceError, match="names no servers"):
+        read_client_configuration("{}", "mcp.json", {})

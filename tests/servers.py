@@ -1,0 +1,129 @@
+"""MCP servers for tests, one program: `python servers.py MODE [PORT]`.
+
+`sdk`, `http` and `sse` are servers made with the SDK. The others speak the protocol by hand, since
+the SDK keeps a server from doing what these do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+PAGES = 3
+
+
+def tool(name: str, **more: Any) -> dict[str, Any]:
+    """Describe a tool."""
+    return {"name": name, "inputSchema": {"type": "object", "properties": {}}, **more}
+
+
+def say(message: dict[str, Any]) -> None:
+    """Write a message."""
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def page(mode: str, cursor: str) -> dict[str, Any]:
+    """Give a page of tools, as *mode* would have it."""
+    number = int(cursor or 0)
+    if mode == "endless":
+        return {"tools": [tool(f"tool_{number}")], "nextCursor": str((number + 1) % 5)}
+    if mode == "dies" and number:
+        os._exit(3)
+    if mode in {"pages", "dies"} and number < PAGES - 1:
+        return {"tools": [tool(f"tool_{number}")], "nextCursor": str(number + 1)}
+    if mode == "flood":
+        while True:
+            sys.stdout.write("x" * 1_000_000)
+    if mode == "secret":
+        sys.stderr.write(" ".join(f"{key}={value}" for key, value in os.environ.items()))
+        told = f"Look things up with {os.environ.get('TOKEN')}."
+        return {"tools": [tool("secret_lookup", description=told)]}
+    if mode == "environment":
+        return {"tools": [tool(name) for name in os.environ]}
+    rich = {
+        "title": "Last",
+        "annotations": {"readOnlyHint": True, "custom": 1},
+        "_meta": {"tags": ["kept"]},
+        "outputSchema": {"type": "object", "properties": {"when": {"type": "string"}}},
+    }
+    return {"tools": [tool(f"tool_{number}", **rich)]}
+
+
+def answer(mode: str, request: dict[str, Any]) -> None:
+    """Answer a request."""
+    number, method = request.get("id"), request["method"]
+    if method == "initialize":
+        said = {
+            "protocolVersion": request["params"]["protocolVersion"],
+            "capabilities": {} if mode == "toolless" else {"tools": {}},
+            "serverInfo": {"name": "by hand", "version": "1"},
+        }
+        say({"id": number, "result": said})
+    elif method == "tools/list" and mode == "invalid":
+        say({"id": number, "result": {"tools": "none"}})
+    elif method == "tools/list" and mode == "error":
+        fault = {"code": -32000 - 5, "message": f"no: {os.environ.get('TOKEN')}"}
+        say({"id": number, "error": fault})
+    elif method == "tools/list":
+        cursor = (request.get("params") or {}).get("cursor") or ""
+        say({"id": number, "result": page(mode, cursor)})
+    elif number is not None:
+        say({"id": number, "error": {"code": -32601, "message": "no such method"}})
+
+
+def by_hand(mode: str) -> None:
+    """Answer until nobody asks any more."""
+    if mode == "silent":
+        time.sleep(600)
+    if mode == "chatty":
+        sys.stdout.write("welcome\n\n")
+    while mode == "rubbish":
+        sys.stdout.write("rubbish\n" * 100)
+    if mode == "parent":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        with open(sys.argv[2], "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(f"{os.getpid()} {child.pid}")
+    for line in sys.stdin:
+        answer(mode, json.loads(line))
+
+
+def by_sdk(mode: str) -> None:
+    """Serve with the SDK."""
+    from mcp.server import MCPServer  # noqa: PLC0415 - slow, and most modes do without
+    from mcp_types import ToolAnnotations  # noqa: PLC0415
+
+    server = MCPServer("sdk server")
+
+    @server.tool(title="Add", annotations=ToolAnnotations(readOnlyHint=True))
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    if mode == "sdk":
+        server.run()
+        return
+    import uvicorn  # noqa: PLC0415
+
+    app = server.sse_app() if mode == "sse" else server.streamable_http_app()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        token = dict(scope.get("headers", ())).get(b"authorization", b"").decode()
+        if scope["type"] == "http" and token != "Bearer marker-token-1234":
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": f"no {token}".encode()})
+        else:
+            await app(scope, receive, send)
+
+    uvicorn.run(guarded, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] in {"sdk", "http", "sse"}:
+        by_sdk(sys.argv[1])
+    else:
+        by_hand(sys.argv[1])
