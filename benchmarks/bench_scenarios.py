@@ -5,8 +5,10 @@
 FILE is a JSON object with `catalogs` (tools, with `hints`, `source` and perhaps a `document`) and
 `cases` (`catalog`, `query`, `strategy`, `expect`). Without FILE, MCPG_SCENARIOS names it. Every
 case is answered by the graph strategy unless it asks for one with vectors, which come from
-the recorded embedder of the case. A case that needs a part this replay does not supply (a
-normaliser, a SPARQL profile) is counted apart.
+the recorded embedder of the case, as rewrites come from its normaliser; where it names a cache,
+searches before it fill one. A rewriter may be asked less often than recorded, for plain English is
+left alone; what texts are embedded, and what telemetry tells, is not judged. A case that needs a
+part this replay does not supply (a SPARQL profile) is counted apart.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import json
 import os
 import tempfile
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +26,11 @@ import graph_scenarios
 
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
+from mcpg.caches import MemoryCache
 from mcpg.catalog.sources import read_sources
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.equipment import Equipment
+from mcpg.llm.normalizer import FunctionNormalizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +44,7 @@ Check = Any
 STRATEGIES = {"auto": "auto", "embeddings": "embeddings", "kb_focused_semantic": "auto"}
 SHAPES = ("graph_source", "document_patch")
 OUTCOMES = ("holds", "fails", "waits")
-NEEDS = ("normalizer", "profile", "route", "federation", "jsonld")
+NEEDS = ("profile", "route", "federation", "jsonld")
 
 
 def names(matches: tuple[mcpg.Match, ...]) -> list[str]:
@@ -126,6 +130,24 @@ def document_text(document: dict[str, Any], base_uri: str | None, root: Path) ->
     return text
 
 
+@dataclass
+class Rewriter:
+    """The recorded normaliser of a case, and how often it was asked."""
+
+    rules: list[dict[str, Any]]
+    calls: int = 0
+
+    def rewrite(self, query: str) -> str:
+        """Answer as the first rule that fits says, or with the query."""
+        self.calls += 1
+        for rule in self.rules:
+            if rule["if_contains"] in query:
+                if rule.get("raise"):
+                    raise RuntimeError("as recorded")
+                return str(rule["rewrite"])
+        return query
+
+
 def embedder_of(case: Case, recorded: dict[str, Any]) -> FunctionEmbeddings | None:
     """Give the recorded embedder of a case: it counts, or sees, the words of some groups."""
     if "embedder" not in case:
@@ -185,18 +207,28 @@ def make_engines(scenarios: dict[str, Any], root: Path) -> Callable[[Case], mcpg
     return engine_of
 
 
-def replay(engine: mcpg.Engine, case: Case) -> list[str]:
+def replay(engine: mcpg.Engine, case: Case, rewriter: Rewriter | None = None) -> list[str]:
     """Answer *case* and name the expectations that fail."""
-    strategy = STRATEGIES.get(case["strategy"], "graph")
-    result = engine.search(
+    for before in case.get("prior_searches", ()):
+        search(engine, {**case, **before, "expect": before})
+    result = search(engine, case)
+    expected = case["expect"].items()
+    failed = [f"{name}={value}" for name, value in expected if not holds(result, name, value)]
+    if rewriter and rewriter.calls > case["expect"].get("normalizer_calls", rewriter.calls):
+        failed.append(f"normalizer_calls={rewriter.calls}")
+    return failed
+
+
+def search(engine: mcpg.Engine, case: Case) -> mcpg.SearchResult:
+    """Ask what *case* asks."""
+    return engine.search(
         case["query"],
         limit=min(case["expect"]["k"], 50),
-        strategy=strategy,
+        strategy=STRATEGIES.get(case["strategy"], "graph"),
         context=case.get("context_summary"),
         include_disabled=case.get("include_disabled", False),
+        normalize="normalizer" in case,
     )
-    expected = case["expect"].items()
-    return [f"{name}={value}" for name, value in expected if not holds(result, name, value)]
 
 
 def holds(result: mcpg.SearchResult, name: str, value: Check) -> bool:
@@ -215,8 +247,16 @@ def verdict(
         missing.append("a gateway with a catalogue and no graph")
     if missing:
         return "waits", ", ".join(missing)
-    equipment = Equipment(embedder_of(case, scenarios.get("embedders", {})))
-    failed = replay(mcpg.Engine(engine_of(case).index, equipment=equipment), case)
+    rewriter = normalizer = None
+    if name := case.get("normalizer"):
+        rewriter = Rewriter(scenarios["normalizers"][name]["rules"])
+        normalizer = FunctionNormalizer(rewriter.rewrite, name)
+    equipment = Equipment(
+        embedder_of(case, scenarios.get("embedders", {})),
+        normalizer=normalizer,
+        cache=MemoryCache() if "search_cache" in case else None,
+    )
+    failed = replay(mcpg.Engine(engine_of(case).index, equipment=equipment), case, rewriter)
     return ("fails", "; ".join(failed)) if failed else ("holds", "")
 
 
