@@ -73,8 +73,9 @@ StrategyName = Annotated[
         *flags.STRATEGY,
         metavar="NAME",
         autocompletion=complete_strategy,
-        help="How to rank: graph (or markdown-ld), embeddings, auto. Otherwise MCPG_STRATEGY, "
-        "the configuration file, or graph.",
+        help="How to rank: graph (or markdown-ld), without a model; embeddings, by vectors alone; "
+        "auto, by vectors with what the graph adds. Otherwise MCPG_STRATEGY, the configuration "
+        "file, or graph.",
     ),
 ]
 Fusion = Annotated[

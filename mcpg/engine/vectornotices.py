@@ -33,11 +33,11 @@ def merges(outcome: Outcome) -> list[Diagnostic]:
         how = "the matches of the graph and of the vectors were made one list"
     else:
         parts = [
-            f"{len(found)} {name}"
-            for name, found in (
-                ("exactly named", semantic.lifted),
-                ("related", outcome.related),
-                ("next steps", outcome.next_steps),
+            f"{len(found)} {name if len(found) == 1 else several}"
+            for name, several, found in (
+                ("exactly named", "exactly named", semantic.lifted),
+                ("related", "related", outcome.related),
+                ("next step", "next steps", outcome.next_steps),
             )
             if found
         ]
