@@ -3,9 +3,10 @@
     python benchmarks/bench_graph.py [--sizes 1000,10000] [--runs 3] [--rdflib 1000]
 
 The catalogues are made, and bundled first. `mcpg graph export` runs as a whole process that loads
-the bundle and writes a file. The rows below it run in one process: loading the triples into
-Oxigraph, a path query over all next steps, and the same triples read and written by rdflib alone,
-up to the size that `--rdflib` names, as it takes minutes beyond.
+the bundle and writes a file. The rows below it run in one process: what the graph is made of, a
+search of it once it is loaded, loading the triples into Oxigraph, a path query over all next steps,
+and the same triples read and written by rdflib alone, up to the size that `--rdflib` names, as it
+takes minutes beyond.
 
 Columns: s is the median of the runs, MB the size of the file, triples what it says.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import catalogues
@@ -24,6 +26,8 @@ from measuring import cold_seconds, middle, program, row, timed
 import mcpg
 from mcpg.graph import triples_of
 from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.schema import schema_of
+from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
 from mcpg.graph.store import graph_of
 
 if TYPE_CHECKING:
@@ -77,6 +81,27 @@ def stores(documents: list[ToolDocument], runs: int, *, has_rdflib: bool) -> Non
         print(row(f"rdflib writes {form}", time.perf_counter() - start, size, first=40))
 
 
+def searches(documents: list[ToolDocument], runs: int) -> None:
+    """Time the description of the graph, and a search of it by each of the two ways to look."""
+    print(
+        row(
+            "schema_of",
+            middle([timed(lambda: schema_of(documents)) for _ in range(runs)]),
+            first=40,
+        )
+    )
+    loading = middle([timed(lambda: GraphSearcher(documents)) for _ in range(runs)])
+    print(row("GraphSearcher, made", loading, first=40))
+    searcher = GraphSearcher(documents)
+    tool = documents[len(documents) // 2].tool
+    for text, query in (("a name", tool.display_name), ("a description", tool.description)):
+        for mode in (Mode.SCHEMA_AWARE, Mode.TOKEN_DISTANCE):
+            search = partial(searcher.search, GraphSearchRequest(query, mode=mode))
+            search()
+            seconds = middle([timed(search) for _ in range(runs)])
+            print(row(f"search {mode}, {text}", seconds, first=40))
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -92,6 +117,7 @@ def main() -> None:
             print(row(f"{size:,} tools", "s", "MB", "triples", first=40))
             exports(bundle, given.runs)
             documents = list(mcpg.load(bundle).documents.values())
+            searches(documents, given.runs)
             stores(documents, given.runs, has_rdflib=size <= given.rdflib)
             print()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shop import Run
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 
 pytestmark = pytest.mark.usefixtures("graph")
 
@@ -41,6 +44,17 @@ def test_the_queries_are_shown_when_asked(run: Callable[..., Run]) -> None:
 
     assert "SELECT DISTINCT ?node ?predicate ?text" in done.out
     assert "SELECT DISTINCT ?node ?predicate ?related" in done.out
+
+
+def test_what_comes_with_matches_says_by_which_edge(run: Callable[..., Run]) -> None:
+    """Related tools and next steps stand apart, each with its edge and the match it leads from."""
+    done = run("graph", "search", "refund order", "-n", "2", "-b", str(EXAMPLES))
+
+    assert "\nrelated\n" in done.out
+    assert "(kb:relatedTo of Refund a payment)" in done.out
+    assert "\nnext\n" in done.out
+    assert "(kb:nextStep of " in done.out
+    assert " more\n" in done.out
 
 
 def test_json_has_everything(run: Callable[..., Run]) -> None:
