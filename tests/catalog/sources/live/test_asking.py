@@ -7,8 +7,10 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -123,6 +125,42 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
         "mcp.json: error": "it answered with the error -32005",
         "mcp.json: missing": "its command cannot be started: no such file or directory",
         "mcp.json: nobody": "it cannot be reached",
+    }
+
+
+class Misbehaving(BaseHTTPRequestHandler):
+    """A web server that sends on, or answers without end."""
+
+    def do_POST(self) -> None:
+        """Answer by the path."""
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "http://127.0.0.2:9/mcp")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        with suppress(OSError):
+            while True:
+                self.wfile.write(b"x" * 1_000_000)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_answers_without_end_and_redirects() -> None:
+    """What an address answers is bounded, and headers go to no other host."""
+    web = ThreadingHTTPServer(("127.0.0.1", 0), Misbehaving)
+    Thread(target=web.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{web.server_address[1]}"
+    servers = [HttpServer(path, path, f"{url}/{path}") for path in ("endless", "moved")]
+    said = {item.place: item.message for item in ask_servers(servers, QUICK).diagnostics}
+    web.shutdown()
+    web.server_close()
+    assert said == {
+        "endless": "it answered more than 32 MB",
+        "moved": "it sends us to another address (HTTP status 302)",
     }
 
 
