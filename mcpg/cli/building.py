@@ -62,7 +62,9 @@ def assembled(
     stdin = partial(standard_input, MAX_BYTES + 1)
     with output.counting("reading sources") as tell:
         live = asking.live(tell) if asking is not None else None
-        batch = read_sources(sources, source_id=source_id, stdin=stdin, exclude=exclude, live=live)
+        batch = read_sources(
+            sources, source_id=source_id, stdin=stdin, exclude=exclude, live=live, imports=True
+        )
     with output.progress("putting the graph together"):
         assembly = assemble(batch, source_id=source_id, memo=memory.open(batch))
     output.diagnostics(assembly.diagnostics)

@@ -153,7 +153,8 @@ Sources = Annotated[
         metavar="SOURCE",
         help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
         "these; - reads a manifest from standard input. Or servers to ask: the configuration file "
-        "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH.",
+        "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
+        "to import: python:MODULE.",
     ),
 ]
 Header = Annotated[

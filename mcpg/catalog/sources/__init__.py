@@ -10,7 +10,7 @@ from mcpg.catalog.sources.addresses import is_address, server_at
 from mcpg.catalog.sources.batch import RawBundle, SourceBatch
 from mcpg.catalog.sources.contents import SourceText
 from mcpg.catalog.sources.folder import FolderFile, walk_folder
-from mcpg.catalog.sources.kinds import FileKind, kind_in_folder, kind_of_named
+from mcpg.catalog.sources.kinds import PYTHON, FileKind, kind_in_folder, kind_of_named
 from mcpg.catalog.sources.live import ask_servers
 from mcpg.catalog.sources.missing import missing_source, present_sources
 from mcpg.catalog.sources.textfile import decode, read_text
@@ -37,6 +37,7 @@ def read_sources(
     stdin: Callable[[], bytes] | None = None,
     exclude: Collection[str | os.PathLike[str]] = (),
     live: Live | None = None,
+    imports: bool = False,
 ) -> SourceBatch:
     """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
 
@@ -46,11 +47,13 @@ def read_sources(
     configuration that is merely found in a folder is not acted on.
 
     Args:
-        arguments: Paths of files and folders, or addresses of servers; `-` is the standard input.
+        arguments: Paths of files and folders, addresses of servers, or names of modules such as
+            `python:package.module`; `-` is the standard input.
         source_id: Source id of all tools of manifests, whatever these state.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.
         live: How servers are asked; `None` when none is to be started or reached.
+        imports: Whether modules may be imported, which runs their code.
 
     Raises:
         NotFoundError: A path does not exist.
@@ -66,6 +69,8 @@ def read_sources(
             parts.append(_read_stdin(stdin, source_id))
         elif is_address(argument):
             reader.address(argument)
+        elif argument.startswith(PYTHON):
+            parts.append(_read_module(argument, source_id, imports=imports))
         elif argument and is_folder(argument):
             parts.extend(reader.folder(argument))
         else:
@@ -163,6 +168,16 @@ def _check_source_id(source_id: str | None) -> None:
         raise UsageError(
             f"the source id {source_id!a} is no Unicode text", remedy="write it in UTF-8"
         ) from fault
+
+
+def _read_module(argument: str, source_id: str | None, *, imports: bool) -> SourceBatch:
+    if not imports:
+        message = "modules are not imported here: a bundle may come from anywhere"
+        raise UsageError(message, place=argument, remedy="put it into a bundle: mcpg bundle")
+    from mcpg.catalog.python import read_python  # noqa: PLC0415 - only where it is asked for
+
+    found = read_python(argument, source_id)
+    return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
 
 
 def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> SourceBatch:

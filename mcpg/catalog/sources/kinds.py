@@ -9,6 +9,9 @@ from mcpg.catalog.jsontext import parse_json_documents
 from mcpg.catalog.sources.clientconfig import is_client_configuration
 from mcpg.errors import SourceError
 
+PYTHON = "python:"
+"""What a source begins with that is a Python module."""
+
 _MARKDOWN = (".md", ".markdown")
 _JSON = (".json", ".jsonl", ".ndjson")
 _YAML = (".yaml", ".yml")

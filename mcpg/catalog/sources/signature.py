@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.sources.kinds import may_be_source
+from mcpg.catalog.sources.kinds import PYTHON, may_be_source
 from mcpg.files import MAX_BYTES, is_file, is_folder
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
     How they lie to each other decides which files are reached twice.
     """
-    if "-" in arguments or "" in arguments:
+    if any(argument in ("-", "") or argument.startswith(PYTHON) for argument in arguments):
         raise _UnusualError
     places = [os.path.realpath(argument) for argument in arguments]
     for argument, place in zip(arguments, places, strict=True):

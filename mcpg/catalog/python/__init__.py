@@ -1,0 +1,88 @@
+"""Python modules, whose functions become tools."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import sys
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from mcpg.authoring import mark_of
+from mcpg.catalog.entries import ManifestTools
+from mcpg.catalog.python.importing import import_module_of
+from mcpg.catalog.sources.kinds import PYTHON
+from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.errors import NotFoundError, SourceError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import ModuleType
+
+    from mcpg.catalog.model import Tool
+
+
+def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
+    """Import a module and read its functions.
+
+    These are the functions that `mcpg.authoring.tool` marks, or, where none is marked, the public
+    functions that the module defines; with an attribute, the function or the functions that it
+    holds.
+
+    Args:
+        argument: `python:package.module` or `python:package.module:attribute`.
+        source_id: Source id that overrides the name of the module.
+
+    Raises:
+        NotFoundError: There is no such module or attribute.
+        SourceError: The module cannot be imported, or what is named is no function.
+        UsageError: The argument is no name of a module, or a library is not installed.
+    """
+    try:
+        from mcpg.catalog.python.describing import described  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as fault:
+        message = f"reading Python needs the library {fault.name!r}"
+        remedy = "pip install 'mcpg-graph[python]'"
+        raise UsageError(message, place=argument, remedy=remedy) from fault
+    module, attribute = import_module_of(argument)
+    found = _at(module, attribute, argument) if attribute else _of_module(module)
+    source = (source_id or "").strip() or module.__name__
+    tools: list[Tool] = []
+    noticed: list[Diagnostic] = []
+    for name, function in found:
+        place = f"{PYTHON}{module.__name__}:{name}"
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                tools.append(described(function, name, source, place, noticed))
+        except Exception as fault:  # noqa: BLE001 - what annotations of others raise is up to them
+            message = f"its parameters cannot be described ({type(fault).__name__}); it is left out"
+            noticed.append(warning(Code.TOOL_INVALID, message, place))
+    return ManifestTools(tuple(tools), tuple(noticed))
+
+
+def _of_module(module: ModuleType) -> Sequence[tuple[str, Callable[..., Any]]]:
+    members = [
+        (name, member) for name, member in vars(module).items() if inspect.isfunction(member)
+    ]
+    marked = [(name, member) for name, member in members if mark_of(member) is not None]
+    return marked or [
+        (name, member)
+        for name, member in members
+        if not name.startswith("_") and member.__module__ == module.__name__
+    ]
+
+
+def _at(
+    module: ModuleType, attribute: str, argument: str
+) -> Sequence[tuple[str, Callable[..., Any]]]:
+    try:
+        found = attrgetter(attribute)(module)
+    except AttributeError:
+        message = f"the module {module.__name__!r} has no {attribute!r}"
+        raise NotFoundError(message, place=argument, remedy="check the name") from None
+    functions: Iterable[object] = found if isinstance(found, list | tuple) else (found,)
+    named = [(function.__name__, function) for function in functions if inspect.isroutine(function)]
+    if not named:
+        message = f"{attribute!r} is neither a function nor a list of functions"
+        raise SourceError(message, place=argument, remedy="name a function, or the module alone")
+    return named
