@@ -104,7 +104,7 @@ class OperationReader:
             id="",
             source_id=source_id,
             name=operation.name,
-            title=summary or None,
+            title=(summary or None) if description else None,
             description=description or summary or f"{operation.method.upper()} {operation.path}",
             input_schema=self._input(operation),
             output_schema=self._output(operation),

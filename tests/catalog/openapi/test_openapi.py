@@ -134,9 +134,11 @@ def test_operations_become_tools() -> None:
     found = tools(SHOP)
     assert list(found) == ["listPets", "addPet", "delete_pets_id"]
     listing, adding, deleting = found.values()
-    assert (listing.title, listing.description) == ("List pets", "List pets")
+    assert (listing.title, listing.description) == (None, "List pets")
     assert (adding.title, adding.description) == (None, "Take in a pet.")
     assert deleting.description == "DELETE /pets/{id}"
+    both, _ = one({"summary": "Short", "description": "Long"})
+    assert (both.title, both.description) == ("Short", "Long")
     assert {tool.source_id for tool in found.values()} == {"pet_shop_api"}
     assert listing.hints == Hints(
         categories=("pets",), read_only=True, idempotent=True, destructive=False
@@ -386,7 +388,7 @@ def test_half_characters_are_mended() -> None:
     """Lone surrogates become U+FFFD and are reported."""
     text = '{"openapi": "3.0.0", "paths": {"/a": {"get": {"summary": "a\\ud800"}}}}'
     found = read_openapi(text, "a.json", default_source="file", source_id=" mine ")
-    assert (found.tools[0].title, found.tools[0].source_id) == ("a\ufffd", "mine")
+    assert (found.tools[0].description, found.tools[0].source_id) == ("a\ufffd", "mine")
     assert [item.code for item in found.diagnostics] == [Code.TEXT_REPAIRED]
 
 
