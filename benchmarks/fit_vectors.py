@@ -1,13 +1,17 @@
-"""Fit how sure searches with vectors are, and say what that is worth on sets it was not fitted on.
+"""Fit the ways to rank with vectors, and say what that is worth on sets they were not fitted on.
 
-    python benchmarks/fit_vectors.py FOLDER [--queries 150] [--with local] [--write]
+    python benchmarks/fit_vectors.py FOLDER [--queries 400] [--with local]... [--write]
 
-FOLDER is laid out as for `fit_ranking.py`, whose queries are asked here: those of the sets, clean
-and misspelt, with the answers of every fifth one taken out of the catalogue, a few of their words,
-names of tools, and noise. Each way to rank with vectors (cosines alone, semantic order, the learned
-fusion, reciprocal ranks) has a logistic regression of its own on the same inputs. Several providers
-may be named, divided by commas: then all are fitted on together. `--write` puts what is fitted on
-all sets into `mcpg/engine/data/vectors.json`.
+FOLDER is laid out as for `fit_ranking.py`. `--with` names who makes vectors, and may be given
+several times; after an `@` stand the sets that are asked with them, joined by `+`, all sets where
+none is named.
+
+The weight of closeness in the learned fusion is that of the highest mean nDCG@5, every provider,
+set and variant weighing the same. Each way to rank (cosines alone, semantic order, the learned
+fusion, reciprocal ranks) then has a logistic regression of its own on the same inputs, for which
+the answers of every fifth query are taken out of the catalogue; a few words of the queries and
+noise are asked as well. Both are also fitted on all sets but one, and measured on that one.
+`--write` puts what is fitted on all sets into `mcpg/engine/data/vectors.json`.
 """
 
 from __future__ import annotations
@@ -15,9 +19,11 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fit_ranking as ranking
 import texts
@@ -25,21 +31,53 @@ import texts
 import mcpg.engine
 from mcpg.embeddings.choosing import provider_of
 from mcpg.embeddings.stores import MemoryStore
+from mcpg.engine.belief import Evidence, Seen
+from mcpg.engine.confidence import MARGIN_DEPTH
+from mcpg.engine.defaults import default_model
+from mcpg.engine.features import look_closely
+from mcpg.engine.fusion import fuse
+from mcpg.engine.hybrid import unknown_share
+from mcpg.engine.joint import rank, words_of
+from mcpg.engine.pipeline import gather
 from mcpg.engine.request import Request
-from mcpg.engine.scheme import EMBEDDINGS, SCHEMES, SEMANTIC, VECTOR_INPUTS
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.scheme import LEARNED, SCHEMES, VECTOR_INPUTS, scheme_of
+from mcpg.evaluation.metrics import ndcg_at
 from mcpg.tuning.logistic import logistic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcpg.embeddings import EmbeddingProvider
     from mcpg.embeddings.stores.protocol import EmbeddingStore
+    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.semantics import Nearness
 
 Samples = dict[str, list[ranking.Top]]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"
-DEPTH = 3
+DEPTH, GAIN_DEPTH = 3, 5
 DECIMALS = 4
+MODEL = default_model()
 FEW_WORDS_FROM = ranking.VARIANTS[0]
+WEIGHTS = tuple(range(21))
+"""The weights of closeness that are tried."""
+
+
+class Looked(NamedTuple):
+    """What was looked at for one query."""
+
+    analysis: Analysis
+    nearness: Nearness
+    seen: Seen
+
+
+class Gains(NamedTuple):
+    """The nDCG@5 of one query by each of `WEIGHTS`."""
+
+    set: str
+    part: tuple[str, str, str]
+    by_weight: list[float]
 
 
 class Asker:
@@ -53,50 +91,147 @@ class Asker:
             path.write_text(json.dumps({"tools": tools}, ensure_ascii=False), encoding="utf-8")
             self.engine = mcpg.engine.load(path, embeddings=provider, store=store)
         self._index = self.engine.index
+        self._semantics = self.engine._searcher.semantics()  # noqa: SLF001 - looks are not public
 
-    def ask(self, query: str, relevant: set[str], label: tuple[str, str, str]) -> Iterator[Any]:
+    def look(self, query: str) -> Looked:
+        """Look at what words and vectors find, as a search does."""
+        request = Request(query, limit=GAIN_DEPTH)
+        analysis, pool = gather(request, self._index, frozenset(), size=POOL)
+        nearness = self._semantics.nearness(
+            self._semantics.embed(query),
+            unknown_share(analysis),
+            count=POOL,
+            without=frozenset(),
+            beside=pool,
+        )
+        near = [number for number, _ in nearness.nearest if number not in pool]
+        sights = look_closely(pool, analysis, self._index)
+        graph = fuse(sights, MODEL.weights, POOL)
+        together = [*sights, *look_closely(near, analysis, self._index)]
+        return Looked(analysis, nearness, Seen(together, len(sights), graph))
+
+    def gains(self, query: str, relevant: set[str]) -> list[float]:
+        """Give the nDCG@5 of the learned fusion by each of `WEIGHTS`."""
+        looked, right = self.look(query), ranking.numbers_of(self._index, relevant)
+        found = (ranked(LEARNED, looked, weight, GAIN_DEPTH) for weight in WEIGHTS)
+        return [
+            ndcg_at([one.candidate.document in right for one in some], len(relevant), GAIN_DEPTH)
+            for some in found
+        ]
+
+    def ask(
+        self, query: str, relevant: set[str], label: tuple[str, str, str], weight: float
+    ) -> Iterator[tuple[str, ranking.Top]]:
         """Give each scheme's name with one of its best matches."""
-        right = ranking.numbers_of(self._index, relevant)
+        looked, right = self.look(query), ranking.numbers_of(self._index, relevant)
+        evidence = Evidence(looked.seen, looked.analysis, MODEL, len(self._index), looked.nearness)
         for scheme in SCHEMES:
-            outcome = self._outcome(query, scheme)
-            rows = zip(outcome.ranked[:DEPTH], outcome.calibrations, strict=False)
-            for place, (one, calibration) in enumerate(rows):
+            for place, one in enumerate(ranked(scheme, looked, weight, DEPTH)):
                 is_right = one.candidate.document in right
-                yield scheme, ranking.Top(*label, place, calibration.inputs, is_right)
+                yield scheme, ranking.Top(*label, place, evidence.inputs(one.candidate), is_right)
 
-    def _outcome(self, query: str, scheme: str) -> Any:
-        strategy = "embeddings" if scheme == EMBEDDINGS else "auto"
-        fusion = "" if scheme in {EMBEDDINGS, SEMANTIC} else scheme
-        request = Request(query, limit=DEPTH, strategy=strategy, fusion=fusion)
-        outcome = self.engine._searcher.answer(request, ())[1]  # noqa: SLF001 - inputs are not public
-        if outcome is None or outcome.semantic is None:
-            raise SystemExit("there are no vectors: install the extra, or name a provider")
-        return outcome
+
+def ranked(name: str, looked: Looked, weight: float, limit: int) -> list[Fused]:
+    """Rank what was looked at by the scheme called *name*, closeness having that *weight*."""
+    scheme = scheme_of(name, MODEL)
+    if name == LEARNED:
+        scheme = replace(scheme, weights=(*MODEL.weights, weight))
+    seen = looked.seen
+    words = words_of(looked.analysis)
+    return rank(scheme, seen.sights, looked.nearness, seen.graph, words, MARGIN_DEPTH)[:limit]
+
+
+class Source(NamedTuple):
+    """Who makes vectors, and the sets that are asked with them."""
+
+    spec: str
+    folders: list[Path]
+    provider: EmbeddingProvider
+    store: EmbeddingStore
+
+
+def source_of(named: str, folders: Sequence[Path]) -> Source:
+    """Read what `--with` names."""
+    spec, _, sets = named.partition("@")
+    chosen = [one for one in folders if not sets or one.name in sets.split("+")]
+    return Source(spec, chosen, provider_of(spec), MemoryStore(limit=100_000))
+
+
+def judged(folder: Path, source: Source, count: int) -> Iterator[Gains]:
+    """Ask the judged queries of a set with each of `WEIGHTS`."""
+    asker = Asker(tools_of(folder), source.provider, source.store)
+    for variant in ranking.VARIANTS:
+        for query in ranking.read(folder / variant, count):
+            part = source.spec, folder.name, variant
+            yield Gains(folder.name, part, asker.gains(query["query"], set(query["relevant"])))
+
+
+def mean_gains(gains: Iterable[Gains]) -> list[float]:
+    """Give the mean nDCG@5 by each of `WEIGHTS`; every provider, set and variant is as heavy."""
+    parts: defaultdict[tuple[str, str, str], list[list[float]]] = defaultdict(list)
+    for one in gains:
+        parts[one.part].append(one.by_weight)
+    means = [list(map(fmean, zip(*rows, strict=True))) for rows in parts.values()]
+    return list(map(fmean, zip(*means, strict=True)))
+
+
+def best_weight(gains: Iterable[Gains]) -> int:
+    """Give the weight with the highest mean, the smallest of them."""
+    means = mean_gains(gains)
+    return WEIGHTS[means.index(max(means))]
+
+
+def fit_closeness(gains: Sequence[Gains]) -> tuple[int, str]:
+    """Fit the weight of closeness, print figures of sets left out, and give a summary of them."""
+    unseen, weights = [], []
+    for name in sorted({one.set for one in gains}):
+        weight = best_weight(one for one in gains if one.set != name)
+        own = mean_gains(one for one in gains if one.set == name)
+        unseen.append(own[weight])
+        weights.append(weight)
+        print(f"  without {name:<18} closeness {weight:>2}: {own[weight]:.4f} of {own[0]:.4f}")
+    fitted = best_weight(gains)
+    curve = " ".join(f"{w}:{g:.4f}" for w, g in zip(WEIGHTS, mean_gains(gains), strict=True))
+    print(f"by weight: {curve}")
+    told = (
+        f"nDCG@5 of the learned fusion on sets left out {fmean(unseen):.4f}, with weights "
+        f"from {min(weights)} to {max(weights)}"
+    )
+    print(f"closeness {fitted}; {told}")
+    return fitted, told
+
+
+def tools_of(folder: Path) -> list[dict[str, Any]]:
+    """Read the tools of a set."""
+    tools: list[dict[str, Any]] = json.loads((folder / "tools.json").read_bytes())["tools"]
+    return tools
 
 
 def asked(
-    folder: Path, root: Path, count: int, provider: EmbeddingProvider, store: EmbeddingStore
+    folder: Path, root: Path, count: int, source: Source, weight: float
 ) -> Iterator[tuple[str, ranking.Top]]:
     """Ask what a set asks, the answers of every fifth query taken away."""
-    tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
     queries = {one: ranking.read(folder / one, count) for one in ranking.VARIANTS}
-    for fold in ranking.FOLDS[:1]:
-        without = [one for some in queries.values() for one in some[fold::5]]
-        gone = {key for query in without for key in query["relevant"]}
-        asker = Asker([tool for tool in tools if texts.key(tool) not in gone], provider, store)
-        for variant, some in queries.items():
-            for place, query in enumerate(some):
-                relevant = set(query["relevant"]) - gone
-                if place % 5 != fold and relevant != set(query["relevant"]):
-                    continue
-                kind = ranking.JUDGED if relevant else ranking.ANSWERLESS
-                yield from asker.ask(query["query"], relevant, (folder.name, kind, ranking.ASKED))
-                if variant == FEW_WORDS_FROM:
-                    words = ranking.few_words(query["query"], asker.engine)
-                    if words:
-                        yield from asker.ask(words, relevant, (folder.name, kind, ranking.WORDS))
+    fold = ranking.FOLDS[0]
+    without = [one for some in queries.values() for one in some[fold::5]]
+    gone = {key for query in without for key in query["relevant"]}
+    tools = [tool for tool in tools_of(folder) if texts.key(tool) not in gone]
+    asker = Asker(tools, source.provider, source.store)
+    for variant, some in queries.items():
+        for place, query in enumerate(some):
+            relevant = set(query["relevant"]) - gone
+            if place % 5 != fold and relevant != set(query["relevant"]):
+                continue
+            kind = ranking.JUDGED if relevant else ranking.ANSWERLESS
+            label = folder.name, kind, ranking.ASKED
+            yield from asker.ask(query["query"], relevant, label, weight)
+            if variant == FEW_WORDS_FROM:
+                words = ranking.few_words(query["query"], asker.engine)
+                if words:
+                    label = folder.name, kind, ranking.WORDS
+                    yield from asker.ask(words, relevant, label, weight)
     for text in ranking.unanswerable(root, folder.name):
-        yield from asker.ask(text, set(), (folder.name, ranking.NOISE, ranking.ASKED))
+        yield from asker.ask(text, set(), (folder.name, ranking.NOISE, ranking.ASKED), weight)
 
 
 def fit(samples: Sequence[ranking.Top]) -> tuple[float, ...]:
@@ -111,8 +246,11 @@ def fit(samples: Sequence[ranking.Top]) -> tuple[float, ...]:
 
 
 def left_out(samples: Sequence[ranking.Top]) -> list[float]:
-    """Give error, AUROC against answerless and noise, as means of sets that were left out."""
-    rows = []
+    """Give error, AUROC against answerless and noise, and the highest score of noise, left out.
+
+    The first three are means over the sets.
+    """
+    rows, highest = [], []
     for name in sorted({one.set for one in samples}):
         fitted = fit([one for one in samples if one.set != name])
         own = [one for one in samples if one.set == name]
@@ -120,7 +258,10 @@ def left_out(samples: Sequence[ranking.Top]) -> list[float]:
             ranking.separation(own, fitted, kind) for kind in (ranking.ANSWERLESS, ranking.NOISE)
         ]
         rows.append([ranking.calibration_error(own, fitted), *apart])
-    return list(map(fmean, zip(*rows, strict=True)))
+        noise = [one for one in ranking.of_form(own) if one.kind == ranking.NOISE]
+        highest.append(max(ranking.scores(noise, fitted), default=0.0))
+        print(f"  without {name:<18} " + " ".join(f"{one:.4f}" for one in (*rows[-1], highest[-1])))
+    return [*map(fmean, zip(*rows, strict=True)), max(highest)]
 
 
 def members(fitted: Sequence[float]) -> dict[str, Any]:
@@ -130,46 +271,46 @@ def members(fitted: Sequence[float]) -> dict[str, Any]:
     return {"intercept": intercept, "coefficients": named}
 
 
-def gathered(folders: Sequence[Path], root: Path, count: int, spec: str) -> Samples:
-    """Ask everything of every set with one provider."""
-    provider, store = provider_of(spec), MemoryStore(limit=100_000)
-    samples: Samples = {scheme: [] for scheme in SCHEMES}
-    for folder in folders:
-        for scheme, top in asked(folder, root, count, provider, store):
-            samples[scheme].append(top)
-        print(f"  {spec}: asked {folder.name}", flush=True)
-    return samples
+def calibrated(samples: Samples) -> tuple[dict[str, Any], str]:
+    """Fit all calibrations, print figures of sets left out, and give a summary of them."""
+    fitted, told = {}, []
+    for scheme, some in samples.items():
+        error, answerless, noise, highest = left_out(some)
+        told.append(f"{scheme} {error:.3f}, {answerless:.3f}, {noise:.3f}")
+        print(f"{scheme:<12} {error:.4f} {answerless:.4f} {noise:.4f}, highest {highest:.3f}")
+        fitted[scheme] = members(fit(some))
+    return fitted, "; ".join(told)
 
 
 def main() -> None:
     """Fit, print, and perhaps write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--queries", type=int, default=150)
-    parser.add_argument("--sets", default="")
-    parser.add_argument("--with", dest="providers", default="local")
+    parser.add_argument("--queries", type=int, default=400)
+    parser.add_argument("--with", dest="providers", action="append")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     folders = sorted(path for path in arguments.folder.iterdir() if (path / "tools.json").exists())
-    chosen = [f for f in folders if not arguments.sets or f.name in arguments.sets.split(",")]
-    parts = [
-        gathered(chosen, arguments.folder.parent, arguments.queries, spec)
-        for spec in arguments.providers.split(",")
-    ]
-    data = json.loads(FILE.read_bytes())
-    told = []
-    for scheme in SCHEMES:
-        samples = [one for part in parts for one in part[scheme]]
-        error, answerless, noise = left_out(samples)
-        told.append(f"{scheme} {error:.3f}, {answerless:.3f}, {noise:.3f}")
-        print(f"left out: {scheme:<12} error {error:.4f}, AUROC {answerless:.3f}, {noise:.3f}")
-        data["calibrations"][scheme] = members(fit(samples))
-    names = ", ".join(folder.name for folder in chosen)
-    data["provenance"] = (
-        f"benchmarks/fit_vectors.py on {names} with {arguments.providers}; {arguments.queries} "
-        "queries a set, clean and misspelt, seed 0; calibration error, AUROC of right against "
-        f"answerless and against noise, on sets left out: {'; '.join(told)}"
+    sources = [source_of(named, folders) for named in arguments.providers or ["local"]]
+    pairs = [(folder, source) for source in sources for folder in source.folders]
+    count = arguments.queries
+    gains = [one for pair in pairs for one in judged(*pair, count)]
+    weight, unseen = fit_closeness(gains)
+    samples: Samples = {scheme: [] for scheme in SCHEMES}
+    for folder, source in pairs:
+        for scheme, top in asked(folder, arguments.folder.parent, count, source, weight):
+            samples[scheme].append(top)
+    calibrations, sure = calibrated(samples)
+    asked_with = "; ".join(
+        f"{one.spec} on {', '.join(folder.name for folder in one.folders)}" for one in sources
     )
+    provenance = (
+        f"benchmarks/fit_vectors.py with {asked_with}; {count} queries a set, clean and misspelt, "
+        f"seed 0; {unseen}; calibration error, AUROC of right against answerless and against "
+        f"noise, on sets left out: {sure}"
+    )
+    data = json.loads(FILE.read_bytes())
+    data |= {"provenance": provenance, "closeness": weight, "calibrations": calibrations}
     text = json.dumps(data, indent=2) + "\n"
     print(text)
     if arguments.write:
