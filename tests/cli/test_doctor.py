@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +17,6 @@ from mcpg.embeddings.provider import EmbeddingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from shop import Run
 
@@ -226,6 +227,13 @@ def test_vectors_are_compared_with_the_provider(run: Callable[..., Run], graph: 
     assert "not of this bundle" in told(run)[1]["vectors"]["message"]
     (graph.parent / "graph.mdld.vec").write_bytes(b"mcpg-vec")
     assert "graph.mdld.vec" in told(run)[1]["vectors"]["message"]
+
+
+def test_every_extra_is_looked_for() -> None:
+    """Whatever the package offers as an extra, the doctor knows."""
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    offered = tomllib.loads(project.read_text("utf-8"))["project"]["optional-dependencies"]
+    assert sorted(offered) == sorted(extras.EXTRAS)
 
 
 def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,16 @@ from mcpg.cli.checks.check import Check, Status
 DISTRIBUTION = "mcpg-graph"
 EXTRAS = {
     "embeddings": ("numpy", "onnxruntime", "tokenizers"),
+    "faiss": ("faiss", "numpy"),
     "llm": ("httpx",),
     "mcp": ("mcp",),
-    "postgres": ("numpy", "psycopg", "psycopg_pool"),
+    "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
+    "python": ("docstring_parser", "pydantic"),
+    "shacl": ("pyshacl",),
 }
 """What must be importable for each extra to be there."""
+
+_DISTRIBUTIONS = {"faiss": "faiss-cpu"}
 
 
 def install_command(extra: str) -> str:
@@ -36,6 +41,6 @@ def check_extra(extra: str) -> Check:
 
 def _version(module: str) -> str:
     try:
-        return version(module.replace("_", "-"))
+        return version(_DISTRIBUTIONS.get(module, module.replace("_", "-")))
     except PackageNotFoundError:
         return "of unknown version"
