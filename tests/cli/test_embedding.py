@@ -98,7 +98,7 @@ def test_only_what_changed_is_embedded(
     manifest = sources / "shop.json"
     for number, cleared in enumerate((False, True)):
         if cleared:
-            for kept in Path.cwd().parent.glob("*-cache/*.sqlite*"):
+            for kept in Path.cwd().parent.glob(f"{Path.cwd().name}-cache/*.sqlite*"):
                 kept.unlink()
         text = manifest.read_text().replace("Create a shipment", f"{number} Create a shipment")
         manifest.write_text(text)
@@ -209,7 +209,7 @@ def test_a_folder_that_cannot_be_written_has_its_vectors_in_the_cache(
     """Where the place beside the bundle is taken, the cache folder has the file; it is found."""
     graph.with_name("graph.mdld.vec").mkdir()
     assert report(run)["vectorsWritten"]
-    (kept,) = Path.cwd().parent.glob("*-cache/*.vec")
+    (kept,) = Path.cwd().parent.glob(f"{Path.cwd().name}-cache/*.vec")
     assert open_vectors(str(kept)).is_fresh(content_key("graph.mdld"), 4, provider.fingerprint)
     provider.asked.clear()
     assert report(run)["vectorsWritten"] is False
@@ -224,7 +224,7 @@ def test_many_vectors_are_put_into_clusters(
     for module in (approximate, embedding):
         monkeypatch.setattr(module, "FEWEST", 3)
     assert run(*EMBED).code == 0
-    (kept,) = Path.cwd().parent.glob("*-cache/*.vec.near")
+    (kept,) = Path.cwd().parent.glob(f"{Path.cwd().name}-cache/*.vec.near")
     assert kept.read_bytes().startswith(b"mcpgnear")
     assert not [*Path.cwd().glob("*.near")]
 
