@@ -79,7 +79,8 @@ class Door:
         Raises:
             UsageError: An address of *services* is none, or is neither safe nor local.
         """
-        self._documents = documents
+        # Kept, for a process that was ended is followed by another.
+        self._documents = tuple(documents)
         self._data: bytes | None = None
         self._limits = limits or Limits()
         seconds = _SHARE_OF_OTHERS * self._limits.seconds

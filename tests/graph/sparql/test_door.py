@@ -183,6 +183,14 @@ def test_threads_share_a_door(door: Door) -> None:
         assert [one.rows[0]["n"]["value"] for one in found] == [str(n) for n in range(24)]
 
 
+def test_documents_that_come_but_once_are_kept(shop: dict[str, ToolDocument]) -> None:
+    """The second process has the graph of the first, also when documents were generated."""
+    with Door(document for document in shop.values()) as door:
+        assert door.query("ASK { ?s a mcpg:Tool }").truth
+        door.close()
+        assert door.query("ASK { ?s a mcpg:Tool }").truth
+
+
 def test_a_closed_door_opens_again(door: Door) -> None:
     """After closing, another query starts anew; closing twice does no harm."""
     assert door.query("ASK {}").truth
