@@ -106,7 +106,7 @@ class SqliteStore:
             return
         with self._lock, self._told():
             connection = self._own()
-            with _writing(connection):
+            with _transaction(connection):
                 connection.executemany(_PUT, rows)
                 connection.execute(_DROP, (self._limit,))
 
@@ -154,8 +154,10 @@ class _UnfitError(Exception):
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    if not _is_ready(connection):
-        with _writing(connection):
+    with _transaction(connection, "DEFERRED"):  # the marks and the tables are of one moment
+        ready = _is_ready(connection)
+    if not ready:
+        with _transaction(connection):
             if not _is_ready(connection):  # another process may have been first
                 connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -196,8 +198,8 @@ def _turn_on_log(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _writing(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    connection.execute(f"BEGIN {kind}")
     try:
         yield
         connection.execute("COMMIT")

@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 
 import numpy as np
 
@@ -47,6 +48,7 @@ def start(path: str, name: str) -> tuple[int, int]:
         try:
             write_on(path, name, writing)
         finally:
+            traceback.print_exc()
             os._exit(1)
     os.close(writing)
     return child, reading
@@ -79,11 +81,13 @@ def main(path: str) -> None:
     moments = random.Random()
     last: dict[str, int] = {}
     survivor = start(path, "survivor")
-    for number in range(ROUNDS):
-        victim = start(path, f"victim{number}")
-        time.sleep(moments.uniform(0, 0.04))
-        last[f"victim{number}"] = kill(*victim)
-    last["survivor"] = kill(*survivor)
+    try:
+        for number in range(ROUNDS):
+            victim = start(path, f"victim{number}")
+            time.sleep(moments.uniform(0, 0.04))
+            last[f"victim{number}"] = kill(*victim)
+    finally:
+        last["survivor"] = kill(*survivor)
     for name, told in last.items():
         check(path, name, told)
     assert last.pop("survivor") > 0
