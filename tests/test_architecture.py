@@ -28,7 +28,7 @@ FLOORS = [
     {"documents"},
     {"bundle", "graph", "index", "vectors"},
     {"engine"},
-    {"evaluation"},
+    {"evaluation", "gateway"},
     {"tuning"},
     {"reports"},
     {"cli"},

@@ -1,0 +1,39 @@
+"""The gateway: the tools of many sources behind one door, to list, search, route and invoke."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcpg.gateway.results import Fault, FaultCode, Invoked
+    from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
+
+__all__ = [
+    "Fault",
+    "FaultCode",
+    "FileSource",
+    "FunctionSource",
+    "Invoked",
+    "ServerSource",
+    "Source",
+]
+
+# Routing needs no MCP SDK: nothing is imported before it is asked for.
+_MODULES = ("mcpg.gateway.results", "mcpg.gateway.sources")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for."""
+    if name in __all__:
+        from importlib import import_module  # noqa: PLC0415 - as above
+
+        for module_name in _MODULES:
+            module = import_module(module_name)
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
