@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpg.gateway.limits import Limits
     from mcpg.gateway.results import Fault, FaultCode, Invoked
     from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 
@@ -15,12 +16,13 @@ __all__ = [
     "FileSource",
     "FunctionSource",
     "Invoked",
+    "Limits",
     "ServerSource",
     "Source",
 ]
 
 # Routing needs no MCP SDK: nothing is imported before it is asked for.
-_MODULES = ("mcpg.gateway.results", "mcpg.gateway.sources")
+_MODULES = ("mcpg.gateway.limits", "mcpg.gateway.results", "mcpg.gateway.sources")
 
 
 def __getattr__(name: str) -> Any:
