@@ -1,0 +1,1 @@
+"""The gateway as an MCP server: its meta-tools, and perhaps every tool behind it."""
