@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.gateway.limits import Limits
+    from mcpg.gateway.opening import open_sources
     from mcpg.gateway.results import Fault, FaultCode, Invoked
     from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 
@@ -19,10 +20,16 @@ __all__ = [
     "Limits",
     "ServerSource",
     "Source",
+    "open_sources",
 ]
 
 # Routing needs no MCP SDK: nothing is imported before it is asked for.
-_MODULES = ("mcpg.gateway.limits", "mcpg.gateway.results", "mcpg.gateway.sources")
+_MODULES = (
+    "mcpg.gateway.limits",
+    "mcpg.gateway.results",
+    "mcpg.gateway.sources",
+    "mcpg.gateway.opening",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,171 @@
+"""Sources named in words, as on the command line, to sources of a gateway."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.sources.addresses import is_address, server_at
+from mcpg.catalog.sources.clientconfig import read_client_configuration
+from mcpg.catalog.sources.kinds import PYTHON, FileKind, kind_of_named
+from mcpg.catalog.sources.missing import missing_source
+from mcpg.catalog.sources.textfile import read_text
+from mcpg.diagnostics import Code, Diagnostic, error
+from mcpg.errors import NotFoundError, UsageError
+from mcpg.files import is_folder, text_of_path
+from mcpg.gateway.sources import FileSource, ServerSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mcpg.catalog.sources.servers import Live, Server
+    from mcpg.gateway.sources import Source
+
+_STDIN = "-"
+_SAME_NAME = "another source is called like this server; it is not asked (rename one)"
+
+
+def open_sources(
+    arguments: Sequence[str], live: Live, *, source_id: str | None = None
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
+    """Give the sources that *arguments* name, and what was noticed on the way.
+
+    A client's configuration becomes a source for each of its servers, which is called like the
+    server; everything else is one source. Nothing is started, reached or imported.
+
+    Args:
+        arguments: Files and folders, addresses of servers, and modules as
+            `python:package.module`. One that is given twice counts once.
+        live: The environment from which variables are filled in, and headers for addresses.
+        source_id: Source id of all tools, in place of what the sources say.
+
+    Returns:
+        The sources, whose ids are unique and depend on nothing but the arguments; and a diagnostic
+        for each server of a configuration that cannot be used or is switched off.
+
+    Raises:
+        NotFoundError: A path does not exist.
+        SourceError: A file is nothing that holds tools, or a header names a variable that is not
+            set.
+        UsageError: An argument makes no sense, or is the standard input.
+    """
+    opening = Opening(live)
+    for argument in arguments:
+        opening.named(argument, source_id=source_id)
+    return opening.sources, opening.diagnostics
+
+
+class Opening:
+    """Gathers sources, and gives each of them an id of its own."""
+
+    def __init__(self, live: Live) -> None:
+        """Gather nothing yet; variables are filled in from the environment of *live*."""
+        self._live = live
+        self._found: list[tuple[Source, bool]] = []
+        self._noticed: list[Diagnostic] = []
+        self._seen: set[str] = set()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources in the order in which they were found, each with an id of its own."""
+        taken = {source.id.casefold() for source, is_fixed in self._found if is_fixed}
+        return tuple(
+            source if is_fixed else replace(source, id=_free(source.id, taken))
+            for source, is_fixed in self._found
+        )
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was noticed."""
+        return tuple(self._noticed)
+
+    def named(
+        self, argument: str, *, source_id: str | None = None, timeout: float | None = None
+    ) -> None:
+        """Add what *argument* names; see `open_sources`.
+
+        Args:
+            argument: A file, a folder, an address, or a module.
+            source_id: Source id of its tools.
+            timeout: Seconds that a server has to tell its tools.
+        """
+        if argument == _STDIN:
+            raise UsageError(
+                "standard input is no source that stays",
+                place="SOURCE",
+                remedy="write it to a file, and name that",
+            )
+        if is_address(argument):
+            if self._is_new(argument):
+                server = server_at(argument, self._live)
+                self.server(_called(server, source_id), timeout)
+        elif argument.startswith(PYTHON):
+            name = argument.removeprefix(PYTHON)
+            self._file(argument, argument, name, source_id)
+        elif argument and is_folder(argument):
+            real = os.path.realpath(argument)
+            self._file(real, argument, PurePath(real).name, source_id)
+        else:
+            self._named_file(argument, source_id, timeout)
+
+    def server(self, server: Server, timeout: float | None = None, id_: str | None = None) -> None:
+        """Add a *server*, which is called *id_*, else as its tools say or as messages name it."""
+        wanted = id_ or server.name or server.place
+        self._found.append((ServerSource(wanted, server, timeout), id_ is not None))
+
+    def noticed(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Take note of *diagnostics*."""
+        self._noticed += diagnostics
+
+    def _named_file(self, argument: str, source_id: str | None, timeout: float | None) -> None:
+        path = Path(argument)
+        try:
+            text = read_text(path, argument) if argument else None
+        except NotFoundError:
+            text = None
+        if text is None:
+            raise missing_source(argument)
+        name = text_of_path(path.name)
+        real = os.path.realpath(path)
+        if kind_of_named(name, text, argument) is not FileKind.CLIENT:
+            self._file(real, argument, PurePath(name).stem, source_id)
+        elif self._is_new(real):
+            self._configuration(text, argument, source_id, timeout)
+
+    def _configuration(
+        self, text: str, place: str, source_id: str | None, timeout: float | None
+    ) -> None:
+        servers, noticed = read_client_configuration(text, place, self._live.environ)
+        self.noticed(noticed)
+        for server in servers:
+            taken = {source.id for source, is_fixed in self._found if is_fixed}
+            if server.name in taken:
+                self.noticed([error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place)])
+            else:
+                self.server(_called(server, source_id), timeout, server.name)
+
+    def _file(self, key: str, path: str, name: str, source_id: str | None) -> None:
+        if self._is_new(key):
+            source = FileSource(source_id or name or path, path, source_id)
+            self._found.append((source, False))
+
+    def _is_new(self, key: str) -> bool:
+        is_new = key not in self._seen
+        self._seen.add(key)
+        return is_new
+
+
+def _called(server: Server, source_id: str | None) -> Server:
+    return server if source_id is None else replace(server, name=source_id)
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """Give *wanted*, with a number behind it where that is taken, and take it."""
+    found, number = wanted, 1
+    while found.casefold() in taken:
+        number += 1
+        found = f"{wanted}-{number}"
+    taken.add(found.casefold())
+    return found
