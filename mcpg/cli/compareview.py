@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from mcpg.cli.explainjson import model_json, word_json
 from mcpg.cli.explainmd import bullets, safe
 from mcpg.cli.glyphs import Glyphs, columns_of, fitted, glyphs_of_standard_output, hanging
-from mcpg.cli.jsonview import diagnostics_json, score_json
 from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
 from mcpg.cli.matchview import INDENT
 from mcpg.cli.sanitise import one_line
 from mcpg.cli.textview import score_text
 from mcpg.cli.wording import became, counted, diagnostic_lines
 from mcpg.engine.comparison import ABSENT, DISABLED, RANKED, UNRANKED
+from mcpg.gateway.answerjson import diagnostics_json, score_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.jsonview import answer_json, match_json, score_json
+from mcpg.gateway.answerjson import answer_json, match_json, score_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.jsonview import SCORE_DECIMALS, diagnostics_json
 from mcpg.cli.sanitise import cut, one_line, pad
 from mcpg.cli.wording import counted
+from mcpg.gateway.answerjson import SCORE_DECIMALS, diagnostics_json
 from mcpg.graph.search.model import Role, ScoreKind
 from mcpg.graph.sparql.answer import shortened
 

@@ -1,76 +1,26 @@
-"""Values as the JSON objects that commands print; the contract of `--format json`."""
+"""Tools as the JSON objects that `list` and `show` print."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcpg.gateway.answerjson import card_json, diagnostics_json, hints_json, score_json
 from mcpg.relations.model import EdgeKind
-from mcpg.remedies import remedy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcpg.catalog.model import Hints, Tool
+    from mcpg.catalog.model import Tool
     from mcpg.cli.opening import Card, Neighbour
     from mcpg.diagnostics import Diagnostic
-    from mcpg.engine import Match, SearchResult
-    from mcpg.jsontypes import JsonObject, JsonValue
-
-SCORE_DECIMALS = 6
-
-
-def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Give the object that `search` prints; *loading* is what loading noticed."""
-    return {"schema": "mcpg/search/1", **answer_json(result, loading)}
-
-
-def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObject:
-    """Give what every answer to a query holds; *loading* is what loading noticed."""
-    return {
-        "query": result.query,
-        "normalizedQuery": result.normalized_query,
-        "strategy": result.strategy,
-        "rankingMode": result.ranking_mode,
-        "matches": [match_json(match) for match in result.matches],
-        "relatedMatches": [match_json(match) for match in result.related_matches],
-        "nextStepMatches": [match_json(match) for match in result.next_step_matches],
-        "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
-        "focusedGraph": {
-            "nodes": result.focused_graph.nodes,
-            "edges": result.focused_graph.edges,
-        },
-    }
-
-
-def match_json(match: Match) -> JsonObject:
-    """Give a match: the tool, its score, and what speaks for it."""
-    members: JsonObject = {
-        **_card(match.descriptor),
-        "requiredArguments": list(match.descriptor.required_arguments),
-        "score": score_json(match.score),
-    }
-    if match.via is None:
-        evidence = match.evidence
-        members["evidence"] = {
-            "terms": list(evidence.terms),
-            "missing": list(evidence.missing),
-            "fields": list(evidence.fields),
-        }
-    else:
-        members["via"] = {
-            "edge": match.via.edge,
-            "from": match.via.source,
-            "reason": match.via.reason,
-            "weight": score_json(match.via.weight),
-        }
-    return members | hints_json(match.descriptor.hints)
+    from mcpg.jsontypes import JsonObject
 
 
 def list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
     """Give the object that `list` prints."""
     return {
         "schema": "mcpg/list/1",
-        "tools": [_card(tool) | hints_json(tool.hints) for tool in tools],
+        "tools": [card_json(tool) | hints_json(tool.hints) for tool in tools],
         "diagnostics": diagnostics_json(diagnostics),
     }
 
@@ -101,7 +51,7 @@ def _neighbour(neighbour: Neighbour) -> JsonObject:
 
 def _tool(tool: Tool) -> JsonObject:
     return {
-        **_card(tool),
+        **card_json(tool),
         "requiredArguments": list(tool.required_arguments),
         **hints_json(tool.hints),
         "inputSchema": tool.input_schema,
@@ -110,55 +60,4 @@ def _tool(tool: Tool) -> JsonObject:
         "meta": tool.meta,
         "sourceKind": tool.source_kind.value,
         "place": tool.place or None,
-    }
-
-
-def hints_json(hints: Hints) -> JsonObject:
-    """Give all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
-    return {
-        "aliases": list(hints.aliases),
-        "keywords": list(hints.keywords),
-        "categories": list(hints.categories),
-        "tags": list(hints.tags),
-        "dataSources": list(hints.data_sources),
-        "usageExamples": [
-            {"input": one.input, "output": one.output, "description": one.description}
-            for one in hints.examples
-        ],
-        "costTier": hints.cost_tier,
-        "latencyTier": hints.latency_tier,
-        "isReadOnly": hints.read_only,
-        "isIdempotent": hints.idempotent,
-        "isDestructive": hints.destructive,
-        "isOpenWorld": hints.open_world,
-        "isEnabledByDefault": hints.enabled_by_default is not False,
-    }
-
-
-def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
-    """Give *items* as objects."""
-    return [
-        {
-            "code": item.code,
-            "severity": item.severity,
-            "message": item.message,
-            "place": item.place,
-            "remedy": remedy_of(item.code),
-        }
-        for item in items
-    ]
-
-
-def score_json(score: float) -> float:
-    """Give *score* with the six decimals that are printed."""
-    return round(score, SCORE_DECIMALS)
-
-
-def _card(tool: Tool) -> JsonObject:
-    return {
-        "toolId": tool.id,
-        "sourceId": tool.source_id,
-        "toolName": tool.name,
-        "displayName": tool.display_name,
-        "description": tool.description,
     }

@@ -13,7 +13,6 @@ from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainmd import explain_markdown
 from mcpg.cli.explainview import explain_text
 from mcpg.cli.flags import FUSION
-from mcpg.cli.jsonview import search_json
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output, OutputFormat, ReportFormat
 from mcpg.cli.stdin import standard_input
@@ -21,6 +20,7 @@ from mcpg.cli.textview import search_text
 from mcpg.engine.request import check_fusion, check_strategy
 from mcpg.engine.results import Strategy
 from mcpg.errors import McpgError, UsageError
+from mcpg.gateway.answerjson import search_json
 
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings

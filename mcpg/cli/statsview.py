@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.sanitise import cut, one_line, pad
 from mcpg.cli.wording import counted
+from mcpg.gateway.answerjson import diagnostics_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

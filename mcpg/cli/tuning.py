@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli.cachefolder import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.judgedfile import judgements_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.tuneview import tune_text
@@ -18,6 +17,7 @@ from mcpg.engine.ranking import Ranking, ranking_json, shipped_ranking
 from mcpg.errors import InputError, UsageError
 from mcpg.evaluation.resolved import disabled_tools, resolve
 from mcpg.files import is_folder
+from mcpg.gateway.answerjson import diagnostics_json
 from mcpg.tuning.cases import cases_of, drawn
 from mcpg.tuning.report import TuneReport, origin_of_tuning, tune_json
 from mcpg.tuning.tune import too_few, tune

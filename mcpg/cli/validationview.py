@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.sanitise import one_line
 from mcpg.cli.wording import counted
+from mcpg.gateway.answerjson import diagnostics_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

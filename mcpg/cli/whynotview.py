@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.cli.glyphs import glyphs_of_standard_output
-from mcpg.cli.jsonview import score_json
 from mcpg.cli.markdown import code
 from mcpg.cli.output import Color
 from mcpg.cli.sanitise import one_line, pad, width
 from mcpg.cli.textview import score_text
 from mcpg.documents.page import fence_for
 from mcpg.documents.scalars import flow, quoted
+from mcpg.gateway.answerjson import score_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,10 +14,10 @@ from mcpg import __version__
 from mcpg.cli import building, options
 from mcpg.cli.asking import Asking
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.sanitise import lines_kept
 from mcpg.errors import InputError, NotFoundError, OutputError, UsageError
+from mcpg.gateway.answerjson import diagnostics_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

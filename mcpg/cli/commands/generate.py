@@ -11,10 +11,10 @@ import typer
 from mcpg.cli import building, options
 from mcpg.cli.asking import Asking
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.jsonview import diagnostics_json
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.sanitise import lines_kept
 from mcpg.cli.wording import counted
+from mcpg.gateway.answerjson import diagnostics_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

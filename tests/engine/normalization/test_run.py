@@ -13,11 +13,11 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.cli.explainjson import explain_json
 from mcpg.cli.explainmd import explain_markdown
-from mcpg.cli.jsonview import search_json
 from mcpg.diagnostics import Code
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.equipment import Equipment
+from mcpg.gateway.answerjson import search_json
 from mcpg.llm.errors import EndpointError
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.llm.transport import Budget, Endpoint
