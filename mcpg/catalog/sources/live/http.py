@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,20 +10,22 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from mcpg.catalog.sources.live.trouble import MAX_ANSWER, Trouble
+from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, Meter, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcpg.catalog.sources.servers import HttpServer
 
+_BETWEEN_EVENTS = re.compile(rb"\n\r?\n|\r\r")
 _FAILED = 400
+_PLAIN = {"Accept-Encoding": "identity"}
 _REDIRECTED = 300
 
 
 @asynccontextmanager
 async def http_transport(
-    server: HttpServer, seconds: float, trouble: Trouble
+    server: HttpServer, seconds: float, trouble: Trouble, *, is_kept: bool = False
 ) -> AsyncIterator[Any]:
     """Connect to an address; redirects are followed only on the same host.
 
@@ -30,12 +33,14 @@ async def http_transport(
         server: The address, with its headers.
         seconds: Time for one step of a request.
         trouble: Gets what goes wrong.
+        is_kept: Whether the connection stays open: then the server may be silent for longer.
     """
+    timeout = httpx2.Timeout(seconds, read=None if is_kept else seconds)
 
     def client(**_: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            headers=dict(server.headers),
-            timeout=seconds,
+            headers={**_PLAIN, **server.headers},
+            timeout=timeout,
             transport=_Watched(trouble),
             trust_env=False,
         )
@@ -75,7 +80,13 @@ class _Watched(httpx2.AsyncHTTPTransport):
         status = response.status_code
         if request.method == "POST":
             self._trouble.said = _told(status)
-        response.stream = _Counted(response.stream, self._trouble)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            # A few bytes could be packed gigabytes.
+            self._trouble.said = "it packed its answer, which it was not asked to"
+            raise AskingError(self._trouble.said)
+        kind = response.headers.get("content-type", "")
+        is_events = kind.lower().startswith("text/event-stream")
+        response.stream = _Counted(response.stream, Meter(self._trouble), is_events)
         return response
 
 
@@ -88,15 +99,18 @@ def _told(status: int) -> str | None:
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """A body of which every byte is counted."""
+    """A body of which every byte is counted, from one event to the next where it has events."""
 
-    def __init__(self, stream: Any, trouble: Trouble) -> None:
+    def __init__(self, stream: Any, meter: Meter, is_events: bool) -> None:
         self._stream = stream
-        self._trouble = trouble
+        self._meter = meter
+        self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
-            self._trouble.count(len(chunk))
+            if self._is_events and _BETWEEN_EVENTS.search(chunk):
+                self._meter.start()
+            self._meter.count(len(chunk))
             yield chunk
 
     async def aclose(self) -> None:

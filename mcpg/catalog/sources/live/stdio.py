@@ -19,7 +19,7 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from mcpg.catalog.sources.live.trouble import AskingError, Trouble
+from mcpg.catalog.sources.live.trouble import AskingError, Meter, Trouble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -107,20 +107,24 @@ async def _started(server: StdioServer, env: Mapping[str, str]) -> Process:
 async def _read(
     process: Process, incoming: MemoryObjectSendStream[Incoming], trouble: Trouble
 ) -> None:
+    meter = Meter(trouble)
     async with incoming:
         with suppress(AskingError, *_GONE):
-            async for line in _lines(process.stdout, trouble):
+            async for line in _lines(process.stdout, meter):
                 message = _message(line, trouble)
                 if message is not None:
+                    meter.start()
                     await incoming.send(message)
             trouble.said = await _ending(process)
+        if trouble.over is not None:
+            trouble.over()
 
 
-async def _lines(stream: ByteReceiveStream | None, trouble: Trouble) -> AsyncIterator[bytes]:
+async def _lines(stream: ByteReceiveStream | None, meter: Meter) -> AsyncIterator[bytes]:
     buffer = bytearray()
     assert stream is not None  # noqa: S101 - it was opened as a pipe
     async for chunk in stream:
-        trouble.count(len(chunk))
+        meter.count(len(chunk))
         buffer += chunk
         if b"\n" in chunk:
             *lines, rest = bytes(buffer).split(b"\n")
@@ -134,9 +138,12 @@ def _message(line: bytes, trouble: Trouble) -> SessionMessage | None:
     if not line.strip():
         return None
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
         trouble.rubbish += 1
+    else:
+        trouble.rubbish = 0
+        return message
     if trouble.rubbish > _MAX_RUBBISH:
         trouble.said = "its standard output holds something else than messages"
         raise AskingError(trouble.said)

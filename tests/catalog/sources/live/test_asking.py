@@ -140,6 +140,8 @@ class Misbehaving(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
+        if self.path == "/packed":
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         with suppress(OSError):
             while True:
@@ -154,13 +156,14 @@ def test_answers_without_end_and_redirects() -> None:
     web = ThreadingHTTPServer(("127.0.0.1", 0), Misbehaving)
     Thread(target=web.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{web.server_address[1]}"
-    servers = [HttpServer(path, path, f"{url}/{path}") for path in ("endless", "moved")]
+    servers = [HttpServer(path, path, f"{url}/{path}") for path in ("endless", "moved", "packed")]
     said = {item.place: item.message for item in ask_servers(servers, QUICK).diagnostics}
     web.shutdown()
     web.server_close()
     assert said == {
         "endless": "it answered more than 32 MB",
         "moved": "it sends us to another address (HTTP status 302)",
+        "packed": "it packed its answer, which it was not asked to",
     }
 
 

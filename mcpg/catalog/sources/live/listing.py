@@ -1,0 +1,144 @@
+"""The tools of a server, over a connection to it that is open."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcp import MCPError
+from mcp_types import ListToolsRequest, PaginatedRequestParams
+from pydantic import BaseModel, Field, ValidationError
+
+from mcpg.catalog.entries import read_manifest
+from mcpg.catalog.model import SourceKind
+from mcpg.catalog.sources.batch import SourceBatch
+from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, too_large
+from mcpg.catalog.sources.live.veil import veiled
+from mcpg.catalog.sources.servers import StdioServer
+from mcpg.diagnostics import Code, error, warning
+from mcpg.errors import McpgError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp import Client
+
+    from mcpg.catalog.sources.live.trouble import Trouble
+    from mcpg.catalog.sources.servers import Server
+
+_MAX_PAGES = 1000
+_MAX_TOOLS = 100_000
+
+
+class _Page(BaseModel):
+    """A page of tools, of which nothing is dropped."""
+
+    tools: list[dict[str, Any]]
+    cursor: str | None = Field(default=None, alias="nextCursor")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a server told.
+
+    Attributes:
+        name: What it calls itself, or "".
+        tools: Its tools, as it describes them.
+    """
+
+    name: str
+    tools: tuple[dict[str, Any], ...] = ()
+
+
+async def listing_of(client: Client) -> Listing:
+    """Fetch all pages of tools.
+
+    Raises:
+        AskingError: They have no end, or are too many.
+        MCPError: The server answered with an error, or the connection was lost.
+        pydantic.ValidationError: What it answered is not as MCP says.
+    """
+    info = client.server_info
+    name = info.name if info is not None else ""
+    if client.server_capabilities.tools is None:
+        return Listing(name)
+    return Listing(name, tuple(await _tools(client)))
+
+
+async def _tools(client: Client) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = []
+    cursor: str | None = None
+    seen: set[str | None] = set()
+    size = 0
+    while cursor not in seen and len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
+        seen.add(cursor)
+        params = PaginatedRequestParams(cursor=cursor) if cursor else None
+        page = await client.session.send_request(ListToolsRequest(params=params), _Page)
+        size += len(json.dumps(page.tools))
+        if size > MAX_ANSWER:
+            raise AskingError(too_large())
+        tools += page.tools
+        cursor = page.cursor
+        if not cursor:
+            return tools
+    raise AskingError("its list of tools has no end")
+
+
+def reason(fault: BaseException, trouble: Trouble, timeout: float) -> str:
+    """Say why there is no answer, in nothing but our own words."""
+    causes = list(_leaves(fault))
+    ours = next((str(one) for one in causes if isinstance(one, AskingError)), None)
+    if ours or trouble.said:
+        return ours or trouble.said or ""
+    if any(isinstance(one, TimeoutError) for one in causes):
+        return no_answer(trouble, timeout)
+    code = next((one.error.code for one in causes if isinstance(one, MCPError)), None)
+    if code is not None:
+        return f"it answered with the error {code}"
+    if any(isinstance(one, ValidationError) for one in causes):
+        return "its answer is not as MCP says"
+    return f"asking it failed ({type(causes[0]).__name__})"
+
+
+def no_answer(trouble: Trouble, timeout: float) -> str:
+    """Say that a server did not answer in time."""
+    lines = f", and {trouble.rubbish} lines that are no messages" if trouble.rubbish else ""
+    return f"it gave no answer within {timeout:g} s{lines}"
+
+
+def _leaves(fault: BaseException) -> Iterator[BaseException]:
+    if isinstance(fault, BaseExceptionGroup):
+        for one in fault.exceptions:
+            yield from _leaves(one)
+    else:
+        yield fault
+
+
+def read_listing(
+    server: Server, answer: Listing | str, source_id: str | None = None
+) -> SourceBatch:
+    """Make tools of what a server told, or a diagnostic of why it told nothing.
+
+    Args:
+        server: The server.
+        answer: What it told, or why it did not.
+        source_id: Source id of all tools, in place of the server's name.
+    """
+    if isinstance(answer, str):
+        failed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
+        return SourceBatch(diagnostics=(failed,))
+    kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
+    tools, hidden = veiled(list(answer.tools), server.secrets)
+    text = json.dumps({"sourceKind": kind.value, "tools": tools})
+    name = source_id or server.name or answer.name.strip() or server.place
+    try:
+        found = read_manifest(text, server.place, default_source=name, source_id=name)
+    except McpgError as fault:
+        failed = error(Code.SOURCE_LOAD_FAILED, fault.message, server.place)
+        return SourceBatch(diagnostics=(failed,))
+    noticed = found.diagnostics
+    if hidden:
+        message = "its tools repeat a value of its configuration, which was replaced by ***"
+        noticed = (*noticed, warning(Code.TEXT_REPAIRED, message, server.place))
+    return SourceBatch(tools=found.tools, diagnostics=noticed)
