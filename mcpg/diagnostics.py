@@ -50,6 +50,7 @@ class Code:
     CANDIDATES_FAILED = "candidates_failed"
     LOW_CONFIDENCE = "low_confidence_results"
     SEARCH_CACHE_FAILED = "search_cache_failed"
+    TELEMETRY_FAILED = "telemetry_failed"
     QUERY_TRUNCATED = "query_truncated"
     QUERY_NORMALIZED = "query_normalized"
     QUERY_NORMALIZATION_FAILED = "query_normalization_failed"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("mcpg/**/*.py"))
 FLOORS = [
-    {"text", "caches"},
+    {"text", "caches", "telemetry"},
     {"llm"},
     {"embeddings"},
     {"postgres"},

@@ -1,0 +1,111 @@
+"""An observer in front of which a guard stands cannot hurt what it watches."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcpg.telemetry import BuildFacts, InvokeFacts, guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FACTS = BuildFacts(1, None, 1, 0)
+
+
+class Noting:
+    """Notes what it is told, and how each thing ended."""
+
+    def __init__(self) -> None:
+        self.noted: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self._watched(name, *arguments)
+
+    @contextmanager
+    def _watched(self, name: str, *arguments: str) -> Iterator[Any]:
+        self.noted.append((name, *arguments))
+        try:
+            yield self.noted.append
+        except ValueError as fault:
+            self.noted.append(type(fault))
+            raise
+
+
+class Raising:
+    """Raises at one of the moments at which an observer is told something."""
+
+    def __init__(self, moment: str) -> None:
+        self.moment = moment
+
+    def __getattr__(self, _name: str) -> Any:
+        self._raise("begin")
+        return lambda *_: self
+
+    def __enter__(self) -> Any:
+        self._raise("enter")
+        return self
+
+    def __call__(self, _facts: object) -> None:
+        """Take facts."""
+        self._raise("tell")
+
+    def __exit__(self, *_: object) -> bool:
+        self._raise("exit")
+        return True
+
+    def _raise(self, moment: str) -> None:
+        if moment == self.moment:
+            raise RuntimeError("sk-secret")
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("search", ("orders", "graph")),
+        ("build", ()),
+        ("vectors", ()),
+        ("route", ("orders",)),
+        ("invoke", ()),
+    ],
+)
+def test_everything_is_handed_on(method: str, arguments: tuple[str, ...]) -> None:
+    """What the guard is told, the observer is told, with the facts."""
+    noting = Noting()
+    guard: Any = guarded(noting)
+    with getattr(guard, method)(*arguments) as tell:
+        tell(FACTS)
+    assert noting.noted == [(method, *arguments), FACTS]
+    assert tell.diagnostics == ()
+
+
+@pytest.mark.parametrize("moment", ["begin", "enter", "tell", "exit"])
+def test_an_observer_that_raises_is_told_of_by_type(moment: str) -> None:
+    """Whenever the observer raises, the watched thing goes on, and a diagnostic says so."""
+    guard: Any = guarded(Raising(moment))
+    with guard.invoke() as tell:
+        tell(InvokeFacts("success"))
+    (noticed,) = tell.diagnostics
+    assert noticed.code == "telemetry_failed"
+    assert "RuntimeError" in noticed.message
+    assert "sk-secret" not in noticed.message
+
+
+def test_what_ends_a_watched_thing_is_seen_and_never_swallowed() -> None:
+    """An exception passes through the observer, even through one that wants to swallow it."""
+    noting = Noting()
+    for observer in (noting, Raising("never")):
+        guard: Any = guarded(observer)
+        with pytest.raises(ValueError, match="mine"), guard.build() as tell:
+            raise ValueError("mine")
+        assert tell.diagnostics == ()
+    assert noting.noted[-1] is ValueError
+
+
+def test_a_guard_stands_once() -> None:
+    """No observer stays none, and what is guarded is not guarded again."""
+    guard = guarded(Noting())
+    assert guarded(None) is None
+    assert guarded(guard) is guard
