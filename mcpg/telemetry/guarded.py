@@ -30,8 +30,11 @@ class Watch(Generic[Facts]):
         diagnostics: What the observer raised, once the thing has ended.
     """
 
-    def __init__(self, begin: Callable[[], AbstractContextManager[Tell[Facts]]]) -> None:
-        """Prepare to stand around what *begin* tells the observer of."""
+    def __init__(
+        self, observer: Observer, begin: Callable[[Observer], AbstractContextManager[Tell[Facts]]]
+    ) -> None:
+        """Prepare to stand around what *begin* tells the *observer* of."""
+        self._observer = observer
         self._begin = begin
         self._inner: AbstractContextManager[Tell[Facts]] | None = None
         self._tell: Tell[Facts] | None = None
@@ -39,7 +42,7 @@ class Watch(Generic[Facts]):
 
     def __enter__(self) -> Watch[Facts]:
         try:
-            inner = self._begin()
+            inner = self._begin(self._observer)
             self._tell = inner.__enter__()
             self._inner = inner
         except Exception as fault:  # noqa: BLE001 - an observer may raise whatever it likes
@@ -85,23 +88,23 @@ class GuardedObserver:
 
     def search(self, query: str, strategy: str) -> Watch[SearchFacts]:
         """See `Observer.search`."""
-        return Watch(lambda: self._observer.search(query, strategy))
+        return Watch(self._observer, lambda watching: watching.search(query, strategy))
 
     def build(self) -> Watch[BuildFacts]:
         """See `Observer.build`."""
-        return Watch(lambda: self._observer.build())
+        return Watch(self._observer, lambda watching: watching.build())
 
     def vectors(self) -> Watch[VectorFacts]:
         """See `Observer.vectors`."""
-        return Watch(lambda: self._observer.vectors())
+        return Watch(self._observer, lambda watching: watching.vectors())
 
     def route(self, query: str) -> Watch[RouteFacts]:
         """See `Observer.route`."""
-        return Watch(lambda: self._observer.route(query))
+        return Watch(self._observer, lambda watching: watching.route(query))
 
     def invoke(self) -> Watch[InvokeFacts]:
         """See `Observer.invoke`."""
-        return Watch(lambda: self._observer.invoke())
+        return Watch(self._observer, lambda watching: watching.invoke())
 
 
 def guarded(observer: Any) -> GuardedObserver | None:
