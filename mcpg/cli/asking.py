@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
-_LONGEST = 86_400
+LONGEST = 86_400
+"""Seconds that a server can have at most."""
 
 
 class Asking:
@@ -36,11 +37,11 @@ class Asking:
         """
         self.asked = False
         self._headers = _headers(sources, headers or ())
-        if not (math.isfinite(seconds) and 0 < seconds <= _LONGEST):
+        if not (math.isfinite(seconds) and 0 < seconds <= LONGEST):
             raise UsageError(
                 f"{seconds:g} is no time that a server can have",
                 place="--server-timeout",
-                remedy=f"give seconds above 0, up to {_LONGEST}",
+                remedy=f"give seconds above 0, up to {LONGEST}",
             )
         self._seconds = seconds
 

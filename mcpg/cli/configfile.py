@@ -6,7 +6,7 @@ import tomllib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.settingkeys import KEYS, PATHS, SECTIONS, check_value, unknown_key
+from mcpg.cli.settingkeys import KEYS, PATHS, SECTIONS, SOURCES, check_value, unknown_key
 from mcpg.errors import InputError, UsageError
 from mcpg.files import read_bytes
 
@@ -55,8 +55,10 @@ def read_project(file: Path) -> dict[str, Any] | None:
     return _settings(table, file, text, _PROJECT_TABLE)
 
 
-def line_of(text: str, path: Sequence[str]) -> int | None:
+def line_of(text: str, path: Sequence[str | int]) -> int | None:
     """Give the line, from 1, of the statement of a TOML document that first names the key *path*.
+
+    A number in it, from 0, is the place in a list, such as an array of tables.
 
     The parser itself finds it: of all beginnings of the document that end with a statement, it is
     the last statement of the shortest that has the key. `None` where statements are too long.
@@ -84,9 +86,13 @@ def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
     return end, None
 
 
-def _has(table: Any, path: Sequence[str]) -> bool:
+def _has(table: Any, path: Sequence[str | int]) -> bool:
     for part in path:
-        if not isinstance(table, dict) or part not in table:
+        if isinstance(part, int):
+            is_there = isinstance(table, list) and part < len(table)
+        else:
+            is_there = isinstance(table, dict) and part in table
+        if not is_there:
             return False
         table = table[part]
     return True
@@ -103,12 +109,27 @@ def _settings(
 ) -> dict[str, Any]:
     found = {}
     for path, value in _flat(table):
+        if path == (SOURCES,):
+            found[SOURCES] = _sources(value, file, text, above)
+            continue
         try:
             found[".".join(path)] = _value(path, value, file)
         except UsageError as fault:
             place = _place(file, text, (*above, *path))
             raise UsageError(fault.message, place=place, remedy=fault.remedy) from None
     return found
+
+
+def _sources(value: Any, file: Path, text: str, above: tuple[str, ...]) -> Any:
+    # Most files name no sources, and a search needs none.
+    from mcpg.cli.configsources import read_entries  # noqa: PLC0415
+    from mcpg.cli.sourcekeys import EntryError  # noqa: PLC0415
+
+    try:
+        return read_entries(value, file)
+    except EntryError as fault:
+        place = _place(file, text, (*above, SOURCES, *fault.path))
+        raise UsageError(fault.message, place=place, remedy=fault.remedy) from None
 
 
 def _value(path: tuple[str, ...], value: Any, file: Path) -> Any:
@@ -130,9 +151,10 @@ def _flat(table: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield (key,), value
 
 
-def _place(file: Path, text: str, path: tuple[str, ...]) -> str:
+def _place(file: Path, text: str, path: tuple[str | int, ...]) -> str:
     line = line_of(text, path)
-    return f"{file}{f':{line}' if line else ''}: {'.'.join(path)}"
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return f"{file}{f':{line}' if line else ''}: {''.join(parts).removeprefix('.')}"
 
 
 def _read_text(file: Path) -> str:

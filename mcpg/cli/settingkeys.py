@@ -72,6 +72,9 @@ KEYS = {
 PATHS = frozenset({"bundle", "store.path", "postgres.sslrootcert"})
 """Settings that hold a path, which a file gives relative to its own folder."""
 
+SOURCES = "sources"
+"""The list of sources in a file: a table for each, so it is neither a setting nor a section."""
+
 SECTIONS = tuple(dict.fromkeys(name.partition(".")[0] for name in KEYS if "." in name))
 
 POSTGRES_VARIABLE = "MCPG_POSTGRES"
@@ -147,10 +150,10 @@ def unknown_key(name: str) -> UsageError:
 
 def _advice(section: str, name: str) -> str:
     known = [key for key in KEYS if key.rpartition(".")[0] == section] if section else list(KEYS)
-    near = difflib.get_close_matches(name, [*(known or KEYS), *SECTIONS], n=1)
+    near = difflib.get_close_matches(name, [*(known or KEYS), *SECTIONS, SOURCES], n=1)
     if near:
         return f"did you mean {near[0]!r}?"
-    return f"known keys are {', '.join(known or KEYS)}"
+    return f"known keys are {', '.join(known or [*KEYS, SOURCES])}"
 
 
 def _checked(key: Key, value: Any) -> Any:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.configfile import CONFIG_FILE, PROJECT_FILE, read_config, read_project
 from mcpg.cli.sanitise import either
-from mcpg.cli.settingkeys import KEYS, read_value
+from mcpg.cli.settingkeys import KEYS, SOURCES, read_value
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.files import exists, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcpg.cli.configsources import ConfiguredSource
     from mcpg.cli.settingkeys import Key
 
 DEFAULT_BUNDLE = "graph.mdld"
@@ -81,6 +82,16 @@ class Settings:
             )
         return tuple(Setting(path, named.origin) for path in paths)
 
+    def sources(self) -> tuple[ConfiguredSource, ...] | None:
+        """Give the sources that a configuration file names, `None` where none names any.
+
+        Raises:
+            UsageError: See `find`.
+            InputError: See `find`.
+        """
+        found = self._in_files(SOURCES)
+        return None if found is None else found[1]
+
     def _flag(self, key: Key) -> Setting | None:
         value = self.flags.get(key.parameter) if key.option else None
         return None if value in (None, []) else Setting(value, key.option)
@@ -95,11 +106,14 @@ class Settings:
             raise UsageError(fault.message, place=key.variable, remedy=fault.remedy) from None
 
     def _configured(self, key: Key) -> Setting | None:
-        for name, read in ((CONFIG_FILE, read_config), (PROJECT_FILE, read_project)):
-            found = _nearest(self.folder, name, read)
-            if found is not None and key.name in found[1]:
-                file, table = found
-                return Setting(table[key.name], f"{file}: {key.name}")
+        found = self._in_files(key.name)
+        return None if found is None else Setting(found[1], f"{found[0]}: {key.name}")
+
+    def _in_files(self, name: str) -> tuple[Path, Any] | None:
+        for file_name, read in ((CONFIG_FILE, read_config), (PROJECT_FILE, read_project)):
+            found = _nearest(self.folder, file_name, read)
+            if found is not None and name in found[1]:
+                return found[0], found[1][name]
         return None
 
     def _discovered(self) -> Setting:

@@ -72,7 +72,7 @@ class Opening:
         """The sources in the order in which they were found, each with an id of its own."""
         taken = {source.id.casefold() for source, is_fixed in self._found if is_fixed}
         return tuple(
-            source if is_fixed else replace(source, id=_free(source.id, taken))
+            source if is_fixed else replace(source, id=free_name(source.id, taken))
             for source, is_fixed in self._found
         )
 
@@ -99,8 +99,8 @@ class Opening:
             )
         if is_address(argument):
             if self._is_new(argument):
-                server = server_at(argument, self._live)
-                self.server(_called(server, source_id), timeout)
+                server = _called(server_at(argument, self._live), source_id)
+                self.server(server, source_id or server.place, timeout, is_fixed=False)
         elif argument.startswith(PYTHON):
             name = argument.removeprefix(PYTHON)
             self._file(argument, argument, name, source_id)
@@ -110,10 +110,19 @@ class Opening:
         else:
             self._named_file(argument, source_id, timeout)
 
-    def server(self, server: Server, timeout: float | None = None, id_: str | None = None) -> None:
-        """Add a *server*, which is called *id_*, else as its tools say or as messages name it."""
-        wanted = id_ or server.name or server.place
-        self._found.append((ServerSource(wanted, server, timeout), id_ is not None))
+    def server(
+        self, server: Server, wanted: str, timeout: float | None = None, *, is_fixed: bool
+    ) -> None:
+        """Add a *server* that is called *wanted*, and by no other name if that *is_fixed*.
+
+        A second one of the same fixed name is not asked, lest the two are taken for each other.
+        """
+        fixed = {source.id for source, is_fixed in self._found if is_fixed}
+        if is_fixed and wanted in fixed:
+            self.noticed([error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place)])
+            return
+        is_free = wanted.casefold() not in {name.casefold() for name in fixed}
+        self._found.append((ServerSource(wanted, server, timeout), is_fixed and is_free))
 
     def noticed(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Take note of *diagnostics*."""
@@ -140,11 +149,8 @@ class Opening:
         servers, noticed = read_client_configuration(text, place, self._live.environ)
         self.noticed(noticed)
         for server in servers:
-            taken = {source.id for source, is_fixed in self._found if is_fixed}
-            if server.name in taken:
-                self.noticed([error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place)])
-            else:
-                self.server(_called(server, source_id), timeout, server.name)
+            name = server.name or server.place
+            self.server(_called(server, source_id), name, timeout, is_fixed=True)
 
     def _file(self, key: str, path: str, name: str, source_id: str | None) -> None:
         if self._is_new(key):
@@ -161,8 +167,8 @@ def _called(server: Server, source_id: str | None) -> Server:
     return server if source_id is None else replace(server, name=source_id)
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    """Give *wanted*, with a number behind it where that is taken, and take it."""
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Give *wanted*, with a number behind it where that is *taken* in any case, and take it."""
     found, number = wanted, 1
     while found.casefold() in taken:
         number += 1

@@ -199,6 +199,46 @@ def test_lines_are_found_in_any_document(data: st.DataObject) -> None:
         assert line_of(text, path) == line
 
 
+@given(
+    st.lists(st.tuples(st.booleans(), st.lists(NAMES, unique=True, max_size=3)), max_size=5),
+    st.data(),
+)
+def test_lines_are_found_in_arrays_of_tables(
+    entries: list[tuple[bool, list[str]]], data: st.DataObject
+) -> None:
+    """The line of a key is that of its own entry, however many entries have such a key."""
+    written: list[str] = []
+    wanted: list[tuple[tuple[str | int, ...], int]] = []
+    for number, (is_nested, names) in enumerate(entries):
+        written += data.draw(st.sampled_from(([], ["# [[t]]"], ["", " "])))
+        wanted.append((("t", number), len(written) + 1))
+        written += ["[[t]]"]
+        above: tuple[str | int, ...] = ("t", number)
+        if is_nested:
+            above = (*above, "env")
+            wanted.append((above, len(written) + 1))
+            written += ["[t.env]"]
+        for name in names:
+            written += data.draw(st.sampled_from(([], ["# limit = 1"], [""])))
+            wanted.append(((*above, name), len(written) + 1))
+            written += f'"{name}" = {data.draw(VALUES)}'.split("\n")
+    text = "\n".join(written)
+    tomllib.loads(text)
+    for path, line in wanted:
+        assert line_of(text, path) == line
+
+
+@given(st.lists(st.lists(VALUES, max_size=3), min_size=1, max_size=3))
+def test_lines_of_entries_in_one_statement(entries: list[list[str]]) -> None:
+    """Of entries that are written as one list, the line is that of the list."""
+    inner = ",\n".join(f"{{ a = [{', '.join(values)}] }}" for values in entries)
+    text = f"b = 1\n\nt = [\n{inner}\n]\nc = 1"
+    tomllib.loads(text)
+    for number, values in enumerate(entries):
+        assert line_of(text, ("t", number, "a")) == 3
+        assert all(line_of(text, ("t", number, "a", one)) == 3 for one in range(len(values)))
+
+
 def test_a_statement_that_goes_on_and_on_has_no_line() -> None:
     """To say the line is not worth reading a huge file over and over."""
     text = "limit = [\n" + "1,\n" * 2_000 + "]"

@@ -40,7 +40,7 @@ def server_at(argument: str, live: Live) -> Server:
     """
     if argument.startswith(_STDIO):
         return _program(argument.removeprefix(_STDIO))
-    host = _host(argument)
+    host = host_of(argument)
     headers = {name: expand(text, live.environ, "--header") for name, text in live.headers.items()}
     secrets = secrets_of(argument, headers)
     return HttpServer(host, None, argument, headers, secrets=secrets)
@@ -60,8 +60,12 @@ def _program(line: str) -> StdioServer:
     return StdioServer(f"{_STDIO}{PurePath(words[0]).name}", None, words[0], tuple(words[1:]))
 
 
-def _host(address: str) -> str:
-    """Give the address without what may be secret in it: user, path and query."""
+def host_of(address: str) -> str:
+    """Give the *address* without what may be secret in it: user, path and query.
+
+    Raises:
+        UsageError: It makes no sense.
+    """
     try:
         parts = urlsplit(address)
         port = f":{parts.port}" if parts.port else ""

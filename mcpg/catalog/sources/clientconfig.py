@@ -67,8 +67,8 @@ def read_client_configuration(
     for name, entry in found.items():
         where = f"{place}: {name}"
         try:
-            servers.append(_server(name.strip(), entry, where, environ))
-        except _SwitchedOffError:
+            servers.append(server_of(name.strip(), entry, where, environ))
+        except SwitchedOffError:
             message = "this server is switched off in the configuration; it is not asked"
             noticed.append(info(Code.SOURCE_SKIPPED, message, where))
         except SourceError as fault:
@@ -77,7 +77,7 @@ def read_client_configuration(
     return tuple(servers), tuple(noticed)
 
 
-class _SwitchedOffError(Exception):
+class SwitchedOffError(Exception):
     """The user does not want this server."""
 
 
@@ -105,10 +105,16 @@ def _servers(value: JsonValue) -> JsonObject | None:
     return None
 
 
-def _server(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
+def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
+    """Read one server's *entry*, as it stands in a configuration; variables are filled in.
+
+    Raises:
+        SourceError: It cannot be used.
+        SwitchedOffError: It is switched off.
+    """
     fields = _Fields(entry if isinstance(entry, dict) else {}, place, environ)
     if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
-        raise _SwitchedOffError
+        raise SwitchedOffError
     if not name:
         raise fields.fail("this server has no name", "give it one: its tools are called after it")
     kind = fields.text("type", fields.text("transport")).casefold()

@@ -14,6 +14,26 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _OTHER = re.compile(r"\$\{([^}]{0,60})\}")
 
 
+def check_variables(text: str, place: str) -> None:
+    """Check that `${...}` in *text* can be filled in from some environment.
+
+    Raises:
+        SourceError: Something else stands in it.
+    """
+    other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
+    if other is not None:
+        raise SourceError(
+            f"`{other[0]}` names no variable of the environment",
+            place=place,
+            remedy="write `${NAME}` or `${env:NAME}` and set it",
+        )
+
+
+def without_variables(text: str, stand_in: str = "") -> str:
+    """Give *text* with *stand_in* in the place of every variable."""
+    return _VARIABLE.sub(lambda _: stand_in, text)
+
+
 def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | None = None) -> str:
     """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*.
 
@@ -30,13 +50,7 @@ def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | 
         SourceError: A variable without default is not set, or something else stands in `${...}`,
             such as an input that only a client asks its user for.
     """
-    other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
-    if other is not None:
-        raise SourceError(
-            f"`{other[0]}` names no variable of the environment",
-            place=place,
-            remedy="write `${NAME}` or `${env:NAME}` and set it",
-        )
+    check_variables(text, place)
 
     def value(found: re.Match[str]) -> str:
         name, default = found.groups()

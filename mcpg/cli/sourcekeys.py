@@ -1,0 +1,256 @@
+"""The keys of `[[sources]]`: what an entry may hold, and what is wrong with one that does not."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcpg.catalog.sources.addresses import host_of
+from mcpg.catalog.sources.variables import check_variables, without_variables
+from mcpg.cli.asking import LONGEST
+from mcpg.cli.settingkeys import SOURCES
+from mcpg.errors import McpgError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "path": (),
+    "command": ("args", "env", "cwd"),
+    "url": ("headers", "transport"),
+    "python": (),
+}
+"""What an entry may be, each with the keys that go with it."""
+
+COMMON = ("id", "timeout", "enabled")
+"""Keys of every entry."""
+
+TRANSPORTS = ("http", "sse")
+
+_KNOWN = (*KINDS, *(key for keys in KINDS.values() for key in keys), *COMMON)
+_HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
+_VARIABLE = "write ${NAME} in its place, and set that variable"
+_LONGEST_ID = 200
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
+_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@|password\s*=\s*[^\s&;]", re.IGNORECASE)
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)*)?")
+_TYPES = ((bool, "true or false"), (int | float, "a number"), (str, "a text"), (list, "a list"))
+
+
+class EntryError(Exception):
+    """A mistake in the entries.
+
+    Attributes:
+        message: What is wrong; holds no value that may be secret.
+        remedy: What to do about it.
+        path: Where in the entries: the number of one, a key of it, a key in that.
+    """
+
+    def __init__(self, message: str, remedy: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+        self.path = path
+
+
+def check_entries(value: Any) -> None:
+    """Check what stands under `sources` in a file.
+
+    Raises:
+        EntryError: Something makes no sense.
+    """
+    if not isinstance(value, list):
+        raise EntryError(f"{SOURCES!r} is {_type(value)}", _HEADING)
+    seen: dict[str, int] = {}
+    for number, entry in enumerate(value):
+        if not isinstance(entry, dict):
+            raise EntryError(f"a source is {_type(entry)}", _HEADING, number)
+        _check_entry(entry, number)
+        if "id" in entry and seen.setdefault(entry["id"].casefold(), number) != number:
+            message = f"another source has the id {entry['id']!r}"
+            raise EntryError(
+                message, "give each its own; upper and lower case are one", number, "id"
+            )
+
+
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """Give which of `KINDS` a checked *entry* is."""
+    return next(kind for kind in KINDS if kind in entry)
+
+
+def _check_entry(entry: Mapping[str, Any], number: int) -> None:
+    for key in entry:
+        if key not in _KNOWN:
+            raise EntryError(f"unknown key {key!r}", _advice(key, _KNOWN), number, key)
+    kind = _only_kind(entry, number)
+    for key, value in entry.items():
+        if key not in (kind, *KINDS[kind], *COMMON):
+            owner = next(one for one, keys in KINDS.items() if key in keys)
+            message = f"{key!r} goes with {owner!r}, and this source has {kind!r}"
+            raise EntryError(message, f"take {key!r} out", number, key)
+        try:
+            _CHECKS[key](key, value)
+        except EntryError as fault:
+            raise EntryError(fault.message, fault.remedy, number, key, *fault.path) from None
+
+
+def _only_kind(entry: Mapping[str, Any], number: int) -> str:
+    kinds = [key for key in entry if key in KINDS]
+    if len(kinds) > 1:
+        message = f"this source has both {kinds[0]!r} and {kinds[1]!r}"
+        raise EntryError(message, f"write a [[{SOURCES}]] for each", number, kinds[1])
+    if kinds:
+        return kinds[0]
+    for kind, keys in KINDS.items():
+        if any(key in keys for key in entry):
+            raise EntryError(f"this source has no {kind!r}", f"add {kind!r}", number)
+    raise EntryError("this source names nothing", f"give it one of {', '.join(KINDS)}", number)
+
+
+def _text(key: str, value: Any) -> str:
+    """Check that *value* is a text that may stand in a file."""
+    if not isinstance(value, str):
+        raise EntryError(f"{key!r} is {_type(value)}", "give it a text")
+    if not value.strip():
+        raise EntryError(f"{key!r} is empty", "give it a text")
+    _check_characters(key, value)
+    return value
+
+
+def _check_characters(key: str, text: str) -> None:
+    if "\0" in text:
+        raise EntryError(f"{key!r} holds a null character", "remove it")
+    try:
+        check_variables(text, key)
+    except McpgError as fault:
+        raise EntryError(fault.message, str(fault.remedy)) from None
+    if _PASSWORD.search(without_variables(text)):
+        raise EntryError(f"{key!r} holds a password", _VARIABLE)
+
+
+def _check_path(key: str, value: Any) -> None:
+    if "${" in _text(key, value):
+        raise EntryError(
+            "a path is taken as it stands: `${` is not filled in",
+            "give the path as it is from the file's folder, or begin it with ~/",
+        )
+
+
+def _check_command(key: str, value: Any) -> None:
+    if isinstance(value, list):
+        raise EntryError(f"{key!r} is a list", "name the program, and give the others in 'args'")
+    _text(key, value)
+
+
+def _check_args(key: str, value: Any) -> None:
+    if not isinstance(value, list):
+        raise EntryError(f"{key!r} is {_type(value)}", 'give it a list of texts, as in ["--fast"]')
+    for number, item in enumerate(value):
+        _check_scalar(key, item, number)
+
+
+def _check_env(key: str, value: Any) -> None:
+    for name, item in _table(key, value):
+        if not name or "=" in name or "\0" in name:
+            raise EntryError(f"{name!r} is no name of a variable", "correct it", name)
+        _check_scalar(f"{key}.{name}", item, name)
+
+
+def _check_headers(key: str, value: Any) -> None:
+    for name, item in _table(key, value):
+        if not _HEADER.fullmatch(name):
+            raise EntryError(f"{name!r} is no name of a header", "correct it", name)
+        _check_scalar(f"{key}.{name}", item, name)
+        text = str(item)
+        if "\r" in text or "\n" in text:
+            raise EntryError(f"'{key}.{name}' holds a line break", "remove it", name)
+        if name.casefold() in _SECRET_HEADERS and without_variables(text) == text:
+            raise EntryError(f"'{key}.{name}' holds a secret", _VARIABLE, name)
+
+
+def _table(key: str, value: Any) -> Sequence[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        raise EntryError(f"{key!r} is {_type(value)}", 'give it a table, as in { NAME = "text" }')
+    return tuple(value.items())
+
+
+def _check_scalar(key: str, value: Any, at: str | int) -> None:
+    if not isinstance(value, str | int | float):
+        raise EntryError(f"{key!r} holds {_type(value)}", "give it texts", at)
+    try:
+        _check_characters(key, str(value))
+    except EntryError as fault:
+        raise EntryError(fault.message, fault.remedy, at) from None
+
+
+def _check_url(key: str, value: Any) -> None:
+    text = _text(key, value)
+    if text.startswith("${"):
+        return  # what is filled in is looked at when it is
+    if not text.casefold().startswith(("http://", "https://")):
+        raise EntryError(f"{key!r} is no address of a server", "write https://HOST/PATH")
+    try:
+        host_of(without_variables(text, "1"))
+    except McpgError:
+        raise EntryError(f"{key!r} is no address", "write https://HOST/PATH") from None
+
+
+def _check_transport(key: str, value: Any) -> None:
+    if _text(key, value) not in TRANSPORTS:
+        raise EntryError(f"{key!r} is {value!r}", _advice(value, TRANSPORTS))
+
+
+def _check_python(key: str, value: Any) -> None:
+    if not _MODULE.fullmatch(_text(key, value)):
+        message = f"{key!r} is no name of a module"
+        raise EntryError(message, "write package.module, or package.module:attribute")
+
+
+def _check_id(key: str, value: Any) -> None:
+    text = _text(key, value)
+    if text != text.strip() or not text.isprintable() or len(text) > _LONGEST_ID:
+        remedy = f"give it up to {_LONGEST_ID} visible characters, without blanks around them"
+        raise EntryError(f"{key!r} is no name of a source", remedy)
+
+
+def _check_timeout(key: str, value: Any) -> None:
+    remedy = f"give it a number of seconds above 0, up to {LONGEST}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise EntryError(f"{key!r} is {_type(value)}", remedy)
+    if not 0 < value <= LONGEST:
+        raise EntryError(f"{key!r} is {value:g}", remedy)
+
+
+def _check_enabled(key: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise EntryError(f"{key!r} is {_type(value)}", "give it true or false")
+
+
+def _type(value: Any) -> str:
+    """Name what *value* is; the value itself may be secret."""
+    if isinstance(value, dict):
+        return "a table"
+    return next((name for kind, name in _TYPES if isinstance(value, kind)), "a date or a time")
+
+
+def _advice(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "path": _check_path,
+    "command": _check_command,
+    "args": _check_args,
+    "env": _check_env,
+    "cwd": _text,
+    "url": _check_url,
+    "headers": _check_headers,
+    "transport": _check_transport,
+    "python": _check_python,
+    "id": _check_id,
+    "timeout": _check_timeout,
+    "enabled": _check_enabled,
+}

@@ -1,0 +1,359 @@
+"""The `[[sources]]` of a configuration file: what is accepted, refused, and made of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
+from mcpg.cli.configsources import open_entries
+from mcpg.cli.settings import Settings
+from mcpg.diagnostics import Code
+from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
+from mcpg.gateway import FileSource, ServerSource
+
+if TYPE_CHECKING:
+    from mcpg.cli.configsources import ConfiguredSource
+    from mcpg.gateway import Source
+
+TOKEN = "marker-token-1234"
+WHOLE = """\
+limit = 7
+
+[[sources]]
+path = "manifests"
+
+[[sources]]
+id = "Time"
+command = "uvx"
+args = ["mcp-server-time", "--local-timezone=UTC", 3]
+cwd = "work"
+timeout = 90
+
+[sources.env]
+API_TOKEN = "${TOKEN}"
+FAST = true
+
+[[sources]]
+url = "https://tracker.example.com:8443/mcp?key=${env:TOKEN}"
+transport = "sse"
+headers = { Authorization = "Bearer ${TOKEN}" }
+
+[[sources]]
+python = "shop.tools"
+enabled = false
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder, below which the test runs."""
+    (tmp_path / "below").mkdir()
+    (tmp_path / "manifests").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    return tmp_path
+
+
+def entries(folder: Path, text: str) -> tuple[ConfiguredSource, ...]:
+    """Read the sources of a file of *text*."""
+    (folder / "mcpg.toml").write_text(text, "utf-8")
+    return Settings(folder).sources() or ()
+
+
+def refusal(folder: Path, text: str) -> UsageError:
+    """Give the mistake that is found in a file of *text*."""
+    with pytest.raises(UsageError) as caught:
+        entries(folder, text)
+    return caught.value
+
+
+def opened(found: tuple[ConfiguredSource, ...], **environ: str) -> tuple[Source, ...]:
+    """Open entries of which nothing is to be noticed."""
+    sources, noticed = open_entries(found, Live(environ))
+    assert noticed == ()
+    return sources
+
+
+def test_each_kind_of_source(folder: Path) -> None:
+    """Every key is read; paths are relative to the file, and variables are filled in at last."""
+    found = entries(folder, WHOLE)
+    assert [one.kind for one in found] == ["path", "command", "url", "python"]
+    assert TOKEN not in repr(found)
+    assert not found[3].is_enabled
+    files, time, web = opened(found[:3], TOKEN=TOKEN)
+    assert files == FileSource("manifests", os.path.join("..", "manifests"))  # noqa: PTH118 - text
+    assert isinstance(time, ServerSource)
+    assert isinstance(web, ServerSource)
+    assert isinstance(time.server, StdioServer)
+    assert (time.id, time.timeout, time.server.name) == ("Time", 90, "Time")
+    assert time.server.args == ("mcp-server-time", "--local-timezone=UTC", "3")
+    assert time.server.env == {"API_TOKEN": TOKEN, "FAST": "true"}
+    assert time.server.cwd == str(folder / "work")
+    assert isinstance(web.server, HttpServer)
+    assert (web.id, web.timeout, web.server.name) == (
+        "https://tracker.example.com:8443",
+        None,
+        None,
+    )
+    assert web.server.url == f"https://tracker.example.com:8443/mcp?key={TOKEN}"
+    assert (web.server.is_sse, web.server.headers) == (True, {"Authorization": f"Bearer {TOKEN}"})
+    assert TOKEN in web.server.secrets
+    assert TOKEN not in repr((time, web))
+
+
+def test_a_project_file_has_sources_as_well(folder: Path) -> None:
+    """In a pyproject.toml they stand under `tool.mcpg`; `mcpg.toml` goes before it."""
+    text = WHOLE.replace("[[sources]]", "[[tool.mcpg.sources]]")
+    text = text.replace("limit", "[tool.mcpg]\nlimit").replace(
+        "[sources.env]", "[tool.mcpg.sources.env]"
+    )
+    (folder / "pyproject.toml").write_text(text, "utf-8")
+    found = Settings(folder / "below").sources()
+    assert found is not None
+    assert [one.name for one in found][:2] == ["manifests", "Time"]
+    assert found[0].place == "pyproject.toml: manifests"
+    assert len(entries(folder, "[[sources]]\npath = 'a'")) == 1
+    assert entries(folder, "sources = []") == ()
+    (folder / "pyproject.toml").write_text("[tool.mcpg]\nsources = [{ pth = 'a' }]", "utf-8")
+    (folder / "mcpg.toml").unlink()
+    with pytest.raises(UsageError) as caught:
+        Settings(folder).sources()
+    assert str(caught.value.place).endswith("pyproject.toml:2: tool.mcpg.sources[0].pth")
+
+
+MISTAKES = [
+    ("sources = 'tools'", 1, "", "'sources' is a text", "[[sources]]"),
+    ("[sources]\npath = 'a'", 1, "", "'sources' is a table", "[[sources]]"),
+    ("sources = [\n'tools']", 1, "[0]", "a source is a text", "[[sources]]"),
+    ("[[source]]\npath = 'a'", 1, None, "unknown key 'source'", "'sources'"),
+    (
+        "[[sources]]\npath = 'a'\n[[sources]]\ncomand = 'b'",
+        4,
+        "[1].comand",
+        "unknown key",
+        "'command'",
+    ),
+    ("[[sources]]\nid = 'a'\ncolour = 'b'", 3, "[0].colour", "unknown key", "known are path"),
+    ("\n[[sources]]\nid = 'a'", 2, "[0]", "this source names nothing", "one of path, command"),
+    ("[[sources]]", 1, "[0]", "this source names nothing", "url, python"),
+    ("[[sources]]\nargs = []", 1, "[0]", "has no 'command'", "add 'command'"),
+    ("[[sources]]\nheaders = {}", 1, "[0]", "has no 'url'", "add 'url'"),
+    ("[[sources]]\npath = 'a'\nurl = 'http://b'", 3, "[0].url", "both 'path' and 'url'", "each"),
+    (
+        "[[sources]]\npath = 'a'\n\nargs = []",
+        4,
+        "[0].args",
+        "goes with 'command'",
+        "take 'args' out",
+    ),
+    ("[[sources]]\nurl = 'http://a'\ncwd = '.'", 3, "[0].cwd", "goes with 'command'", "take"),
+    ("[[sources]]\npath = 3", 2, "[0].path", "'path' is a number", "a text"),
+    ("[[sources]]\npath = ''", 2, "[0].path", "'path' is empty", "a text"),
+    ("[[sources]]\npath = '${HOME}/a'", 2, "[0].path", "as it stands", "~/"),
+    ('[[sources]]\npath = "a\\u0000"', 2, "[0].path", "null character", "remove"),
+    ("[[sources]]\ncommand = ['a', 'b']", 2, "[0].command", "is a list", "'args'"),
+    ("[[sources]]\ncommand = true", 2, "[0].command", "true or false", "a text"),
+    ("[[sources]]\ncommand = 'a'\nargs = 'b'", 3, "[0].args", "'args' is a text", "a list"),
+    ("[[sources]]\ncommand = 'a'\nargs = ['b', []]", 3, "[0].args[1]", "holds a list", "texts"),
+    (
+        "[[sources]]\ncommand = 'a'\nargs = ['${input:x}']",
+        3,
+        "[0].args[0]",
+        "${input:x}",
+        "${NAME}",
+    ),
+    ("[[sources]]\ncommand = 'a'\nenv = []", 3, "[0].env", "'env' is a list", "a table"),
+    ("[[sources]]\ncommand = 'a'\n[sources.env]\nA = 1\nB = []", 5, "[0].env.B", "a list", "texts"),
+    ("[[sources]]\ncommand = 'a'\nenv = {'A=B' = 'c'}", 3, "[0].env.A=B", "no name", "correct"),
+    ("[[sources]]\ncommand = 'a'\ncwd = 1979-05-27", 3, "[0].cwd", "a date", "a text"),
+    ("[[sources]]\nurl = 'ftp://a'", 2, "[0].url", "no address of a server", "https://HOST"),
+    ("[[sources]]\nurl = 'https://'", 2, "[0].url", "is no address", "https://HOST"),
+    ("[[sources]]\nurl = 'https://a:port/'", 2, "[0].url", "is no address", "https://HOST"),
+    ("[[sources]]\nurl = 'http://a'\ntransport = 'see'", 3, "[0].transport", "'see'", "mean 'sse'"),
+    ("[[sources]]\nurl = 'http://a'\nheaders = 'b'", 3, "[0].headers", "is a text", "a table"),
+    ("[[sources]]\nurl = 'http://a'\nheaders = {'a b' = ''}", 3, "[0].headers.a b", "no name", ""),
+    (
+        "[[sources]]\nurl = 'http://a'\nheaders = {a = \"b\\n\"}",
+        3,
+        "[0].headers.a",
+        "line break",
+        "",
+    ),
+    ("[[sources]]\npython = 'a/b.py'", 2, "[0].python", "no name of a module", "package.module"),
+    ("[[sources]]\npath = 'a'\nid = ''", 3, "[0].id", "'id' is empty", "a text"),
+    ("[[sources]]\npath = 'a'\nid = ' a'", 3, "[0].id", "no name of a source", "blanks"),
+    (
+        "[[sources]]\npath = 'a'\nid = \"a\\u001b[1m\"",
+        3,
+        "[0].id",
+        "no name of a source",
+        "visible",
+    ),
+    ("[[sources]]\npath = 'a'\ntimeout = '3'", 3, "[0].timeout", "'timeout' is a text", "seconds"),
+    ("[[sources]]\npath = 'a'\ntimeout = true", 3, "[0].timeout", "true or false", "seconds"),
+    ("[[sources]]\npath = 'a'\ntimeout = 0", 3, "[0].timeout", "'timeout' is 0", "above 0"),
+    ("[[sources]]\npath = 'a'\ntimeout = nan", 3, "[0].timeout", "'timeout' is nan", "above 0"),
+    ("[[sources]]\npath = 'a'\ntimeout = inf", 3, "[0].timeout", "'timeout' is inf", "up to"),
+    ("[[sources]]\npath = 'a'\nenabled = 1", 3, "[0].enabled", "is a number", "true or false"),
+    (
+        "[[sources]]\npath = 'a'\nid = 'Mine'\n\n[[sources]]\nid = 'mINE'\npath = 'b'",
+        6,
+        "[1].id",
+        "another source has the id 'mINE'",
+        "its own",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "key", "message", "remedy"), MISTAKES)
+def test_a_mistake_names_its_line(
+    folder: Path, text: str, line: int, key: str | None, message: str, remedy: str
+) -> None:
+    """A mistake is found by file, line and key, and says what to write instead."""
+    tomllib.loads(text)
+    fault = refusal(folder, f"limit = 1\n{text}")
+    where = "source" if key is None else f"sources{key}"
+    assert str(fault.place) == f"{folder / 'mcpg.toml'}:{line + 1}: {where}"
+    assert message in fault.message
+    assert remedy in str(fault.remedy)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "url = 'https://me:s3cr3t@host/mcp'",
+        "url = 'https://me:${X}s3cr3t@host/mcp'",
+        "url = 'https://host/'\nheaders = {Authorization = 'Bearer s3cr3t'}",
+        "url = 'https://host/'\nheaders = {COOKIE = 's3cr3t'}",
+        "command = 'a'\nargs = ['--password=s3cr3t']",
+        "command = 'a'\nenv = {DSN = 'postgres://me:s3cr3t@host'}",
+        "command = 'a'\nargs = ['${s3cr3t']\nheaders = ['s3cr3t']",
+        "command = 'a'\nenv = {X = ['s3cr3t']}",
+    ],
+)
+def test_no_file_holds_a_secret(folder: Path, text: str) -> None:
+    """A literal password is refused, and what a mistake holds is never shown."""
+    assert "s3cr3t" not in str(refusal(folder, f"[[sources]]\n{text}"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "url = 'https://me:${PASS}@host/mcp'",
+        "url = '${BASE}/mcp'",
+        "url = 'http://${HOST}:8080/mcp'",
+        "url = 'https://host/'\nheaders = {authorization = 'Bearer ${env:T:-none}', 'X-A' = 'b'}",
+        "command = 'a'\nargs = ['--password=${PASS}']",
+        "python = 'a.b_c:ünter.d'",
+    ],
+)
+def test_variables_stand_for_secrets(folder: Path, text: str) -> None:
+    """What is filled in at run time may stand wherever a secret is needed."""
+    (found,) = entries(folder, f"[[sources]]\n{text}")
+    assert found.name
+
+
+def test_names_are_told_from_what_there_is(folder: Path) -> None:
+    """An entry without an id is called after its program, host, module or file; each differs."""
+    text = "".join(
+        f"[[sources]]\n{entry}\n"
+        for entry in (
+            "command = '/opt/uvx'",
+            "command = 'uvx'\nid = 'uvx'",
+            "url = 'http://${HOST}/'",
+            "url = 'http://a.example/b?c=d'",
+            "python = 'shop.tools:a'",
+            "path = '~/tools.json'",
+            "path = '..'",
+        )
+    )
+    assert [one.name for one in entries(folder, text)] == [
+        "uvx-2",
+        "uvx",
+        "url",
+        "http://a.example",
+        "shop.tools:a",
+        "tools",
+        "..",
+    ]
+
+
+def test_servers_that_cannot_be_used_are_noticed(folder: Path) -> None:
+    """A missing variable or a bad address becomes a diagnostic, and the others are opened."""
+    found = entries(
+        folder,
+        """
+        [[sources]]
+        command = "a"
+        args = ["${MISSING}"]
+        [[sources]]
+        url = "${TOKEN}"
+        [[sources]]
+        command = "b"
+        [[sources]]
+        path = "nowhere"
+        enabled = false
+        """,
+    )
+    sources, noticed = open_entries(found, Live({"TOKEN": TOKEN}))
+    assert [source.id for source in sources] == ["b"]
+    assert [(one.code, one.place) for one in noticed] == [
+        (Code.SOURCE_LOAD_FAILED, "mcpg.toml: a"),
+        (Code.SOURCE_LOAD_FAILED, "mcpg.toml: url"),
+        (Code.SOURCE_SKIPPED, "mcpg.toml: nowhere"),
+    ]
+    assert "`MISSING` of the environment is not set" in noticed[0].message
+    assert TOKEN not in str(noticed)
+
+
+def test_a_configuration_of_a_client_among_the_sources(folder: Path) -> None:
+    """Its servers are sources, with the time of the entry; a name that is taken is not asked."""
+    servers = {"time": {"command": "uvx"}, "Web": {"url": "https://a.example/"}}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    found = entries(
+        folder,
+        """
+        [[sources]]
+        id = "web"
+        command = "b"
+        [[sources]]
+        path = "mcp.json"
+        timeout = 5
+        [[sources]]
+        id = "time"
+        command = "c"
+        """,
+    )
+    sources, noticed = open_entries(found, Live())
+    assert [source.id for source in sources] == ["web", "time", "Web-2"]
+    assert [one.timeout for one in sources if isinstance(one, ServerSource)] == [None, 5, 5]
+    assert [one.place for one in noticed] == ["mcpg.toml: time"]
+    sources, _ = open_entries(found, Live(), source_id="mine", timeout=2)
+    assert {one.timeout for one in sources if isinstance(one, ServerSource)} == {2}
+    assert {one.server.name for one in sources if isinstance(one, ServerSource)} == {"mine"}
+
+
+def test_the_id_of_a_path_is_the_source_of_its_tools(folder: Path) -> None:
+    """What a manifest is said to be of, its tools are of."""
+    (source,) = opened(entries(folder, "[[sources]]\npath = 'manifests'\nid = 'mine'"))
+    assert source == FileSource("mine", os.path.join("..", "manifests"), "mine")  # noqa: PTH118
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"),
+    [("nowhere.json", NotFoundError, "no such file"), ("empty.json", SourceError, "is empty")],
+)
+def test_a_path_that_cannot_be_used(
+    folder: Path, name: str, kind: type[McpgError], says: str
+) -> None:
+    """A file that is not there, or holds no tools, is an error that names entry and file."""
+    (folder / "empty.json").touch()
+    with pytest.raises(kind, match=says) as caught:
+        opened(entries(folder, f"[[sources]]\npath = '{name}'"))
+    path = os.path.join("..", name)  # noqa: PTH118 - as text
+    assert caught.value.place == f"mcpg.toml: {Path(name).stem}: {path}"
