@@ -33,7 +33,8 @@ def schema(
     Prefixes, classes, predicates with what stands on either side of them and an example each, and
     what `mcpg graph search` reads.
     """
-    from mcpg.cli.graphsearchview import schema_json, schema_text  # noqa: PLC0415 - help needs none
+    from mcpg.cli.graphsearchview import schema_text  # noqa: PLC0415 - help needs none
+    from mcpg.gateway.graphjson import schema_json  # noqa: PLC0415
     from mcpg.graph.schema import schema_of  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 

@@ -101,7 +101,8 @@ def search(
     the right tool, `mcpg search` is faster and ranks better; this shows the graph at work, and
     asks other graphs.
     """
-    from mcpg.cli.graphsearchview import result_json, result_text  # noqa: PLC0415 - help needs none
+    from mcpg.cli.graphsearchview import result_text  # noqa: PLC0415 - help needs none
+    from mcpg.gateway.graphjson import result_json  # noqa: PLC0415
     from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
 
     endpoints = tuple(endpoint or ())

@@ -1,0 +1,187 @@
+"""A tool of the catalogue as a tool of our own server, of which nothing is lost.
+
+A gateway behind a gateway reads the hints of its tools from `_meta`, under the keys of the .NET
+gateway, and finds them as they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import validator_for
+from referencing import Registry
+
+from mcpg.catalog.hintkeys import HINT_KEYS
+from mcpg.gateway.serving.hintsaid import annotations_said, hints_said
+from mcpg.gateway.serving.pruning import part_of, pruned
+from mcpg.gateway.serving.wording import size, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jsonschema.protocols import Validator
+
+    from mcpg.catalog.model import Tool
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+RESULT = "result"
+"""The member that holds a structured result which is no object itself."""
+
+_LARGEST = 128 << 10
+_ORIGIN = ("toolId", "toolName", "sourceId")
+_SHARED = ("$defs", "definitions", "$schema")
+_PATTERNS = ("pattern", "patternProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A tool as our server lists it.
+
+    Attributes:
+        wire: The tool as `tools/list` has it; every client that knows MCP can read it.
+        is_wrapped: Whether structured results stand under `RESULT`.
+        validator: Checks structured results, `None` where no output schema is declared or it
+            cannot be checked safely.
+    """
+
+    wire: JsonObject
+    is_wrapped: bool = False
+    validator: Validator | None = None
+
+    @property
+    def declares_output(self) -> bool:
+        """Whether clients expect structured content."""
+        return "outputSchema" in self.wire
+
+
+def exported(tool: Tool) -> Exported:
+    """Give *tool* as our server lists it, under its id."""
+    wire: JsonObject = {"name": tool.id, "inputSchema": input_schema(tool.input_schema)}
+    if tool.title:
+        wire["title"] = tool.title
+    if tool.description:
+        wire["description"] = tool.description
+    title = tool.annotations.get("title")
+    annotations = annotations_said(tool) | ({"title": title} if isinstance(title, str) else {})
+    if annotations:
+        wire["annotations"] = annotations
+    wire["_meta"] = _meta(tool)
+    output, is_wrapped = output_schema(tool.output_schema)
+    if output is not None:
+        wire["outputSchema"] = output
+    wire = _bounded(wire)
+    if "outputSchema" not in wire:
+        return Exported(wire)
+    return Exported(wire, is_wrapped, _validator(output))
+
+
+def input_schema(schema: JsonObject) -> JsonObject:
+    """Give *schema* as strict clients take it: of type object, whose properties are schemas."""
+    return {**_strict(schema), "type": "object"}
+
+
+def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:
+    """Give *schema* as strict clients take it, and whether it wraps the one that was given.
+
+    One that is no valid JSON Schema, or refers to what it does not hold, is left out.
+    """
+    if schema is None or not _is_sound(schema):
+        return None, False
+    if schema.get("type") == "object":
+        return _strict(schema), False
+    if any(not ref.startswith(("#/$defs/", "#/definitions/")) for ref in _references(schema)):
+        return None, False
+    inner: JsonObject = {key: value for key, value in schema.items() if key not in _SHARED}
+    shared = {key: schema[key] for key in _SHARED if key in schema}
+    return {"type": "object", "properties": {RESULT: inner}, "required": [RESULT], **shared}, True
+
+
+def _strict(schema: JsonObject) -> JsonObject:
+    kept = {**schema}
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        kept["properties"] = {name: _schema(one) for name, one in properties.items()}
+    else:
+        kept.pop("properties", None)
+    required = schema.get("required")
+    if isinstance(required, list):
+        kept["required"] = [name for name in required if isinstance(name, str)]
+    else:
+        kept.pop("required", None)
+    if not isinstance(schema.get("$schema", ""), str):
+        del kept["$schema"]
+    return kept
+
+
+def _schema(value: JsonValue) -> JsonObject:
+    """Give a schema as an object: `false` allows nothing, and what is no schema everything."""
+    if isinstance(value, dict):
+        return value
+    return {"not": {}} if value is False else {}
+
+
+def _is_sound(schema: JsonObject) -> bool:
+    try:
+        validator_for(schema).check_schema(schema)
+        for reference in _references(schema):
+            if not reference.startswith("#"):
+                return False
+            part_of(schema, reference)
+    except (SchemaError, LookupError, TypeError, ValueError, RecursionError):
+        return False
+    return all("/" in reference[1:2] or reference == "#" for reference in _references(schema))
+
+
+def _references(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if key in {"$ref", "$dynamicRef", "$recursiveRef"} and isinstance(one, str):
+                yield one
+            else:
+                yield from _references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _references(one)
+
+
+def _meta(tool: Tool) -> JsonObject:
+    kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in HINT_KEYS}
+    origin: JsonObject = {key: kept[key] for key in _ORIGIN if key in kept}
+    if origin:
+        # It comes from a gateway itself, whose own words of it stay.
+        kept["behind"] = {**origin, **({"behind": kept["behind"]} if "behind" in kept else {})}
+    kept |= {"toolId": tool.id, "toolName": tool.name, "sourceId": tool.source_id}
+    return kept | hints_said(tool.hints)
+
+
+def _bounded(wire: JsonObject) -> JsonObject:
+    """Give *wire* whole, or with less of its input schema and then of the rest."""
+    wire = _clean(wire)
+    schema = wire["inputSchema"]
+    if size(wire) <= _LARGEST or not isinstance(schema, dict):
+        return wire
+    rest = {key: value for key, value in wire.items() if key != "outputSchema"}
+    for less in pruned(schema):
+        shorter: JsonObject = {**rest, "inputSchema": input_schema(less)}
+        if size(shorter) <= _LARGEST:
+            return shorter
+    return {"name": wire["name"], "inputSchema": {"type": "object"}}
+
+
+def _clean(wire: JsonObject) -> JsonObject:
+    clean = whole(wire)
+    return clean if isinstance(clean, dict) else wire
+
+
+def _validator(schema: JsonObject | None) -> Validator | None:
+    if schema is None or _has_pattern(schema):
+        return None  # a stranger's regular expression can take for ever
+    return validator_for(schema)(schema, registry=Registry())
+
+
+def _has_pattern(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(key in _PATTERNS or _has_pattern(one) for key, one in value.items())
+    return isinstance(value, list) and any(map(_has_pattern, value))
