@@ -9,11 +9,13 @@ from mcpg.embeddings.provider import (
     embed_query,
     embed_texts,
 )
+from mcpg.embeddings.tokens import count_tokens
 
 __all__ = [
     "EmbeddingError",
     "EmbeddingProvider",
     "FunctionEmbeddings",
+    "count_tokens",
     "embed_query",
     "embed_texts",
 ]

@@ -7,9 +7,11 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from mcpg.embeddings.provider import EmbeddingError
+from mcpg.embeddings.tokens import count_tokens
 from mcpg.errors import UsageError
 from mcpg.llm.errors import EndpointError
 from mcpg.llm.transport import Budget, Endpoint
+from mcpg.llm.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,6 +134,9 @@ class HttpEmbeddings:
             answer = self._endpoint.post("embeddings", self._payload(batch))
         except EndpointError as fault:
             raise _embedding_error(fault) from None
+        used = usage_of(answer)
+        if used is not None:
+            count_tokens(used.input_tokens)
         rows = [self._row(item) for item in self._items(answer, len(batch))]
         lengths = {len(row) for row in rows} | ({self._dimensions} - {None})
         if len(lengths) > 1:

@@ -23,6 +23,7 @@ from mcpg.values import replace
 if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine.guarded import GuardedCache
+    from mcpg.engine.observed import Timings
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
@@ -53,15 +54,21 @@ class ResultCache:
         self._known: tuple[Index, str] | None = None
 
     def answer(
-        self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+        self,
+        searcher: Searcher,
+        request: Request,
+        noticed: tuple[Diagnostic, ...],
+        timings: Timings | None = None,
     ) -> SearchResult:
         """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
         key = self._key(searcher, request, noticed)
         result = self._found(searcher, key) if key else None
         if result is None:
-            result = searcher.answer(request, noticed)[0]
+            result = searcher.answer(request, noticed, timings)[0]
             # The search may have loaded what the key has to name.
             self._keep(result, key or self._key(searcher, request, noticed))
+        elif timings is not None:
+            timings.is_cached = True
         failed = self._cache.noticed()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 

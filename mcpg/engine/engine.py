@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
-    from mcpg.engine.cached import ResultCache
+    from mcpg.engine.desk import Desk
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.request import Context
     from mcpg.engine.results import SearchResult
@@ -60,7 +60,7 @@ class Engine:
         """
         self.diagnostics = tuple(diagnostics)
         self.equipment = equipment
-        self._used, self._results = _guarded(equipment)
+        self._used, self._desk = _prepared(equipment)
         self._searcher = Searcher(index, self._tool, self._used)
         self._rebuild = rebuild
         self._lock = allocate_lock()
@@ -129,9 +129,9 @@ class Engine:
             "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
         request, noticed = check_request(query, context, asked)
-        results = self._results
-        if results is not None:
-            return self._ask(lambda searcher: results.answer(searcher, request, noticed))
+        desk = self._desk
+        if desk is not None:
+            return desk.answer(self._ask, request, noticed)
         return self._ask(lambda searcher: searcher.answer(request, noticed))[0]
 
     def explain(  # noqa: PLR0913 - as above
@@ -232,15 +232,13 @@ class Engine:
             return self._searcher
 
 
-def _guarded(equipment: Equipment | None) -> tuple[Equipment | None, ResultCache | None]:
-    """Give the *equipment* with its cache guarded, and where results are kept."""
-    if equipment is None or equipment.cache is None:
+def _prepared(equipment: Equipment | None) -> tuple[Equipment | None, Desk | None]:
+    """Give the *equipment* guarded, and who answers searches where that is not the searcher."""
+    if equipment is None or (equipment.cache is None and equipment.observer is None):
         return equipment, None
-    from mcpg.engine.cached import ResultCache  # noqa: PLC0415 - most engines have no cache
-    from mcpg.engine.guarded import GuardedCache  # noqa: PLC0415 - as above
+    from mcpg.engine.desk import prepared  # noqa: PLC0415 - most engines have neither
 
-    cache = GuardedCache(equipment.cache)
-    return replace(equipment, cache=cache), ResultCache(cache)
+    return prepared(equipment)
 
 
 def _nothing_asked() -> Exception:

@@ -26,6 +26,7 @@ class Equipment:
         candidates: Chooses the tools to look at, for catalogues too large for one process.
         kept: The file in the user's cache folder that may have the vectors as well, and gets those
             that a search had to make.
+        observer: Is told of searches, and of indexes and vectors that are made.
     """
 
     embedder: Any = None
@@ -35,6 +36,7 @@ class Equipment:
     cache: Any = None
     candidates: Any = None
     kept: str | None = None
+    observer: Any = None
 
 
 NONE = Equipment()

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from mcpg.catalog.sources import SourceBatch
     from mcpg.diagnostics import Diagnostic
     from mcpg.index.layout import Section
+    from mcpg.telemetry.observer import Observer
 
 
-def load(
+def load(  # noqa: PLR0913 - each is one thing that a host may bring
     path: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
     source_id: str | None = None,
@@ -49,6 +50,7 @@ def load(
     normalizer: Any = None,
     cache: Any = None,
     candidates: Any = None,
+    observer: Any = None,
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
@@ -67,17 +69,39 @@ def load(
         normalizer: Rewrites queries in English, where a search asks for that.
         cache: Keeps what was searched.
         candidates: Chooses the tools to look at, for catalogues too large for one process.
+        observer: Is told of searches, and of indexes and vectors that are made; see
+            `mcpg.telemetry`.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
     """
-    equipment = Equipment(embeddings, store, None, normalizer, cache, candidates)
+    equipment = Equipment(embeddings, store, None, normalizer, cache, candidates, observer=observer)
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
     only = _kept_indexed(present, source_id)
     engine = open_engine(only, cache_dir, equipment) if only else None
     if engine is not None:
         return engine
+
+    def make() -> Engine:
+        return _made(present, missing, only, source_id, cache_dir, equipment)
+
+    if observer is None:
+        return make()
+    from mcpg.engine.observed import observed_engine  # noqa: PLC0415 - only where somebody watches
+
+    return observed_engine(observer, make)
+
+
+def _made(
+    present: Sequence[str],
+    missing: Sequence[Diagnostic],
+    only: str | None,
+    source_id: str | None,
+    cache_dir: str | None,
+    equipment: Equipment,
+) -> Engine:
+    """Read the files that are *present*, and make an engine of what they hold."""
     key = _key(only) if only else NO_KEY
     batch = read_sources(present, source_id=source_id)
     assembly = assemble(batch, source_id=source_id)
@@ -101,7 +125,8 @@ def open_engine(
             index.verify(records=False)
         return _engine(index, path, cache_dir, equipment)
     except StaleIndexError:
-        return _engine(_rebuilt(path, cache_dir), path, cache_dir, equipment)
+        index = _rebuilt(path, cache_dir, equipment.observer)
+        return _engine(index, path, cache_dir, equipment)
 
 
 def _engine(
@@ -115,7 +140,7 @@ def _engine(
     return Engine(
         index,
         (*noticed, *_overruled(index, path)),
-        partial(_rebuilt, path, cache_dir),
+        partial(_rebuilt, path, cache_dir, equipment.observer),
         replace(equipment, vectors=path, kept=_kept(path, cache_dir, equipment)),
     )
 
@@ -135,13 +160,21 @@ def _overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
     return (ignored(reason, path),) if reason else ()
 
 
-def _rebuilt(path: str, cache_dir: str | None) -> Index:
-    """Make the index of the bundle at *path* anew.
+def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Index:
+    """Make the index of the bundle at *path* anew, and tell the *observer*.
 
     Raises:
         McpgError: The bundle is damaged as well, or gone.
     """
-    return renewed_index(path, lambda: _compiled(path), cache_dir=cache_dir)
+
+    def make() -> Index:
+        return renewed_index(path, lambda: _compiled(path), cache_dir=cache_dir)
+
+    if observer is None:
+        return make()
+    from mcpg.engine.observed import observed_index  # noqa: PLC0415 - as above
+
+    return observed_index(observer, make)
 
 
 def _compiled(path: str) -> bytes:

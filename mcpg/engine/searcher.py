@@ -119,7 +119,7 @@ class Searcher:
         if self._is_rewritten(request):
             from mcpg.engine.normalization.run import normalized_answer  # noqa: PLC0415 - only where it is asked for
 
-            return normalized_answer(self, request, noticed), None
+            return normalized_answer(self, request, noticed, trace), None
         disabled = frozenset() if request.include_disabled else self._disabled
         choice = self._choice()
         told: tuple[Diagnostic, ...] = ()

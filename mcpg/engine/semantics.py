@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.engine.equipment import Equipment
     from mcpg.index import Index
+    from mcpg.vectors.build import Built
     from mcpg.vectors.matrix import ToolVectors
 
 SAMPLE = 1_024
@@ -218,12 +219,23 @@ class Semantics:
         return np.asarray(moved / length, dtype=np.float32) if length else vector
 
     def _made(self) -> ToolVectors:
+        self.provider()
+        observer = self._equipment.observer
+        if observer is None:
+            return self._had().vectors
+        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - only where somebody watches
+
+        return observed_vectors(observer, self._had).vectors
+
+    def _had(self) -> Built:
+        """Find or make the vectors, and note what went wrong."""
         from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
+        from mcpg.vectors.build import Built  # noqa: PLC0415 - as above
         from mcpg.vectors.opening import vectors_of  # noqa: PLC0415 - as above
 
         provider, given, kept = self.provider(), self._equipment.vectors, self._equipment.kept
         if given is not None and not isinstance(given, str):
-            return _fitting(given, provider, len(self._index))
+            return Built(_fitting(given, provider, len(self._index)), (), 0, len(self._index))
         built = vectors_of(
             [one for one in (given + SUFFIX, kept) if one] if given else [],
             self._documents,
@@ -236,7 +248,7 @@ class Semantics:
         self.diagnostics = built.diagnostics
         if not built.vectors.dimensions:
             raise EmbeddingError("no tool has a vector", kind="failed")
-        return built.vectors
+        return built
 
 
 def _provider_of(embedder: Any) -> EmbeddingProvider:

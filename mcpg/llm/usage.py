@@ -47,12 +47,20 @@ class Meter:
 
     def add_answer(self, answer: JsonObject) -> None:
         """Add the tokens that an *answer* tells of."""
-        told = answer.get("usage")
-        if isinstance(told, dict):
-            self.add(
-                input_tokens=_count(told.get("prompt_tokens")),
-                output_tokens=_count(told.get("completion_tokens")),
-            )
+        used = usage_of(answer)
+        if used is not None:
+            self.add(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+
+
+def usage_of(answer: JsonObject) -> Usage | None:
+    """Give the tokens that an *answer* tells of, `None` where it tells of none."""
+    told = answer.get("usage")
+    if not isinstance(told, dict):
+        return None
+    return Usage(
+        input_tokens=_count(told.get("prompt_tokens")),
+        output_tokens=_count(told.get("completion_tokens")),
+    )
 
 
 def _count(told: Any) -> int:

@@ -12,7 +12,7 @@ from mcpg.telemetry.facts import (
     SearchFacts,
     VectorFacts,
 )
-from mcpg.telemetry.guarded import GuardedObserver, guarded
+from mcpg.telemetry.guarded import GuardedObserver
 from mcpg.telemetry.observer import Observer, Tell
 
 __all__ = [
@@ -24,5 +24,4 @@ __all__ = [
     "SearchFacts",
     "Tell",
     "VectorFacts",
-    "guarded",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mcpg.diagnostics import Code, Diagnostic, warning
 
@@ -86,6 +86,11 @@ class GuardedObserver:
         """Stand before *observer*."""
         self._observer = observer
 
+    @classmethod
+    def of(cls, observer: Observer) -> GuardedObserver:
+        """Give *observer* guarded, once."""
+        return observer if isinstance(observer, cls) else cls(observer)
+
     def search(self, query: str, strategy: str) -> Watch[SearchFacts]:
         """See `Observer.search`."""
         return Watch(self._observer, lambda watching: watching.search(query, strategy))
@@ -105,10 +110,3 @@ class GuardedObserver:
     def invoke(self) -> Watch[InvokeFacts]:
         """See `Observer.invoke`."""
         return Watch(self._observer, lambda watching: watching.invoke())
-
-
-def guarded(observer: Any) -> GuardedObserver | None:
-    """Give *observer* guarded, once; `None` for none."""
-    if observer is None or isinstance(observer, GuardedObserver):
-        return observer
-    return GuardedObserver(observer)

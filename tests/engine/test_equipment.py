@@ -41,7 +41,7 @@ def test_the_graph_touches_no_equipment(query: str) -> None:
     """Searching, explaining and asking why not are done without any provider or store."""
     plain = make_engine(*TOOLS)
     equipped = mcpg.Engine(
-        plain.index, equipment=replace(untouchable(), cache=None, candidates=None)
+        plain.index, equipment=replace(untouchable(), cache=None, candidates=None, observer=None)
     )
 
     assert equipped.search(query) == plain.search(query)
@@ -61,7 +61,7 @@ def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
 
     for _ in ("made anew", "opened"):
         engine = mcpg.load(path, embeddings=given.embedder, **arguments)
-        assert engine.equipment == replace(given, vectors=path, kept=None)
+        assert engine.equipment == replace(given, vectors=path, kept=None, observer=None)
     assert mcpg.load(path).equipment == Equipment("local", vectors=path)
 
 

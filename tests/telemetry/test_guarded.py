@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.telemetry import BuildFacts, InvokeFacts, guarded
+from mcpg.telemetry import BuildFacts, GuardedObserver, InvokeFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ class Raising:
 def test_everything_is_handed_on(method: str, arguments: tuple[str, ...]) -> None:
     """What the guard is told, the observer is told, with the facts."""
     noting = Noting()
-    guard: Any = guarded(noting)
+    guard: Any = GuardedObserver.of(noting)
     with getattr(guard, method)(*arguments) as tell:
         tell(FACTS)
     assert noting.noted == [(method, *arguments), FACTS]
@@ -84,7 +84,7 @@ def test_everything_is_handed_on(method: str, arguments: tuple[str, ...]) -> Non
 @pytest.mark.parametrize("moment", ["begin", "enter", "tell", "exit"])
 def test_an_observer_that_raises_is_told_of_by_type(moment: str) -> None:
     """Whenever the observer raises, the watched thing goes on, and a diagnostic says so."""
-    guard: Any = guarded(Raising(moment))
+    guard: Any = GuardedObserver.of(Raising(moment))
     with guard.invoke() as tell:
         tell(InvokeFacts("success"))
     (noticed,) = tell.diagnostics
@@ -97,7 +97,7 @@ def test_what_ends_a_watched_thing_is_seen_and_never_swallowed() -> None:
     """An exception passes through the observer, even through one that wants to swallow it."""
     noting = Noting()
     for observer in (noting, Raising("never")):
-        guard: Any = guarded(observer)
+        guard: Any = GuardedObserver.of(observer)
         with pytest.raises(ValueError, match="mine"), guard.build() as tell:
             raise ValueError("mine")
         assert tell.diagnostics == ()
@@ -105,7 +105,6 @@ def test_what_ends_a_watched_thing_is_seen_and_never_swallowed() -> None:
 
 
 def test_a_guard_stands_once() -> None:
-    """No observer stays none, and what is guarded is not guarded again."""
-    guard = guarded(Noting())
-    assert guarded(None) is None
-    assert guarded(guard) is guard
+    """What is guarded is not guarded again."""
+    guard = GuardedObserver.of(Noting())
+    assert GuardedObserver.of(guard) is guard

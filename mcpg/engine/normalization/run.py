@@ -10,6 +10,7 @@ from mcpg.engine.normalization.asking import rewrite_of
 from mcpg.engine.normalization.merging import DEPTH, merge, merged_result
 from mcpg.engine.normalization.trust import trust_in
 from mcpg.engine.noticing import doubts
+from mcpg.engine.pipeline import stage
 from mcpg.engine.results import Strategy
 from mcpg.values import replace
 
@@ -22,19 +23,22 @@ if TYPE_CHECKING:
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
-    from mcpg.engine.trace import Explanation
+    from mcpg.engine.trace import Explanation, Trace
 
 
 def normalized_answer(
-    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+    searcher: Searcher,
+    request: Request,
+    noticed: tuple[Diagnostic, ...],
+    trace: Trace | None = None,
 ) -> SearchResult:
     """Answer *request*, whose query is rewritten where that is possible and worth while."""
-    rewrite = _rewrite(searcher, request)
+    rewrite = _rewrite(searcher, request, trace)
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
-        return searcher.answer(replace(request, normalize=False), noticed)[0]
+        return searcher.answer(replace(request, normalize=False), noticed, trace)[0]
     asked, rewritten = _parts(request, rewrite)
-    results = searcher.answer(asked, ())[0], searcher.answer(rewritten, ())[0]
+    results = searcher.answer(asked, (), trace)[0], searcher.answer(rewritten, (), trace)[0]
     return _joined(searcher, request, rewrite, results, noticed)[0]
 
 
@@ -59,7 +63,7 @@ def normalized_explanation(
     return explaining.with_stage(joined, rewrite, duration)
 
 
-def _rewrite(searcher: Searcher, request: Request) -> Rewrite:
+def _rewrite(searcher: Searcher, request: Request, trace: Trace | None = None) -> Rewrite:
     """Have the query rewritten; where vectors are searched, they have a say in the trust."""
     rewrite = rewrite_of(request.query, searcher.index, searcher.equipment)
     if not rewrite.text or rewrite.language is None or request.strategy == Strategy.GRAPH:
@@ -69,7 +73,8 @@ def _rewrite(searcher: Searcher, request: Request) -> Rewrite:
 
     texts = [embedded_text(replace(request, query=one)) for one in (request.query, rewrite.text)]
     try:
-        agreement = searcher.semantics().agreement(*texts)
+        with stage(trace, "embed"):
+            agreement = searcher.semantics().agreement(*texts)
     except EmbeddingError:
         return rewrite  # the searches themselves tell that there are no vectors
     trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)

@@ -1,0 +1,175 @@
+"""What an engine tells an observer: of searches, of indexes, and of vectors.
+
+Only an engine that is watched imports this or reads a clock.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from math import fsum
+from typing import TYPE_CHECKING
+
+from mcpg.embeddings.tokens import counted_tokens
+from mcpg.engine.expansion import focused_graph
+from mcpg.engine.results import RankingMode
+from mcpg.engine.trace import Trace
+from mcpg.telemetry.facts import BuildFacts, SearchFacts, VectorFacts
+from mcpg.telemetry.guarded import GuardedObserver
+from mcpg.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine.cached import ResultCache
+    from mcpg.engine.desk import Asking
+    from mcpg.engine.engine import Engine
+    from mcpg.engine.request import Request
+    from mcpg.engine.results import SearchResult
+    from mcpg.engine.searcher import Searcher
+    from mcpg.index import Index
+    from mcpg.telemetry.observer import Observer
+    from mcpg.vectors.build import Built
+
+_EMBED = "embed"
+_OF_VECTORS = frozenset({_EMBED, "compare"})
+_WITH_VECTORS = frozenset({RankingMode.VECTOR, RankingMode.HYBRID})
+_WITH_GRAPH = frozenset({RankingMode.GRAPH, RankingMode.HYBRID})
+
+
+class Timings(Trace):
+    """Times the stages of one search, those that failed as well, and counts what vectors cost.
+
+    Attributes:
+        is_cached: Whether the result came from the cache.
+        tokens: Tokens that vectors of the query have cost, `None` where nobody told.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_cached = False
+        self.tokens: int | None = None
+        self._of_vectors: list[float] = []
+        self._of_graph: list[float] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time the stage called *name*."""
+        times = self._of_vectors if name in _OF_VECTORS else self._of_graph
+        start = time.perf_counter()
+        try:
+            if name == _EMBED:
+                with self._counted():
+                    yield
+            else:
+                yield
+        finally:
+            times.append(time.perf_counter() - start)
+
+    @property
+    def vector_seconds(self) -> float | None:
+        """How long vectors were made and compared, `None` where they were not."""
+        return fsum(self._of_vectors) if self._of_vectors else None
+
+    @property
+    def graph_seconds(self) -> float | None:
+        """How long all other stages took, `None` where there were none."""
+        return fsum(self._of_graph) if self._of_graph else None
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with counted_tokens() as tokens:
+            try:
+                yield
+            finally:
+                if tokens.total is not None:
+                    self.tokens = (self.tokens or 0) + tokens.total
+
+
+class ObservedDesk:
+    """Answers as the searcher does, or a cache before it, and tells an observer."""
+
+    def __init__(self, observer: GuardedObserver, results: ResultCache | None) -> None:
+        """Tell *observer*; answer from *results* where there is a cache."""
+        self._observer = observer
+        self._results = results
+
+    def answer(
+        self, ask: Asking, request: Request, noticed: tuple[Diagnostic, ...]
+    ) -> SearchResult:
+        """Answer *request*; what the observer raises is told with the answer."""
+        timings, results = Timings(), self._results
+
+        def answer(searcher: Searcher) -> SearchResult:
+            if results is not None:
+                return results.answer(searcher, request, noticed, timings)
+            return searcher.answer(request, noticed, timings)[0]
+
+        with self._observer.search(request.query, request.strategy) as tell:
+            result = ask(answer)
+            tell(search_facts(result, timings))
+        if not tell.diagnostics:
+            return result
+        return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
+
+
+def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
+    """Give what is told of *result*."""
+    return SearchFacts(
+        strategy=result.strategy,
+        mode=result.ranking_mode,
+        used_vector=result.ranking_mode in _WITH_VECTORS,
+        used_graph=result.ranking_mode in _WITH_GRAPH,
+        is_cached=timings.is_cached,
+        is_normalized=result.normalized_query is not None,
+        matches=len(result.matches),
+        related=len(result.related_matches),
+        next_steps=len(result.next_step_matches),
+        nodes=result.focused_graph.nodes,
+        edges=result.focused_graph.edges,
+        vector_seconds=timings.vector_seconds,
+        graph_seconds=timings.graph_seconds,
+        vector_tokens=timings.tokens,
+        normalized_query=result.normalized_query,
+    )
+
+
+def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:
+    """Give what is told of *index* when it has been made.
+
+    Args:
+        index: The index.
+        vectorized: How many of its tools have a vector, `None` while nobody has asked for any.
+    """
+    whole = focused_graph(range(len(index)), index)
+    return BuildFacts(len(index), vectorized, whole.nodes, whole.edges)
+
+
+def observed_vectors(observer: GuardedObserver, find: Callable[[], Built]) -> Built:
+    """Have *find* find or make the vectors of an index, and tell *observer*."""
+    with observer.vectors() as tell, counted_tokens() as tokens:
+        built = find()
+        tools = len(built.vectors)
+        tell(VectorFacts(tools, tools - built.vectors.missing, built.embedded, tokens.total))
+    return built
+
+
+def observed_index(observer: Observer, make: Callable[[], Index]) -> Index:
+    """Have *make* make an index, and tell *observer*."""
+    with GuardedObserver.of(observer).build() as tell:
+        index = make()
+        tell(build_facts(index))
+    return index
+
+
+def observed_engine(observer: Observer, make: Callable[[], Engine]) -> Engine:
+    """Have *make* make an engine and its index, and tell *observer*.
+
+    What the observer raises is told with what loading noticed.
+    """
+    with GuardedObserver.of(observer).build() as tell:
+        engine = make()
+        tell(build_facts(engine.index))
+    engine.diagnostics = (*engine.diagnostics, *tell.diagnostics)
+    return engine
