@@ -99,6 +99,10 @@ class KeptMemo(Memo):
         """Whether other results were asked for than are known from before."""
         return self._used.keys() != self._known.keys()
 
+    def renewed(self) -> KeptMemo:
+        """Give a memory for the next run, which knows what was asked for in this one."""
+        return KeptMemo(self._used)
+
     def pack(self) -> bytes:
         """Give the file of what was asked for since this memory was made."""
         kept = list(_within(self._used, MOST_BYTES))

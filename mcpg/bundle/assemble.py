@@ -18,7 +18,7 @@ from mcpg.memo import NO_MEMO, Memo
 from mcpg.relations import Relations, authored_edges, relate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mcpg.bundle.finishing import Finished
     from mcpg.bundle.reading import ReadDocument
@@ -42,6 +42,7 @@ class Assembly:
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
         pages: Documents of no tool, as they were read: what they state counts, but no search
             finds them.
+        documented: Ids of the tools of which a document was among the sources.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -51,9 +52,16 @@ class Assembly:
     diagnostics: tuple[Diagnostic, ...]
     ranking: JsonValue = None
     pages: tuple[ToolDocument, ...] = ()
+    documented: frozenset[str] = frozenset()
 
 
-def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = NO_MEMO) -> Assembly:
+def assemble(
+    batch: SourceBatch,
+    *,
+    source_id: str | None = None,
+    reserved: Collection[str] = (),
+    memo: Memo = NO_MEMO,
+) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
     A document wins over a manifest's entry for the same tool. Relations that a document states
@@ -64,6 +72,7 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = N
     Args:
         batch: What the sources hold.
         source_id: The server of documents that name none.
+        reserved: Ids that no tool may get, in any case.
         memo: What is known from an earlier run; what comes out is the same without it.
 
     Raises:
@@ -76,7 +85,8 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = N
     sorted_ = sort_documents(batch.tools, read)
     read = [*sorted_.read]
     tools, superseded = _without_superseded(sorted_.tools, read)
-    catalog = build_catalog([*tools, *(item.document.tool for item in read)], batch.rules)
+    described = [*tools, *(item.document.tool for item in read)]
+    catalog = build_catalog(described, batch.rules, reserved=reserved)
     by_tool = documents_by_tool(read, catalog.tools)
     addresses, moved = place_tools(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
@@ -102,6 +112,7 @@ def assemble(batch: SourceBatch, *, source_id: str | None = None, memo: Memo = N
         ),
         ranking=ranking,
         pages=tuple(page.document for page in pages),
+        documented=frozenset(by_tool),
     )
 
 

@@ -6,20 +6,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpg.gateway.blocking import SyncGateway
+    from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.graphsources import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.limits import Limits
     from mcpg.gateway.opening import open_sources
     from mcpg.gateway.results import Fault, FaultCode, Invoked
+    from mcpg.gateway.snapshot import Snapshot
     from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 
 __all__ = [
+    "CustomGraph",
     "Fault",
     "FaultCode",
+    "FileGraph",
     "FileSource",
     "FunctionSource",
+    "Gateway",
+    "GeneratedGraph",
+    "GraphSource",
     "Invoked",
     "Limits",
     "ServerSource",
+    "Snapshot",
     "Source",
+    "SyncGateway",
     "open_sources",
 ]
 
@@ -28,7 +39,11 @@ _MODULES = (
     "mcpg.gateway.limits",
     "mcpg.gateway.results",
     "mcpg.gateway.sources",
+    "mcpg.gateway.graphsources",
     "mcpg.gateway.opening",
+    "mcpg.gateway.gateway",
+    "mcpg.gateway.blocking",
+    "mcpg.gateway.snapshot",
 )
 
 
@@ -39,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
         for module_name in _MODULES:
             module = import_module(module_name)
-            if hasattr(module, name):
+            if name in vars(module):
                 return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -38,22 +38,50 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
         SourceError: The module cannot be imported, or what is named is no function.
         UsageError: The argument is no name of a module, or a library is not installed.
     """
+    describe = _description(argument)
+    module, attribute = import_module_of(argument)
+    found = _at(module, attribute, argument) if attribute else _of_module(module)
+    source = (source_id or "").strip() or module.__name__
+    return _read(found, source, f"{PYTHON}{module.__name__}:", describe)
+
+
+def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> ManifestTools:
+    """Read functions that are there already.
+
+    Args:
+        functions: The functions, perhaps marked with `mcpg.authoring.tool`.
+        source_id: Source id of the tools.
+
+    Raises:
+        UsageError: A library is not installed.
+    """
+    named = [(function.__name__, function) for function in functions]
+    return _read(named, source_id, f"{source_id}:", _description(source_id))
+
+
+def _description(place: str) -> Callable[..., Tool]:
     try:
         from mcpg.catalog.python.describing import described  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as fault:
         message = f"reading Python needs the library {fault.name!r}"
         remedy = "pip install 'mcpg-graph[python]'"
-        raise UsageError(message, place=argument, remedy=remedy) from fault
-    module, attribute = import_module_of(argument)
-    found = _at(module, attribute, argument) if attribute else _of_module(module)
-    source = (source_id or "").strip() or module.__name__
+        raise UsageError(message, place=place, remedy=remedy) from fault
+    return described
+
+
+def _read(
+    found: Iterable[tuple[str, Callable[..., Any]]],
+    source: str,
+    prefix: str,
+    describe: Callable[..., Tool],
+) -> ManifestTools:
     tools: list[Tool] = []
     noticed: list[Diagnostic] = []
     for name, function in found:
-        place = f"{PYTHON}{module.__name__}:{name}"
+        place = f"{prefix}{name}"
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                tools.append(described(function, name, source, place, noticed))
+                tools.append(describe(function, name, source, place, noticed))
         except Exception as fault:  # noqa: BLE001 - what annotations of others raise is up to them
             message = f"its parameters cannot be described ({type(fault).__name__}); it is left out"
             noticed.append(warning(Code.TOOL_INVALID, message, place))

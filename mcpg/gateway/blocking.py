@@ -1,0 +1,103 @@
+"""The gateway for programs that do not use `async`: the same door, with calls that wait."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from anyio.from_thread import start_blocking_portal
+
+from mcpg.gateway.gateway import Gateway
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from mcpg.catalog.model import Tool
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine import Explanation, SearchResult
+    from mcpg.gateway.snapshot import Snapshot
+    from mcpg.gateway.sources import Source
+
+
+class SyncGateway:
+    """Does what `Gateway` does, from any thread; it runs one in a thread of its own.
+
+    It is a context manager, and takes what `Gateway` takes.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """Make a gateway; nothing is read or started yet.
+
+        Args:
+            given: As for `Gateway`.
+            named: As for `Gateway`.
+
+        Raises:
+            UsageError: As for `Gateway`.
+        """
+        self._gateway = Gateway(*given, **named)
+
+    def __enter__(self) -> Self:
+        """Open the door."""
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(self._portal.wrap_async_context_manager(self._gateway))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """Close it: connections end, and programs that were started."""
+        return self._stack.__exit__(kind, fault, trace)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources, in the order in which they were added."""
+        return self._portal.call(lambda: self._gateway.sources)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """As `Gateway.diagnostics`."""
+        return self._portal.call(lambda: self._gateway.diagnostics)
+
+    def add(self, source: Source) -> None:
+        """As `Gateway.add`."""
+        self._portal.call(self._gateway.add, source)
+
+    def remove(self, source_id: str) -> bool:
+        """As `Gateway.remove`."""
+        return self._portal.call(self._gateway.remove, source_id)
+
+    def invalidate(self, source_id: str) -> bool:
+        """As `Gateway.invalidate`."""
+        return self._portal.call(self._gateway.invalidate, source_id)
+
+    def build_index(self, *, force: bool = False) -> Snapshot:
+        """As `Gateway.build_index`."""
+        return self._portal.call(partial(self._gateway.build_index, force=force))
+
+    def warm_up(self) -> Snapshot:
+        """As `Gateway.warm_up`."""
+        return self._portal.call(self._gateway.warm_up)
+
+    def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
+        """As `Gateway.list_tools`."""
+        asked = partial(self._gateway.list_tools, include_disabled=include_disabled)
+        return self._portal.call(asked)
+
+    def describe(self, tool: str) -> Tool:
+        """As `Gateway.describe`."""
+        return self._portal.call(self._gateway.describe, tool)
+
+    def search(self, query: str | None, **asked: Any) -> SearchResult:
+        """As `Gateway.search`."""
+        return self._portal.call(partial(self._gateway.search, query, **asked))
+
+    def explain(self, query: str | None, **asked: Any) -> Explanation:
+        """As `Gateway.explain`."""
+        return self._portal.call(partial(self._gateway.explain, query, **asked))

@@ -1,0 +1,257 @@
+"""The gateway: the tools of many sources behind one door."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from mcpg.catalog.sources.live import ask_servers
+from mcpg.catalog.sources.servers import Live
+from mcpg.engine.equipment import NONE
+from mcpg.errors import NotFoundError, UsageError
+from mcpg.gateway.graphsources import GENERATED
+from mcpg.gateway.indexkeeper import IndexKeeper
+from mcpg.gateway.limits import Limits
+from mcpg.gateway.plan import Plan
+from mcpg.gateway.registry import Registry
+from mcpg.gateway.results import Fault
+from mcpg.gateway.sources import ServerSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from mcpg.catalog.model import Tool
+    from mcpg.catalog.sources.batch import SourceBatch
+    from mcpg.catalog.sources.servers import Server
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine import Explanation, SearchResult
+    from mcpg.engine.equipment import Equipment
+    from mcpg.gateway.graphsources import GraphSource
+    from mcpg.gateway.snapshot import Snapshot
+    from mcpg.gateway.sources import Source
+
+    Answer = TypeVar("Answer")
+
+_AT_ONCE = 8
+"""Searches at once: they share one interpreter, and more of them only wait for one another."""
+
+
+class Gateway:
+    """Lists, searches, routes and invokes the tools of its sources.
+
+    It is an asynchronous context manager; inside, any number of tasks may ask it. Sources are asked
+    when somebody first needs their tools, all side by side, and the index is made once however many
+    wait for it. A source or a graph that fails is told by a diagnostic, and the others go on; an
+    index that cannot be made anew leaves the last good one. When the host adds or removes a source,
+    the next search sees it; when a server says that its tools have changed, searches go on with
+    what was known until the new index is there.
+
+    Attributes:
+        limits: What it grants.
+    """
+
+    def __init__(
+        self,
+        sources: Iterable[Source] = (),
+        *,
+        graph: GraphSource = GENERATED,
+        live: Live | None = None,
+        reserved: Collection[str] = (),
+        equipment: Equipment = NONE,
+        limits: Limits | None = None,
+        cache_dir: str | None = None,
+        diagnostics: Iterable[Diagnostic] = (),
+    ) -> None:
+        """Make a gateway; nothing is read or started yet.
+
+        Args:
+            sources: Where its tools come from.
+            graph: Where the documents that it searches come from.
+            live: How servers are asked.
+            reserved: Ids that no tool may get.
+            equipment: What its engine may use beside the index.
+            limits: What it grants.
+            cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+            diagnostics: What was noticed of the sources before.
+
+        Raises:
+            UsageError: Two sources have the same id.
+        """
+        self.limits = limits or Limits()
+        self._live = live or Live()
+        self._registry = Registry(sources)
+        self._plan = Plan(graph, frozenset(reserved), equipment, cache_dir)
+        self._before = tuple(diagnostics)
+        self._callbacks: list[Callable[[], None]] = []
+        self._stack: AsyncExitStack | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the door."""
+        if self._stack is not None:
+            raise UsageError("the gateway is open already", remedy="open it once, and share it")
+        async with AsyncExitStack() as stack:
+            group = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(group.cancel_scope.cancel)
+            self._keeper = IndexKeeper(self._registry, self._plan, self._ask, group)
+            self._keeper.callbacks = self._callbacks
+            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        """Close it: connections end, and programs that were started."""
+        stack, self._stack = self._stack, None
+        if stack is not None:
+            # What the block raised is none of our tasks' affair: it stays what it is.
+            await stack.aclose()
+
+    # Sources
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources, in the order in which they were added."""
+        return self._registry.sources
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was noticed of the sources and the last index, and why there is no newer one."""
+        return (*self._before, *(self._keeper.diagnostics if self._stack else ()))
+
+    def add(self, source: Source) -> None:
+        """Add a source; whoever asks next waits for its tools.
+
+        Raises:
+            UsageError: Its id is blank, or that of another.
+        """
+        self._registry.add(source)
+
+    async def remove(self, source_id: str) -> bool:
+        """Take out a source and end its connection; say whether there was one of this id."""
+        source = self._registry.remove(source_id)
+        return source is not None
+
+    def invalidate(self, source_id: str) -> bool:
+        """Have a source asked again, for its tools have changed; say whether there is one."""
+        found = self._registry.invalidate(source_id)
+        if found and self._stack is not None:
+            self._keeper.refresh()
+        return found
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have *callback* called, in the event loop, whenever a new index is there."""
+        self._callbacks.append(callback)
+
+    # The index
+
+    async def build_index(self, *, force: bool = False) -> Snapshot:
+        """Give an index of all that is known now; it is made once however many ask.
+
+        Args:
+            force: Whether every source is asked again.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        if force:
+            self._registry.invalidate_all()
+        return await self._open().latest()
+
+    async def warm_up(self) -> Snapshot:
+        """Make the index and search it once, so that the first who asks need not wait.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        snapshot = await self.build_index()
+        index = snapshot.engine.index
+        if len(index):
+            await self._in_thread(partial(snapshot.engine.search, index.display_name(0)))
+        return snapshot
+
+    async def snapshot(self) -> Snapshot:
+        """Give what is known now, and wait only for what the host itself has changed.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        return await self._open().ready()
+
+    # Questions
+
+    async def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
+        """Give the tools, in order of id.
+
+        Args:
+            include_disabled: Whether those that are off by default are given.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        snapshot = await self.snapshot()
+        tools = await self._in_thread(lambda: snapshot.catalog.tools)
+        return tuple(tool for tool in tools if include_disabled or tool.enabled)
+
+    async def describe(self, tool: str) -> Tool:
+        """Give one tool, with its schema and hints.
+
+        Args:
+            tool: An id in any case, `source::name`, or a raw name.
+
+        Raises:
+            NotFoundError: No tool is called so, or several are.
+            UsageError: The gateway is not open.
+        """
+        snapshot = await self.snapshot()
+        found = await self._in_thread(partial(snapshot.find, tool))
+        if isinstance(found, Fault):
+            raise NotFoundError(found.message, remedy=found.remedy)
+        return found
+
+    async def search(self, query: str | None, **asked: Any) -> SearchResult:
+        """Find the tools that *query* asks for.
+
+        Args:
+            query: The wish in any words.
+            asked: As for `Engine.search`.
+
+        Raises:
+            UsageError: As for `Engine.search`; or the gateway is not open.
+        """
+        snapshot = await self.snapshot()
+        return await self._in_thread(partial(snapshot.engine.search, query, **asked))
+
+    async def explain(self, query: str | None, **asked: Any) -> Explanation:
+        """Find as `search` does, and say how every part of the answer came about.
+
+        Args:
+            query: The wish in any words.
+            asked: As for `Engine.explain`.
+
+        Raises:
+            UsageError: As for `Engine.explain`; or the gateway is not open.
+            NotFoundError: As for `Engine.explain`.
+        """
+        snapshot = await self.snapshot()
+        return await self._in_thread(partial(snapshot.engine.explain, query, **asked))
+
+    def _open(self) -> IndexKeeper:
+        if self._stack is None:
+            raise UsageError("the gateway is not open", remedy="use it as a context manager")
+        return self._keeper
+
+    async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
+
+    async def _ask(self, server: Server, seconds: float | None) -> SourceBatch:
+        live = self._live if seconds is None else replace(self._live, timeout=seconds)
+        return await anyio.to_thread.run_sync(ask_servers, [server], live)
+
+    def _server_changed(self, server: Server) -> None:
+        for source in self._registry.sources:
+            if isinstance(source, ServerSource) and source.server is server:
+                self.invalidate(source.id)

@@ -1,0 +1,338 @@
+"""The gateway: sources that come and go, one index, and nothing that breaks it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from builders import ids
+
+from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.catalog.sources import read_sources
+from mcpg.catalog.sources.servers import Live, StdioServer
+from mcpg.diagnostics import Code
+from mcpg.errors import NotFoundError, UsageError
+from mcpg.gateway import FileSource, FunctionSource, Gateway, ServerSource, SyncGateway, indexkeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Manifest = Callable[..., FileSource]
+
+pytestmark = pytest.mark.anyio
+
+SERVERS = Path(__file__).parents[1] / "servers.py"
+
+
+def server(mode: str, source_id: str = "server") -> ServerSource:
+    """Give a real server that behaves like *mode*."""
+    program = StdioServer("test", source_id, sys.executable, (str(SERVERS), mode))
+    return ServerSource(source_id, program)
+
+
+def codes(gateway: Gateway | SyncGateway) -> list[str]:
+    """Give the codes of what a gateway noticed."""
+    return [one.code for one in gateway.diagnostics]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count how often an index is built."""
+    builds: list[int] = []
+    build = indexkeeper.build
+
+    def counting(*given: object) -> object:
+        builds.append(1)
+        return build(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(indexkeeper, "build", counting)
+    return builds
+
+
+async def test_all_sources_are_searched_together(manifest: Manifest) -> None:
+    """One search answers from every source."""
+    mail = manifest("mail", mail_send="Send a mail to somebody")
+    parcels = manifest("parcels", parcel_status="Tell where a parcel is")
+    async with Gateway([mail, parcels]) as gateway:
+        assert ids((await gateway.search("where is the parcel")).matches)[:1] == ["parcel_status"]
+        assert ids((await gateway.search("send a mail")).matches)[:1] == ["mail_send"]
+        assert [tool.id for tool in await gateway.list_tools()] == ["mail_send", "parcel_status"]
+
+
+async def test_a_source_that_is_added_is_seen_by_the_next_search(manifest: Manifest) -> None:
+    """Whoever asks after a source was added gets its tools, and none of one that was removed."""
+    async with Gateway([manifest("mail", mail_send="Send a mail")]) as gateway:
+        assert not (await gateway.search("parcel")).matches
+        gateway.add(manifest("parcels", parcel_status="Tell where a parcel is"))
+        assert ids((await gateway.search("parcel")).matches) == ["parcel_status"]
+        assert await gateway.remove("PARCELS")
+        assert not (await gateway.search("parcel")).matches
+        assert not await gateway.remove("parcels")
+
+
+async def test_ids_of_sources_are_unique(manifest: Manifest) -> None:
+    """Two sources cannot have one id, in whatever case, and none has a blank one."""
+    async with Gateway([manifest("mail", mail_send="Send a mail")]) as gateway:
+        with pytest.raises(UsageError, match="already"):
+            gateway.add(FileSource("Mail", "elsewhere"))
+        with pytest.raises(UsageError, match="no id"):
+            gateway.add(FileSource(" ", "elsewhere"))
+
+
+async def test_the_index_is_built_once_however_many_ask(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred searches at once wait for one index."""
+    builds = counted(monkeypatch)
+    sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway, anyio.create_task_group() as group:
+        for _ in range(100):
+            group.start_soon(gateway.search, "mail")
+    assert len(builds) == 1
+
+
+async def test_who_gives_up_does_not_stop_the_others(manifest: Manifest) -> None:
+    """The index is built to its end although the first who asked for it was cancelled."""
+    sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await gateway.search("mail")
+        assert ids((await gateway.search("mail")).matches) == ["mail_send"]
+
+
+async def test_one_bundle_is_opened_and_not_built(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway over one bundle searches its compiled index."""
+    source = manifest("post", mail_send="Send a mail")
+    bundle = tmp_path / "graph.mdld"
+    write_bundle(bundle, bundle_of(assemble(read_sources([source.path]))))
+    builds = counted(monkeypatch)
+    async with Gateway([FileSource("graph", str(bundle))]) as gateway:
+        assert ids((await gateway.search("mail")).matches) == ["mail_send"]
+        assert (await gateway.describe("mail_send")).source_id == "post"
+    assert not builds
+    async with Gateway([FileSource("graph", str(bundle))], reserved=["mail_send"]) as gateway:
+        assert ids((await gateway.search("mail")).matches) == ["post_mail_send"]
+
+
+async def test_reserved_names_are_nobodys_id(manifest: Manifest) -> None:
+    """A tool that is called like something reserved has another id, and the name it had."""
+    sources = [manifest("mail", search="Search the mail"), manifest("b", other="Do else")]
+    async with Gateway(sources, reserved=["SEARCH"]) as gateway:
+        tool = await gateway.describe("mail_search")
+        assert tool.name == "search"
+
+
+async def test_a_broken_source_leaves_the_others(manifest: Manifest) -> None:
+    """A file that is gone and a server that dies are told, and the rest is there."""
+    sources = [manifest("mail", mail_send="Send a mail"), FileSource("gone", "no/such/file")]
+    async with Gateway([*sources, server("dies")]) as gateway:
+        assert ids((await gateway.search("mail")).matches) == ["mail_send"]
+        assert codes(gateway).count(Code.SOURCE_LOAD_FAILED) == 2
+
+
+async def test_a_gateway_without_any_tools_answers(tmp_path: Path) -> None:
+    """Nothing to search is no fault."""
+    for sources in ([], [FileSource("gone", str(tmp_path / "gone"))]):
+        async with Gateway(sources) as gateway:
+            await gateway.warm_up()
+            assert not (await gateway.search("mail")).matches
+            assert await gateway.list_tools() == ()
+
+
+async def test_what_a_source_said_before_counts_on(manifest: Manifest, tmp_path: Path) -> None:
+    """A source that fails when it is asked again keeps the tools it had, with a diagnostic."""
+    sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway:
+        await gateway.build_index()
+        (tmp_path / "mail.json").unlink()
+        await gateway.build_index(force=True)
+        assert ids((await gateway.search("mail")).matches) == ["mail_send"]
+        assert Code.SOURCE_LOAD_FAILED in codes(gateway)
+
+
+async def test_a_failed_build_keeps_the_last_index(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index that cannot be made anew leaves the last good one, and says so; later it is."""
+
+    def failing(*_: object) -> object:
+        raise MemoryError
+
+    sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway:
+        await gateway.build_index()
+        gateway.add(manifest("parcels", parcel_status="Tell where a parcel is"))
+        with monkeypatch.context() as patched:
+            patched.setattr(indexkeeper, "build", failing)
+            assert ids((await gateway.search("mail")).matches) == ["mail_send"]
+            assert not (await gateway.search("parcel")).matches
+            assert Code.GRAPH_BUILD_FAILED in codes(gateway)
+        await gateway.build_index(force=True)
+        assert ids((await gateway.search("parcel")).matches) == ["parcel_status"]
+        assert Code.GRAPH_BUILD_FAILED not in codes(gateway)
+
+
+async def test_what_failed_is_tried_again(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that could not be read is read again later, without anybody asking for it."""
+    monkeypatch.setattr(indexkeeper, "RETRY", 0.0)
+    monkeypatch.setattr(indexkeeper, "PAUSE", 0.0)
+    late = FileSource("parcels", str(tmp_path / "parcels.json"))
+    async with Gateway([manifest("mail", mail_send="Send a mail"), late]) as gateway:
+        assert not (await gateway.search("parcel")).matches
+        manifest("parcels", parcel_status="Tell where a parcel is")
+        with anyio.fail_after(30):
+            while not (await gateway.search("parcel")).matches:  # noqa: ASYNC110 - searches go on
+                await anyio.sleep(0.01)
+        assert Code.SOURCE_LOAD_FAILED not in codes(gateway)
+
+
+async def test_searches_go_on_while_a_server_changes(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that says it has other tools does not make searches wait; then they are there."""
+    sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway:
+        await gateway.build_index()
+        monkeypatch.setattr(indexkeeper, "PAUSE", 0.0)
+        changed = anyio.Event()
+        gateway.on_change(changed.set)
+        free = threading.Event()
+        build = indexkeeper.build
+
+        def slow(*given: object) -> object:
+            free.wait(30)
+            return build(*given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(indexkeeper, "build", slow)
+        manifest("mail", mail_send="Send a mail", mail_drop="Drop a mail")
+        assert gateway.invalidate("mail")
+        assert ids((await gateway.search("drop mail")).matches) == ["mail_send"]
+        free.set()
+        with anyio.fail_after(30):
+            await changed.wait()
+        assert ids((await gateway.search("drop mail")).matches)[0] == "mail_drop"
+        assert not gateway.invalidate("nobody")
+
+
+async def test_changes_in_a_row_do_not_keep_the_machine_busy(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that announces changes without end is read now and then, not without end."""
+    builds = counted(monkeypatch)
+    sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway:
+        await gateway.build_index()
+        for _ in range(1000):
+            gateway.invalidate("mail")
+            await anyio.lowlevel.checkpoint()
+        await gateway.build_index()
+    assert len(builds) <= 3
+
+
+async def test_a_gateway_is_asked_only_while_it_is_open(manifest: Manifest) -> None:
+    """Before and after, every question is an error that says what to do; it opens only once."""
+    gateway = Gateway([manifest("mail", mail_send="Send a mail")])
+    with pytest.raises(UsageError, match="not open"):
+        await gateway.search("mail")
+    async with gateway:
+        with pytest.raises(UsageError, match="open already"):
+            await gateway.__aenter__()
+    with pytest.raises(UsageError, match="not open"):
+        await gateway.list_tools()
+
+
+async def test_what_is_raised_inside_stays_what_it_is(manifest: Manifest) -> None:
+    """An error of the block that holds the gateway is not wrapped into others."""
+    with pytest.raises(NotFoundError):
+        async with Gateway([manifest("mail", mail_send="Send a mail")]) as gateway:
+            await gateway.describe("nothing")
+
+
+async def test_tools_are_described_by_any_of_their_names(manifest: Manifest) -> None:
+    """An id, a source with a name, and a name mean a tool; a pattern and half a name do not."""
+    sources = [manifest("a", send="Send", drop="Drop"), manifest("b", send="Send it")]
+    async with Gateway(sources) as gateway:
+        for name in ("DROP", "a::drop", "drop"):
+            assert (await gateway.describe(name)).id == "drop"
+        for name, why in (("dr*", "no tool"), ("dro", "did you mean drop"), ("send", "2 tools")):
+            with pytest.raises(NotFoundError) as caught:
+                await gateway.describe(name)
+            assert why in str(caught.value)
+
+
+async def test_disabled_tools_are_listed_only_when_asked(tmp_path: Path) -> None:
+    """What is off by default is not offered."""
+    path = tmp_path / "tools.json"
+    path.write_text('{"tools": [{"name": "a", "enabledByDefault": false}, {"name": "b"}]}')
+    async with Gateway([FileSource("x", str(path))]) as gateway:
+        assert [tool.id for tool in await gateway.list_tools()] == ["b"]
+        assert [tool.id for tool in await gateway.list_tools(include_disabled=True)] == ["a", "b"]
+
+
+async def test_a_document_speaks_for_a_tool_that_a_server_has(tmp_path: Path) -> None:
+    """A bundle beside its servers is what is searched; the schema is the server's."""
+    async with Gateway([server("pages")], live=Live()) as gateway:
+        tools = await gateway.list_tools()
+    found = read_sources([_written(tmp_path, tools[0].name)], source_id="server")
+    bundle = tmp_path / "graph.mdld"
+    write_bundle(bundle, bundle_of(assemble(found)))
+    async with Gateway([server("pages"), FileSource("graph", str(bundle))]) as gateway:
+        assert ids((await gateway.search("fold origami cranes")).matches) == [tools[0].id]
+        described = await gateway.describe(tools[0].id)
+        assert described.input_schema == tools[0].input_schema
+        snapshot = await gateway.snapshot()
+        assert snapshot.owner(described) == gateway.sources[0]
+
+
+def _written(folder: Path, name: str) -> str:
+    path = folder / "told.json"
+    schema = '{"type": "object", "properties": {"stale": {"type": "string"}}}'
+    text = f'"name": "{name}", "description": "Fold origami cranes.", "inputSchema": {schema}'
+    path.write_text(f'{{"tools": [{{{text}}}]}}')
+    return str(path)
+
+
+async def test_functions_are_a_source() -> None:
+    """Functions of the host are tools like any other."""
+
+    def double(number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+    async with Gateway([FunctionSource("host", (double,))]) as gateway:
+        tool = await gateway.describe("double")
+        assert (tool.source_id, tool.required_arguments) == ("host", ("number",))
+
+
+def test_programs_without_async_have_the_same_door(manifest: Manifest) -> None:
+    """The blocking face does what the other does, from any thread."""
+    with SyncGateway([manifest("mail", mail_send="Send a mail")]) as gateway:
+        assert gateway.warm_up().tool_count == 1
+        found: list[list[str]] = []
+        ask = partial(gateway.search, "mail")
+        threads = [
+            threading.Thread(target=lambda: found.append(ids(ask().matches))) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [["mail_send"]] * 4
+        gateway.add(manifest("parcels", parcel_status="Tell where a parcel is"))
+        assert [tool.id for tool in gateway.list_tools()] == ["mail_send", "parcel_status"]
+        assert gateway.explain("parcel").result.matches[0].tool_id == "parcel_status"
+        assert gateway.describe("mail_send").name == "mail_send"
+        assert gateway.invalidate("mail")
+        assert gateway.remove("mail")
+        assert [source.id for source in gateway.sources] == ["parcels"]
+        assert gateway.build_index(force=True).tool_count == 1
+        assert not codes(gateway)

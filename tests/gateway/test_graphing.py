@@ -1,0 +1,130 @@
+"""Graphs that were made elsewhere: mapped to the tools that there are, and never in the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from builders import ids
+
+from mcpg.bundle import apply_plan, assemble, bundle_of, plan_folder, write_bundle
+from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.sources import read_sources
+from mcpg.diagnostics import Code
+from mcpg.gateway import CustomGraph, FileGraph, FileSource, Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mcpg.bundle import Assembly
+    from mcpg.catalog.model import Tool
+    from mcpg.gateway import GraphSource
+
+    Manifest = Callable[..., FileSource]
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def source(manifest: Manifest) -> FileSource:
+    """Give a source of two tools."""
+    return manifest("mail", mail_send="Send a mail", mail_drop="Drop a mail")
+
+
+def assembled(*sources: FileSource) -> Assembly:
+    """Put sources together as `mcpg bundle` does."""
+    return assemble(read_sources([source.path for source in sources]))
+
+
+async def noticed(source: FileSource, graph: GraphSource, query: str) -> tuple[list[str], set[str]]:
+    """Give what is found for *query* and which diagnostics a gateway has."""
+    async with Gateway([source], graph=graph) as gateway:
+        found = ids((await gateway.search(query)).matches)
+        assert len(await gateway.list_tools()) == 2
+        return found, {one.code for one in gateway.diagnostics}
+
+
+async def test_a_bundle_of_the_same_tools_is_opened_as_it_is(
+    source: FileSource, tmp_path: Path
+) -> None:
+    """A graph that fits is searched through its own index, which is written beside it."""
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, bundle_of(assembled(source)))
+    assert await noticed(source, FileGraph(str(path)), "drop") == (["mail_drop"], set())
+    assert (tmp_path / "graph.mdld.idx").exists()
+
+
+async def test_a_folder_and_one_document_are_graphs(source: FileSource, tmp_path: Path) -> None:
+    """Documents are read from a folder or a file; a tool without one is found all the same."""
+    folder = tmp_path / "documents"
+    apply_plan(plan_folder(folder, assembled(source).texts))
+    assert await noticed(source, FileGraph(str(folder)), "drop") == (["mail_drop"], set())
+    document = next(folder.rglob("*mail_send*.md"))
+    found = await noticed(source, FileGraph(str(document)), "drop")
+    assert found == (["mail_drop"], {Code.GRAPH_TOOL_UNDOCUMENTED})
+
+
+async def test_documents_of_other_tools_are_never_offered(
+    source: FileSource, manifest: Manifest, tmp_path: Path
+) -> None:
+    """A document of a tool that no source has is left out, with a warning."""
+    path = tmp_path / "graph.mdld"
+    other = manifest("parcels", parcel_status="Tell where a parcel is")
+    write_bundle(path, bundle_of(assembled(source, other)))
+    graph = FileGraph(str(path))
+    assert await noticed(source, graph, "parcel") == ([], {Code.GRAPH_DOCUMENT_UNMAPPED})
+    assert (await noticed(source, graph, "drop"))[0] == ["mail_drop"]
+
+
+async def test_a_file_called_like_a_tool_is_about_it(source: FileSource, tmp_path: Path) -> None:
+    """Prose without any front matter is mapped by its name."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "mail_send.md").write_text(
+        "---\ntool: mail_send\n---\n# Letters\n\nPost a missive.\n"
+    )
+    found, codes = await noticed(source, FileGraph(str(folder)), "post a missive")
+    assert found == ["mail_send"]
+    assert Code.DOCUMENT_ATTACHED in codes
+
+
+@pytest.mark.parametrize(
+    ("graph", "code"),
+    [
+        (FileGraph(""), Code.GRAPH_PATH_MISSING),
+        (FileGraph("no/such/graph.mdld"), Code.GRAPH_PATH_MISSING),
+        (CustomGraph(None), Code.GRAPH_FACTORY_MISSING),
+        (CustomGraph(lambda _: 1 / 0), Code.GRAPH_BUILD_FAILED),  # type: ignore[arg-type, return-value]
+        (CustomGraph(lambda _: ["no document"]), Code.GRAPH_BUILD_FAILED),  # type: ignore[list-item]
+    ],
+)
+async def test_a_graph_that_cannot_be_had_breaks_nothing(
+    source: FileSource, graph: GraphSource, code: str
+) -> None:
+    """What the sources say is searched instead, and a diagnostic tells why."""
+    assert await noticed(source, graph, "drop") == (["mail_drop"], {code})
+
+
+async def test_a_broken_bundle_breaks_nothing(source: FileSource, tmp_path: Path) -> None:
+    """A graph file that is damaged is told, and searches go on."""
+    path = tmp_path / "graph.mdld"
+    path.write_text('{"version": 1, "documents": [{"path": "../../up.md", "content": 3}]}')
+    found = await noticed(source, FileGraph(str(path)), "drop")
+    assert found == (["mail_drop"], {Code.GRAPH_BUILD_FAILED})
+
+
+async def test_a_host_makes_its_own_documents(source: FileSource) -> None:
+    """The documents that a host's function makes of the tools are what is searched."""
+
+    def made(tools: Sequence[Tool]) -> list[SourceDocument]:
+        names = [tool.id for tool in tools]
+        assert names == ["mail_drop", "mail_send"]
+        return [
+            SourceDocument(f"{name}.md", f"---\ntool: {name}\n---\nAbout merge trains.\n")
+            for name in names[:1]
+        ]
+
+    found, codes = await noticed(source, CustomGraph(made), "merge trains")
+    assert found == ["mail_drop"]
+    assert codes == {Code.DOCUMENT_ATTACHED, Code.GRAPH_TOOL_UNDOCUMENTED}
