@@ -61,7 +61,10 @@ def answer(mode: str, request: dict[str, Any]) -> None:
         said = {
             "protocolVersion": request["params"]["protocolVersion"],
             "capabilities": {} if mode == "toolless" else {"tools": {}},
-            "serverInfo": {"name": "by hand", "version": "1"},
+            "serverInfo": {
+                "name": " ".join(["by hand", *filter(None, [os.environ.get("NAME")])]),
+                "version": "1",
+            },
         }
         say({"id": number, "result": said})
     elif method == "tools/list" and mode == "invalid":

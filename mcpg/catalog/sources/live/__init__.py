@@ -4,33 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.sources.batch import SourceBatch
 from mcpg.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.catalog.sources.batch import SourceBatch
+    from mcpg.catalog.sources.replies import Reply
     from mcpg.catalog.sources.servers import Live, Server
 
-__all__ = ["ask_servers"]
+__all__ = ["ask_each", "ask_servers"]
 
 
 def ask_servers(
-    servers: Sequence[Server], live: Live, *, source_id: str | None = None
+    servers: Sequence[Server],
+    live: Live,
+    *,
+    source_id: str | None = None,
+    timeouts: Sequence[float | None] = (),
 ) -> SourceBatch:
+    """Ask *servers* for their tools as `ask_each` does, and put what they say together."""
+    replies = ask_each(servers, live, source_id=source_id, timeouts=timeouts)
+    return SourceBatch.join(reply.batch for reply in replies)
+
+
+def ask_each(
+    servers: Sequence[Server],
+    live: Live,
+    *,
+    source_id: str | None = None,
+    timeouts: Sequence[float | None] = (),
+) -> tuple[Reply, ...]:
     """Ask *servers* for their tools, side by side, each with its own time limit.
 
     A server that cannot be asked becomes a diagnostic. Programs that were started have ended when
     this returns, however it does.
 
     Args:
-        servers: The servers; their order is that of the tools, whoever answers first.
+        servers: The servers; their order is that of the replies, whoever answers first.
         live: How they are asked.
         source_id: Source id of all tools, in place of the servers' names.
+        timeouts: Seconds that each of them has, `None` for what *live* says, as for all when this
+            is empty.
 
     Raises:
         UsageError: The SDK is not installed.
     """
+    if not servers:
+        return ()
     try:
         from mcpg.catalog.sources.live.asking import ask_all  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as fault:
@@ -39,4 +60,4 @@ def ask_servers(
             place=servers[0].place,
             remedy="pip install 'mcpg-graph[mcp]'",
         ) from None
-    return ask_all(servers, live, source_id)
+    return ask_all(servers, live, source_id, timeouts or [None] * len(servers))

@@ -15,6 +15,7 @@ from mcpg.catalog.model import SourceKind
 from mcpg.catalog.sources.batch import SourceBatch
 from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, too_large
 from mcpg.catalog.sources.live.veil import veiled
+from mcpg.catalog.sources.replies import Reply
 from mcpg.catalog.sources.servers import StdioServer
 from mcpg.diagnostics import Code, error, warning
 from mcpg.errors import McpgError
@@ -45,10 +46,14 @@ class Listing:
     Attributes:
         name: What it calls itself, or "".
         tools: Its tools, as it describes them.
+        version: Its version, or "".
+        protocol: The version of the protocol that it speaks.
     """
 
     name: str
     tools: tuple[dict[str, Any], ...] = ()
+    version: str = ""
+    protocol: str = ""
 
 
 async def listing_of(client: Client) -> Listing:
@@ -60,10 +65,9 @@ async def listing_of(client: Client) -> Listing:
         pydantic.ValidationError: What it answered is not as MCP says.
     """
     info = client.server_info
-    name = info.name if info is not None else ""
-    if client.server_capabilities.tools is None:
-        return Listing(name)
-    return Listing(name, tuple(await _tools(client)))
+    name, version = (info.name, info.version) if info is not None else ("", "")
+    tools = () if client.server_capabilities.tools is None else tuple(await _tools(client))
+    return Listing(name, tools, version, client.protocol_version)
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:
@@ -115,6 +119,17 @@ def _leaves(fault: BaseException) -> Iterator[BaseException]:
         yield fault
 
 
+def reply_of(
+    server: Server, answer: Listing | str, seconds: float, source_id: str | None = None
+) -> Reply:
+    """Give what came of asking a server, which took *seconds*; see `read_listing`."""
+    batch = read_listing(server, answer, source_id)
+    if isinstance(answer, str):
+        return Reply(batch, seconds, has_answered=False)
+    said, _ = veiled([answer.name, answer.version, answer.protocol], server.secrets)
+    return Reply(batch, seconds, True, *said)
+
+
 def read_listing(
     server: Server, answer: Listing | str, source_id: str | None = None
 ) -> SourceBatch:
@@ -129,9 +144,9 @@ def read_listing(
         failed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
         return SourceBatch(diagnostics=(failed,))
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
-    tools, hidden = veiled(list(answer.tools), server.secrets)
+    (said, tools), hidden = veiled([answer.name, list(answer.tools)], server.secrets)
     text = json.dumps({"sourceKind": kind.value, "tools": tools})
-    name = source_id or server.name or answer.name.strip() or server.place
+    name = source_id or server.name or said.strip() or server.place
     try:
         found = read_manifest(text, server.place, default_source=name, source_id=name)
     except McpgError as fault:

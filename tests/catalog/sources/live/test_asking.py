@@ -17,7 +17,7 @@ import pytest
 
 from mcpg.catalog.model import SourceKind
 from mcpg.catalog.sources import read_sources
-from mcpg.catalog.sources.live import ask_servers
+from mcpg.catalog.sources.live import ask_each, ask_servers
 from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
 from mcpg.diagnostics import Code
 from mcpg.errors import UsageError
@@ -165,6 +165,22 @@ def test_answers_without_end_and_redirects() -> None:
         "moved": "it sends us to another address (HTTP status 302)",
         "packed": "it packed its answer, which it was not asked to",
     }
+
+
+def test_what_a_server_is() -> None:
+    """A reply tells what the server calls itself and speaks, how long it took, and no secret."""
+    limits = (None, 0.5, None)
+    servers = [by_hand("pages"), by_hand("silent"), by_hand("secret", TOKEN=TOKEN, NAME=TOKEN)]
+    good, silent, secret = ask_each(servers, QUICK, timeouts=limits)
+    assert (good.name, good.version, good.protocol[:2]) == ("by hand", "1", "20")
+    assert good.has_answered
+    assert len(good.batch.tools) == 3
+    assert 0 < good.seconds < QUICK.timeout
+    assert not silent.has_answered
+    assert [one.message for one in silent.batch.diagnostics] == ["it gave no answer within 0.5 s"]
+    assert (silent.name, silent.protocol) == ("", "")
+    assert (secret.name, secret.has_answered) == ("by hand ***", True)
+    assert ask_each([], QUICK) == ()
 
 
 def test_a_server_without_tools() -> None:
