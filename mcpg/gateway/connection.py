@@ -1,0 +1,295 @@
+"""A connection to one server that is kept open, by a task of its own."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp import Client, MCPError
+from mcp.client.subscriptions import ListenNotSupportedError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    HEADER_MISMATCH,
+    CallToolRequest,
+    CallToolRequestParams,
+    ToolListChangedNotification,
+)
+from pydantic import BaseModel, ConfigDict, Field
+
+from mcpg.catalog.sources.live.listing import listing_of, no_answer, reason
+from mcpg.catalog.sources.live.transports import transport_to
+from mcpg.catalog.sources.live.trouble import AskingError, Trouble
+from mcpg.catalog.sources.live.veil import veiled
+from mcpg.gateway.called import Called, CallError, NothingDoneError
+from mcpg.gateway.progress import Latest
+from mcpg.gateway.results import FaultCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpg.catalog.sources.live.listing import Listing
+    from mcpg.catalog.sources.live.transports import Living
+    from mcpg.catalog.sources.servers import Live, Server
+    from mcpg.gateway.progress import Progress
+    from mcpg.jsontypes import JsonObject
+
+_CLOSING = 3.0
+"""Seconds for a polite good-bye."""
+
+_SILENT_CALLS = 2
+_PAGES = 100
+_LISTEN_AGAIN = (1.0, 60.0)
+_SESSION_GONE = "Session terminated"  # the SDK's words, as the two below
+_CONNECTION_GONE = "Connection closed"
+_ANSWER_BROKE_OFF = "SSE stream"
+
+
+class _Result(BaseModel):
+    """A result of which nothing is dropped."""
+
+    model_config = ConfigDict(extra="allow")
+
+    content: list[dict[str, Any]] = Field(default_factory=list)
+    structured: Any = Field(default=None, alias="structuredContent")
+    is_error: bool = Field(default=False, alias="isError")
+    kind: str | None = Field(default=None, alias="resultType")
+
+
+class Connection:
+    """A connection to one server.
+
+    `run` opens it and keeps it open until it is lost or ended; everything else waits for that.
+    """
+
+    def __init__(
+        self, server: Server, live: Live, living: Living, changed: Callable[[Server], None]
+    ) -> None:
+        """Prepare a connection.
+
+        Args:
+            server: The server.
+            live: How servers are asked.
+            living: Holds the process group of a program for as long as it may be alive.
+            changed: Called when the server says that its tools have changed.
+        """
+        self.server = server
+        self.begun = anyio.Event()
+        self.ended = anyio.Event()
+        self._trouble = Trouble(over=self.end)
+        self._transport = transport_to(server, live, self._trouble, living, is_kept=True)
+        self._changed = changed
+        self._ready = anyio.Event()
+        self._closing = anyio.Event()
+        self._scope = anyio.CancelScope()
+        self._client: Client | None = None
+        self._why = "it was closed"
+        self._silent = 0
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is open, or may still come to be."""
+        return not self._closing.is_set()
+
+    def end(self) -> None:
+        """Close it; `ended` tells when that is done."""
+        self._closing.set()
+        if self._client is None:
+            self._scope.cancel()
+
+    async def run(self, limiter: anyio.CapacityLimiter, seconds: float) -> None:
+        """Open the connection, keep it, and close it.
+
+        Args:
+            limiter: Bounds how many are opened at the same time.
+            seconds: Time for opening it.
+        """
+        try:
+            with self._scope:
+                await self._kept(limiter, seconds)
+            if self._scope.cancelled_caught and self.is_usable:
+                self._why = no_answer(self._trouble, seconds)
+            self._why = self._trouble.said or self._why
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the others go on
+            self._why = reason(fault, self._trouble, seconds)
+        finally:
+            for event in (self._closing, self.begun, self._ready, self.ended):
+                event.set()
+
+    async def _kept(self, limiter: anyio.CapacityLimiter, seconds: float) -> None:
+        async with AsyncExitStack() as stack:
+            async with limiter:
+                self.begun.set()
+                self._scope.deadline = anyio.current_time() + seconds
+                client = Client(self._transport, cache=None, message_handler=self._heard)
+                await stack.enter_async_context(client)
+            self._scope.deadline = math.inf
+            self._client = client
+            self._ready.set()
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._listen, client)
+                await self._closing.wait()
+                group.cancel_scope.cancel()
+            self._scope.deadline = anyio.current_time() + _CLOSING
+
+    async def _heard(self, message: object) -> None:
+        self._silent = 0
+        if isinstance(message, ToolListChangedNotification):
+            self._changed(self.server)
+
+    async def _listen(self, client: Client) -> None:
+        """Ask to be told of changes, where the protocol wants to be asked."""
+        tools = client.server_capabilities.tools
+        pause, longest = _LISTEN_AGAIN
+        while tools is not None and tools.list_changed:
+            try:
+                async with client.listen(tools_list_changed=True) as events:
+                    async for _ in events:
+                        """`_heard` has heard it as well."""
+            except (ListenNotSupportedError, MCPError):
+                return
+            except Exception:  # noqa: BLE001, S110 - it was lost; nothing hangs on it but freshness
+                pass
+            await anyio.sleep(pause)
+            pause = min(2 * pause, longest)
+            self._changed(self.server)
+
+    async def listing(self, seconds: float) -> Listing:
+        """Fetch the server's tools.
+
+        Args:
+            seconds: The time that it has, for the message.
+
+        Raises:
+            AskingError: They cannot be had; the text says why.
+            NothingDoneError: The connection was lost before.
+        """
+        client = await self._opened()
+        try:
+            listing = await listing_of(client)
+        except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
+            if _is_gone(fault):
+                await self._lost()
+            raise AskingError(reason(fault, self._trouble, seconds)) from None
+        self._silent = 0
+        return listing
+
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject,
+        progress: Progress | None = None,
+        meta: JsonObject | None = None,
+    ) -> Called:
+        """Call a tool; a cancellation is passed on to the server.
+
+        Raises:
+            CallError: There is no result.
+            NothingDoneError: The connection was lost before.
+        """
+        client = await self._opened()
+        given: Any = meta
+        params = CallToolRequestParams(name=name, arguments=arguments, _meta=given)
+        try:
+            result = await _sent(client, CallToolRequest(params=params), progress)
+        except Exception as fault:  # noqa: BLE001 - as above
+            raise await self._failed(fault) from None
+        self._silent = 0
+        return self._called(result)
+
+    def was_silent(self) -> None:
+        """Take note that time ran out without an answer; the second time in a row, give up.
+
+        One slow tool is no reason to end a server that may hold a state. One that does not answer
+        at all any more would hold up every call to come.
+        """
+        self._silent += 1
+        if self._silent >= _SILENT_CALLS:
+            self.end()
+
+    def no_answer(self, seconds: float) -> str:
+        """Say that there was no answer in time."""
+        return no_answer(self._trouble, seconds)
+
+    async def _opened(self) -> Client:
+        await self._ready.wait()
+        if self._client is None:
+            raise CallError(self._code, self._why)
+        if not self.is_usable:
+            raise NothingDoneError
+        return self._client
+
+    def _called(self, result: _Result) -> Called:
+        if result.kind == "input_required":
+            message = "it asks for something in between, which cannot be passed on"
+            raise CallError(FaultCode.TOOL_FAILED, message)
+        content, structured = result.content, result.structured
+        if result.is_error:
+            (content, structured), _ = veiled([content, structured], self.server.secrets)
+        return Called(tuple(content), structured, result.is_error)
+
+    async def _failed(self, fault: Exception) -> Exception:
+        """Tell a connection that is lost from a server that says no."""
+        if isinstance(fault, MCPError) and fault.message == _SESSION_GONE:
+            self.end()
+            return NothingDoneError()
+        if _is_gone(fault) or self._trouble.is_too_large:
+            await self._lost()
+            has_died = not self._trouble.is_too_large
+            return CallError(self._code, self._trouble.said or self._why, has_died=has_died)
+        self._silent = 0
+        if isinstance(fault, MCPError) and self._trouble.said is None:
+            return self._refused(fault)
+        message = reason(fault, self._trouble, 0)
+        return CallError(self._code if self._trouble.said else FaultCode.TOOL_FAILED, message)
+
+    def _refused(self, fault: MCPError) -> CallError:
+        if fault.code == CONNECTION_CLOSED and fault.message.startswith(_ANSWER_BROKE_OFF):
+            message = "its answer broke off"
+            return CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True)
+        said, _ = veiled(fault.message, self.server.secrets)
+        return CallError(FaultCode.TOOL_FAILED, f"{said} (error {fault.code})")
+
+    async def _lost(self) -> None:
+        """End the connection, and wait until it is known why it was lost."""
+        self.end()
+        with anyio.move_on_after(_CLOSING):
+            await self.ended.wait()
+
+    @property
+    def _code(self) -> FaultCode:
+        is_large = self._trouble.is_too_large
+        return FaultCode.TOO_LARGE if is_large else FaultCode.SOURCE_UNAVAILABLE
+
+
+async def _sent(client: Client, request: CallToolRequest, progress: Progress | None) -> _Result:
+    latest = Latest(progress) if progress is not None else None
+    tell = latest.tell if latest is not None else None
+    try:
+        try:
+            return await client.session.send_request(request, _Result, progress_callback=tell)
+        except MCPError as fault:
+            if fault.code != HEADER_MISMATCH:
+                raise
+        await _learn_headers(client)
+        return await client.session.send_request(request, _Result, progress_callback=tell)
+    finally:
+        if latest is not None:
+            latest.end()
+
+
+async def _learn_headers(client: Client) -> None:
+    """List the tools: so the SDK learns which arguments the server wants repeated as headers."""
+    cursor = None
+    for _ in range(_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _is_gone(fault: Exception) -> bool:
+    if not isinstance(fault, MCPError):
+        return False
+    return (fault.code, fault.message) == (CONNECTION_CLOSED, _CONNECTION_GONE)

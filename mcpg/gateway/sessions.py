@@ -1,0 +1,189 @@
+"""The open connections of a gateway: one per server, opened when needed, all ended in the end."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from mcpg.catalog.sources.live.listing import read_listing
+from mcpg.catalog.sources.live.muting import muted
+from mcpg.catalog.sources.live.transports import AT_ONCE, Living
+from mcpg.catalog.sources.live.trouble import AskingError
+from mcpg.errors import UsageError
+from mcpg.gateway.called import CallError, NothingDoneError
+from mcpg.gateway.connection import Connection
+from mcpg.gateway.results import FaultCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from mcpg.catalog.sources.batch import SourceBatch
+    from mcpg.catalog.sources.live.listing import Listing
+    from mcpg.catalog.sources.servers import Live, Server
+    from mcpg.gateway.called import Called
+    from mcpg.gateway.progress import Progress
+    from mcpg.jsontypes import JsonObject
+
+__all__ = ["Sessions"]
+
+_TRIES = 2
+_LOST = "its connection was lost"
+
+
+class Sessions:
+    """Connections to servers, as an async context manager that one task enters and leaves.
+
+    Each is opened by whoever first needs it and kept by a task of its own; many may ask over it at
+    the same time. One that was lost is opened anew by the next that asks. All are closed, and all
+    programs ended, when the context is left, however it is left.
+    """
+
+    def __init__(self, live: Live, changed: Callable[[Server], None] | None = None) -> None:
+        """Prepare to connect.
+
+        Args:
+            live: How servers are asked; its timeout is what opening one may take.
+            changed: Called in the event loop when a server says that its tools have changed.
+        """
+        self._live = live
+        self._changed = changed
+        self._connections: list[Connection] = []
+        self._living = Living()
+        self._group: TaskGroup | None = None
+        self._stack = ExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._limiter = anyio.CapacityLimiter(AT_ONCE)
+        self._group = await anyio.create_task_group().__aenter__()
+        self._stack.enter_context(muted())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        assert self._group is not None  # noqa: S101 - it was entered
+        group, self._group = self._group, None
+        try:
+            with self._stack:
+                for connection in self._connections:
+                    connection.end()
+                return await group.__aexit__(kind, fault, trace)
+        except BaseExceptionGroup as raised:
+            if raised.exceptions == (fault,):
+                return False  # the caller's own, as it was
+            raise
+        finally:
+            self._living.kill()
+
+    async def tools(
+        self,
+        server: Server,
+        timeout: float | None = None,  # noqa: ASYNC109 - as below
+    ) -> SourceBatch:
+        """Ask a server for its tools.
+
+        Args:
+            server: The server.
+            timeout: Seconds that it has once it is its turn, `None` for what is usual.
+
+        Returns:
+            The tools, or a diagnostic that says why there are none.
+
+        Raises:
+            UsageError: The context was not entered, or was left.
+        """
+        seconds = self._live.timeout if timeout is None else timeout
+        answer: Listing | str = ""
+        for _ in range(_TRIES):
+            connection = self._of(server, seconds)
+            try:
+                answer = await _listing(connection, seconds)
+                break
+            except NothingDoneError:
+                answer = _LOST
+            except (AskingError, CallError) as fault:
+                answer = str(fault)
+                break
+        return read_listing(server, answer)
+
+    async def call(
+        self,
+        server: Server,
+        name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float,  # noqa: ASYNC109 - the servers' time, which is not the caller's scope
+        progress: Progress | None = None,
+        meta: JsonObject | None = None,
+    ) -> Called:
+        """Call a tool; where the caller is cancelled, the server is told.
+
+        Args:
+            server: The server.
+            name: The name it knows the tool by.
+            arguments: The arguments.
+            timeout: Seconds for all of it, opening the connection included.
+            progress: Gets the progress that the server tells of.
+            meta: The `_meta` of the request.
+
+        Raises:
+            CallError: There is no result; a result that says that the tool failed is one.
+            UsageError: The context was not entered, or was left.
+        """
+        patience = max(timeout, self._live.timeout)
+        connection = self._of(server, patience)
+        try:
+            with anyio.move_on_after(timeout):
+                try:
+                    return await connection.call(name, arguments, progress, meta)
+                except NothingDoneError:
+                    connection = self._of(server, patience)
+                return await connection.call(name, arguments, progress, meta)
+        except NothingDoneError:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
+        connection.was_silent()
+        raise CallError(FaultCode.TIMED_OUT, connection.no_answer(timeout))
+
+    async def close(self, server: Server) -> None:
+        """Close the connection to a server, if there is one, and end its program."""
+        for connection in [one for one in self._connections if one.server == server]:
+            connection.end()
+            await connection.ended.wait()
+
+    def _of(self, server: Server, seconds: float) -> Connection:
+        """Give the connection to a server, which may not be open yet."""
+        if self._group is None:
+            raise UsageError("servers are asked inside `async with`", remedy="enter it before")
+        for connection in self._connections:
+            if connection.server == server and connection.is_usable:
+                return connection
+        connection = Connection(server, self._live, self._living, self._tell)
+        self._connections.append(connection)
+        self._group.start_soon(self._keep, connection, seconds)
+        return connection
+
+    async def _keep(self, connection: Connection, seconds: float) -> None:
+        try:
+            await connection.run(self._limiter, seconds)
+        finally:
+            self._connections.remove(connection)
+
+    def _tell(self, server: Server) -> None:
+        if self._changed is not None:
+            self._changed(server)
+
+
+async def _listing(connection: Connection, seconds: float) -> Listing:
+    await connection.begun.wait()
+    with anyio.move_on_after(seconds):
+        return await connection.listing(seconds)
+    connection.was_silent()
+    raise AskingError(connection.no_answer(seconds))

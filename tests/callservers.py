@@ -1,0 +1,150 @@
+"""MCP servers whose tools misbehave when called: `python callservers.py MODE`.
+
+They speak the protocol by hand, since the SDK keeps a server from doing what these do.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from servers import say, tool
+
+NOTE = Path(os.environ["NOTE"])
+"""A file in which a server notes what it has seen, one line each."""
+
+
+NAMES = ["first", "second"]
+"""The names of the one tool, one after the other."""
+
+
+def note(line: str) -> None:
+    """Note *line*."""
+    with NOTE.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+
+def dies(_: int, __: dict[str, Any]) -> None:
+    """End."""
+    os._exit(3)
+
+
+def dies_once(number: int, params: dict[str, Any]) -> None:
+    """End when called for the first time."""
+    if len(NOTE.read_text("utf-8").splitlines()) == 1:
+        os._exit(3)
+    plain(number, params)
+
+
+def dies_after(number: int, params: dict[str, Any]) -> None:
+    """Answer, and end."""
+    plain(number, params)
+    os._exit(0)
+
+
+def mute(_: int, __: dict[str, Any]) -> None:
+    """Say nothing."""
+
+
+def huge(number: int, params: dict[str, Any]) -> None:
+    """Answer a gigabyte."""
+    for _ in range(1024):
+        sys.stdout.write("x" * (1 << 20))
+    plain(number, params)
+
+
+def rubbish(_: int, __: dict[str, Any]) -> None:
+    """Write what is no message, without end."""
+    while True:
+        sys.stdout.write("rubbish\n" * 100)
+
+
+def chatty(number: int, params: dict[str, Any]) -> None:
+    """Write some lines that are no messages, and answer."""
+    sys.stdout.write("rubbish\n" * 900)
+    plain(number, params)
+
+
+def refuses(number: int, _: dict[str, Any]) -> None:
+    """Answer with an error."""
+    fault = {"code": -32602, "message": f"no tool of {os.environ.get('TOKEN')}"}
+    say({"id": number, "error": fault})
+
+
+def wrong(number: int, _: dict[str, Any]) -> None:
+    """Answer with what is no result."""
+    say({"id": number, "result": {"content": "none"}})
+
+
+def floods(number: int, params: dict[str, Any]) -> None:
+    """Tell of 5000 steps, and answer."""
+    for step in range(5000):
+        told = {"progressToken": params["_meta"]["progressToken"], "progress": step}
+        say({"method": "notifications/progress", "params": told})
+    plain(number, params)
+
+
+def renames(number: int, params: dict[str, Any]) -> None:
+    """Take another name, and answer."""
+    NAMES.pop(0)
+    say({"method": "notifications/tools/list_changed"})
+    plain(number, params)
+
+
+def plain(number: int, params: dict[str, Any]) -> None:
+    """Answer what was asked."""
+    say({"id": number, "result": {"content": [{"type": "text", "text": json.dumps(params)}]}})
+
+
+def greet(number: int, version: str) -> None:
+    """Answer who this is."""
+    said = {
+        "protocolVersion": version,
+        "capabilities": {"tools": {"listChanged": True}},
+        "serverInfo": {"name": "by hand", "version": "1"},
+    }
+    say({"id": number, "result": said})
+
+
+CALLS = {
+    made.__name__: made
+    for made in (
+        dies,
+        dies_once,
+        dies_after,
+        mute,
+        huge,
+        rubbish,
+        chatty,
+        refuses,
+        renames,
+        wrong,
+        floods,
+    )
+}
+
+
+def main(mode: str) -> None:
+    """Answer until nobody asks any more."""
+    if mode == "hangs":
+        time.sleep(600)
+    for line in sys.stdin:
+        request = json.loads(line)
+        number, method = request.get("id"), request["method"]
+        if method == "initialize":
+            greet(number, request["params"]["protocolVersion"])
+        elif method == "tools/list":
+            if mode == "dies_listing":
+                os._exit(4)
+            say({"id": number, "result": {"tools": [tool(NAMES[0])]}})
+        elif method == "tools/call":
+            note(f"call {request['params']['name']} {os.getpid()}")
+            CALLS.get(mode, plain)(number, request["params"])
+        elif number is not None:
+            say({"id": number, "error": {"code": -32601, "message": "no such method"}})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,473 @@
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from mcpg.catalog.sources.live import ask_servers
+from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
+from mcpg.errors import UsageError
+from mcpg.gateway.called import CallError
+from mcpg.gateway.results import FaultCode
+from mcpg.gateway.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcpg.catalog.sources.servers import Server
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX"),
+]
+SERVERS = str(Path(__file__).parents[1] / "callservers.py")
+SDK = str(Path(__file__).parents[1] / "sdkserver.py")
+TOKEN = "marker-token-1234"
+QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop of the tests."""
+    return "asyncio"
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    """The file in which a server notes what it sees."""
+    path = tmp_path / "note"
+    path.touch()
+    return path
+
+
+@pytest.fixture
+def serve(note: Path) -> Callable[[str], StdioServer]:
+    """Makes a server of the given mode."""
+
+    def server(mode: str) -> StdioServer:
+        env = {"NOTE": str(note), "TOKEN": TOKEN}
+        args = (SDK,) if mode == "sdk" else ("-S", SERVERS, mode)
+        return StdioServer(f"mcp.json: {mode}", mode, sys.executable, args, env, secrets=(TOKEN,))
+
+    return server
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[HttpServer]:
+    """A server on loopback."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = subprocess.Popen([sys.executable, "-W", "ignore", SDK, str(port)])
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with closing(socket.socket()) as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield HttpServer("mcp.json: web", "web", f"http://127.0.0.1:{port}/mcp")
+    program.kill()
+    program.wait()
+
+
+def pids_of(note: Path) -> list[int]:
+    """The processes that were called, in their order."""
+    lines = note.read_text("utf-8").splitlines()
+    return [int(line.split()[2]) for line in lines if line.startswith("call")]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has reaped does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+async def noted(note: Path, line: str) -> None:
+    """Wait until *line* is noted."""
+    with anyio.fail_after(10):
+        while line not in await anyio.Path(note).read_text("utf-8"):  # noqa: ASYNC110 - a file
+            await anyio.sleep(0.01)
+
+
+async def fault_of(sessions: Sessions, server: Server, seconds: float = 10) -> CallError:
+    """Call a tool and give why that fails."""
+    with pytest.raises(CallError) as caught:
+        await sessions.call(server, "first", {}, timeout=seconds)
+    return caught.value
+
+
+async def test_the_tools_are_those_that_asking_gives(
+    serve: Callable[[str], StdioServer], address: HttpServer
+) -> None:
+    """Over a connection that is kept the same tools are found as by asking once."""
+    async with Sessions(QUICK) as sessions:
+        for server in (serve("sdk"), address, serve("chatty")):
+            batch = await sessions.tools(server)
+            assert batch.tools
+            assert batch == await anyio.to_thread.run_sync(ask_servers, [server], QUICK)
+
+
+async def test_a_call_is_answered_with_all_that_the_server_says(address: HttpServer) -> None:
+    """Content and structured content come back as they are."""
+    async with Sessions(QUICK) as sessions:
+        called = await sessions.call(address, "add", {"a": 1, "b": 2}, timeout=10)
+    assert (called.content, called.structured) == (({"type": "text", "text": "3"},), {"result": 3})
+    assert not called.is_error
+
+
+async def test_arguments_and_meta_reach_the_server(serve: Callable[[str], StdioServer]) -> None:
+    """Nulls and nested values are kept, and `_meta` goes with them."""
+    meta = {"managedCodeMcpGateway": {"query": "q"}}
+    arguments: Any = {"a": None, "b": {"c": [None, 1.5, "\u2028"]}}
+    async with Sessions(QUICK) as sessions:
+        server = serve("plain")
+        called = await sessions.call(server, "first", arguments, timeout=10, meta=meta)
+    said = json.loads(str(called.content[0]["text"]))
+    assert said == {"name": "first", "arguments": arguments, "_meta": meta}
+
+
+async def _meet(sessions: Sessions, server: Server, met: list[Any]) -> None:
+    assert (await sessions.call(server, "meet", {}, timeout=10)).structured == {"result": "met"}
+    met.append((await sessions.call(server, "who", {}, timeout=10)).structured)
+
+
+async def test_a_connection_is_opened_once_and_shared(
+    serve: Callable[[str], StdioServer], address: HttpServer
+) -> None:
+    """Whoever asks first opens it; calls that wait for each other run side by side over it."""
+    for server in (serve("sdk"), address):
+        met: list[Any] = []
+        async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(_meet, sessions, server, met)
+        assert len(met) == 2
+        assert met[0] == met[1]
+
+
+async def test_progress_is_passed_on(
+    serve: Callable[[str], StdioServer], address: HttpServer
+) -> None:
+    """What the server tells of a call reaches the caller, with the words."""
+    for server in (serve("sdk"), address):
+        told: list[tuple[float, float | None, str | None]] = []
+
+        async def listen(
+            *progress: Any, told: list[tuple[float, float | None, str | None]] = told
+        ) -> None:
+            told.append(progress)
+
+        async with Sessions(QUICK) as sessions:
+            await sessions.call(server, "steps", {"count": 2}, timeout=10, progress=listen)
+        assert told == [(1.0, 2.0, "step 1"), (2.0, 2.0, "step 2")]
+
+
+async def test_a_listener_that_is_slow_or_fails_holds_up_nothing(
+    serve: Callable[[str], StdioServer],
+) -> None:
+    """It gets the latest it has time for, and nothing after the result."""
+    heard: list[float] = []
+
+    async def slow(progress: float, *_: Any) -> None:
+        heard.append(progress)
+        await anyio.sleep(0.05)
+
+    async def broken(*_: Any) -> None:
+        raise ValueError
+
+    async with Sessions(QUICK) as sessions:
+        for listener in (slow, broken):
+            await sessions.call(serve("floods"), "first", {}, timeout=10, progress=listener)
+        count = len(heard)
+        await anyio.sleep(0.1)
+    assert 0 < count < 200
+    assert len(heard) <= count
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server(
+    serve: Callable[[str], StdioServer], note: Path
+) -> None:
+    """Whether time runs out or the caller goes away, the server is told; the connection stays."""
+    async with Sessions(QUICK) as sessions:
+        server = serve("sdk")
+        await sessions.tools(server)
+        with pytest.raises(CallError, match="no answer within") as caught:
+            await sessions.call(server, "wait", {}, timeout=0.3)
+        assert caught.value.code is FaultCode.TIMED_OUT
+        await noted(note, "cancelled")
+        await anyio.Path(note).write_text("", "utf-8")
+        async with anyio.create_task_group() as group:
+
+            async def gone(*_: Any) -> None:
+                group.cancel_scope.cancel()
+
+            async def call() -> None:
+                await sessions.call(server, "wait", {}, timeout=10, progress=gone)
+
+            group.start_soon(call)
+        await noted(note, "cancelled")
+        assert (await sessions.call(server, "add", {"a": 1, "b": 1}, timeout=10)).structured
+
+
+async def test_a_cancelled_call_over_http(address: HttpServer) -> None:
+    """A call over HTTP that takes too long is given up, and the next is answered."""
+    async with Sessions(QUICK) as sessions:
+        await sessions.tools(address)
+        with pytest.raises(CallError, match="no answer"):
+            await sessions.call(address, "wait", {}, timeout=0.3)
+        assert (await sessions.call(address, "add", {"a": 1, "b": 1}, timeout=10)).structured
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "message"),
+    [
+        ("dies", FaultCode.SOURCE_UNAVAILABLE, "it ended before it had answered (exit code 3)"),
+        ("rubbish", FaultCode.SOURCE_UNAVAILABLE, "holds something else than messages"),
+        ("huge", FaultCode.TOO_LARGE, "it answered more than 32 MB"),
+        ("refuses", FaultCode.TOOL_FAILED, "no tool of *** (error -32602)"),
+        ("wrong", FaultCode.TOOL_FAILED, "its answer is not as MCP says"),
+    ],
+)
+async def test_a_server_that_fails_a_call(
+    mode: str, code: FaultCode, message: str, serve: Callable[[str], StdioServer], note: Path
+) -> None:
+    """Each failure has its kind and our words, memory is bounded, and the next call is made."""
+    server = serve(mode)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with Sessions(QUICK) as sessions:
+        fault = await fault_of(sessions, server)
+        assert (fault.code, message in fault.message) == (code, True)
+        assert fault.has_died == (code is FaultCode.SOURCE_UNAVAILABLE)
+        assert (await sessions.tools(server)).tools
+        assert (await fault_of(sessions, server)).code is code
+    assert len(set(pids_of(note))) == (1 if code is FaultCode.TOOL_FAILED else 2)
+    assert not [pid for pid in pids_of(note) if is_alive(pid)]
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 256 << 10, "kilobytes, of an answer of a gigabyte"
+
+
+async def test_a_server_that_died_meanwhile_is_started_anew(
+    serve: Callable[[str], StdioServer], note: Path
+) -> None:
+    """A program that ended between two calls is no failure of the second."""
+    server = serve("dies_after")
+    async with Sessions(QUICK) as sessions:
+        await sessions.call(server, "first", {}, timeout=10)
+        with anyio.fail_after(10):
+            await sessions._connections[0].ended.wait()
+        await sessions.call(server, "first", {}, timeout=10)
+    assert len(set(pids_of(note))) == 2
+
+
+async def test_a_server_that_hangs_at_its_start(serve: Callable[[str], StdioServer]) -> None:
+    """The caller waits no longer than it wants to, and nothing is left when all is closed."""
+    started = time.monotonic()
+    async with Sessions(QUICK) as sessions:
+        server = serve("hangs")
+        fault = await fault_of(sessions, server, 0.3)
+        assert (fault.code, fault.message) == (
+            FaultCode.TIMED_OUT,
+            "it gave no answer within 0.3 s",
+        )
+        (pid,) = sessions._living
+    assert not is_alive(pid)
+    assert time.monotonic() - started < 15
+
+
+async def test_a_start_that_takes_too_long_is_a_diagnostic(
+    serve: Callable[[str], StdioServer],
+) -> None:
+    """Asking for tools says why there are none, in the words of asking once."""
+    async with Sessions(Live(QUICK.environ, timeout=0.3)) as sessions:
+        (said,) = (await sessions.tools(serve("hangs"))).diagnostics
+        assert (said.code, said.message) == ("source_load_failed", "it gave no answer within 0.3 s")
+        (said,) = (await sessions.tools(serve("dies_listing"), 10)).diagnostics
+        assert said.message == "it ended before it had answered (exit code 4)"
+        missing = StdioServer("missing", "missing", "/no/such/program")
+        (said,) = (await sessions.tools(missing, 10)).diagnostics
+        assert said.message == "its command cannot be started: no such file or directory"
+
+
+async def test_a_server_that_answers_nothing_any_more_is_started_anew(
+    serve: Callable[[str], StdioServer], note: Path
+) -> None:
+    """After two calls in a row without a word, the third is another process's."""
+    server = serve("mute")
+    async with Sessions(QUICK) as sessions:
+        for _ in range(3):
+            assert (await fault_of(sessions, server, 0.5)).code is FaultCode.TIMED_OUT
+    first, second, third = pids_of(note)
+    assert first == second != third
+
+
+async def test_changes_of_the_tools_are_told(serve: Callable[[str], StdioServer]) -> None:
+    """A server that renames its tools says so, in the old protocol and in the new one."""
+    for mode, name in (("renames", "second"), ("sdk", "renamed")):
+        changed = anyio.Event()
+        server = serve(mode)
+        async with Sessions(QUICK, lambda _, changed=changed: changed.set()) as sessions:
+            assert name not in {tool.name for tool in (await sessions.tools(server)).tools}
+            await sessions.call(server, "rename", {}, timeout=10)
+            with anyio.fail_after(10):
+                await changed.wait()
+            assert name in {tool.name for tool in (await sessions.tools(server)).tools}
+
+
+async def test_many_servers_are_opened_side_by_side(serve: Callable[[str], StdioServer]) -> None:
+    """One that hangs does not hold up the others."""
+    async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+        group.start_soon(sessions.tools, serve("hangs"))
+        for mode in ("plain", "chatty"):
+            assert (await sessions.call(serve(mode), "first", {}, timeout=10)).content
+        group.cancel_scope.cancel()
+
+
+async def test_nothing_outlives_a_cancellation(
+    serve: Callable[[str], StdioServer],
+) -> None:
+    """Where the task that holds all is cancelled, programs end as well, in whatever they are."""
+    async with anyio.create_task_group() as group:
+
+        async def hold() -> None:
+            async with Sessions(QUICK) as sessions, anyio.create_task_group() as calls:
+                calls.start_soon(sessions.tools, serve("hangs"))
+                await sessions.call(serve("plain"), "first", {}, timeout=10)
+                living.extend(sessions._living)
+                group.cancel_scope.cancel()
+                await anyio.sleep(10)
+
+        living: list[int] = []
+        group.start_soon(hold)
+    assert len(living) == 2
+    assert not [pid for pid in living if is_alive(pid)]
+
+
+async def test_what_the_caller_raises_is_what_it_gets(serve: Callable[[str], StdioServer]) -> None:
+    """An exception inside the context comes out as it is."""
+
+    async def raising() -> None:
+        async with Sessions(QUICK) as sessions:
+            await sessions.tools(serve("plain"))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        await raising()
+
+
+async def test_one_server_is_closed(serve: Callable[[str], StdioServer]) -> None:
+    """A server that is not needed any more ends, and is started anew when it is."""
+    server = serve("plain")
+    async with Sessions(QUICK) as sessions:
+        await sessions.tools(server)
+        (pid,) = sessions._living
+        await sessions.close(server)
+        await sessions.close(server)
+        assert not is_alive(pid)
+        assert (await sessions.tools(server)).tools
+
+
+async def test_outside_of_its_context_nothing_is_asked(
+    serve: Callable[[str], StdioServer],
+) -> None:
+    """Who forgot to enter is told so."""
+    with pytest.raises(UsageError, match="async with"):
+        await Sessions(QUICK).tools(serve("plain"))
+
+
+class Forgetful(BaseHTTPRequestHandler):
+    """A web server of the older protocol that forgets its session after each call."""
+
+    session = 0
+    status = 200
+
+    def do_POST(self) -> None:
+        """Answer, if the session is the latest."""
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        kind, number = type(self), request.get("id")
+        if request["method"] == "server/discover":
+            self.answer(400, {"id": number, "error": {"code": -32601, "message": "no"}})
+        elif request["method"] == "initialize":
+            kind.session += 1
+            info = {"name": "web", "version": "1"}
+            said = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info}
+            self.answer(200, {"id": number, "result": said})
+        elif self.headers.get("Mcp-Session-Id") != str(kind.session):
+            self.answer(404, {})
+        elif number is None:
+            self.answer(202, {})
+        elif kind.status != 200:
+            self.answer(kind.status, {})
+        else:
+            self.answer(200, {"id": number, "result": {"content": []}})
+            kind.session += 1
+
+    def answer(self, status: int, said: dict[str, Any]) -> None:
+        """Send an answer."""
+        body = json.dumps({"jsonrpc": "2.0", **said}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Mcp-Session-Id", str(type(self).session))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        """Have nothing to tell."""
+        self.answer(405, {})
+
+    do_DELETE = do_GET  # noqa: N815 - the library's name
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def forgetful() -> Iterator[HttpServer]:
+    """Such a server, on loopback."""
+    web = ThreadingHTTPServer(("127.0.0.1", 0), Forgetful)
+    Thread(target=web.serve_forever, daemon=True).start()
+    yield HttpServer("web", "web", f"http://127.0.0.1:{web.server_address[1]}/mcp")
+    web.shutdown()
+    web.server_close()
+    Forgetful.status = 200
+
+
+async def test_a_session_that_the_server_has_forgotten_is_opened_anew(
+    forgetful: HttpServer,
+) -> None:
+    """The server did nothing of what it was asked, so it is asked again."""
+    async with Sessions(QUICK) as sessions:
+        for _ in range(3):
+            assert (await sessions.call(forgetful, "first", {}, timeout=10)).content == ()
+        Forgetful.status = 503
+        fault = await fault_of(sessions, forgetful)
+    assert (fault.code, fault.message, fault.has_died) == (
+        FaultCode.SOURCE_UNAVAILABLE,
+        "it answered with HTTP status 503",
+        False,
+    )
+
+
+async def test_an_address_where_nobody_is() -> None:
+    """A server that cannot be reached is said to be so."""
+    nobody = HttpServer("nobody", "nobody", "http://127.0.0.1:1/mcp")
+    async with Sessions(QUICK) as sessions:
+        fault = await fault_of(sessions, nobody)
+    assert (fault.code, fault.message) == (
+        FaultCode.SOURCE_UNAVAILABLE,
+        "it cannot be reached",
+    )
