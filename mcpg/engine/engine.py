@@ -211,6 +211,10 @@ class Engine:
         equipment = self.equipment and replace(self.equipment, vectors=None)
         return Engine(index, equipment=equipment)
 
+    def consult(self, ask: Callable[[Index], Answer]) -> Answer:
+        """Give what *ask* answers when it is given the index; damage is mended as in a search."""
+        return self._ask(lambda searcher: ask(searcher.index))
+
     def _tool(self, tool_id: str) -> Tool:
         return self._ask(lambda searcher: searcher.tool(tool_id))
 

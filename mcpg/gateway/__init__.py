@@ -11,11 +11,21 @@ if TYPE_CHECKING:
     from mcpg.gateway.graphsources import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.limits import Limits
     from mcpg.gateway.opening import open_sources
+    from mcpg.gateway.preference import Preference
     from mcpg.gateway.results import Fault, FaultCode, Invoked
+    from mcpg.gateway.routeweights import RouteWeights
+    from mcpg.gateway.routing import (
+        Adjustment,
+        RoutedCategory,
+        RoutedMatch,
+        RouteResult,
+        route,
+    )
     from mcpg.gateway.snapshot import Snapshot
     from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 
 __all__ = [
+    "Adjustment",
     "CustomGraph",
     "Fault",
     "FaultCode",
@@ -27,11 +37,17 @@ __all__ = [
     "GraphSource",
     "Invoked",
     "Limits",
+    "Preference",
+    "RouteResult",
+    "RouteWeights",
+    "RoutedCategory",
+    "RoutedMatch",
     "ServerSource",
     "Snapshot",
     "Source",
     "SyncGateway",
     "open_sources",
+    "route",
 ]
 
 # Routing needs no MCP SDK: nothing is imported before it is asked for.
@@ -41,6 +57,9 @@ _MODULES = (
     "mcpg.gateway.sources",
     "mcpg.gateway.graphsources",
     "mcpg.gateway.opening",
+    "mcpg.gateway.preference",
+    "mcpg.gateway.routeweights",
+    "mcpg.gateway.routing",
     "mcpg.gateway.gateway",
     "mcpg.gateway.blocking",
     "mcpg.gateway.snapshot",
