@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from typing import TYPE_CHECKING
@@ -25,10 +24,14 @@ class Asking:
 
     Attributes:
         asked: Whether a server was asked, so that nothing tells whether the sources are the same.
+        seconds: Time that each server is said to have, `None` where nothing is said.
     """
 
     def __init__(
-        self, sources: Sequence[str], headers: Sequence[str] | None, seconds: float
+        self,
+        sources: Sequence[str],
+        headers: Sequence[str] | None = None,
+        seconds: float | None = None,
     ) -> None:
         """Check the options.
 
@@ -37,23 +40,27 @@ class Asking:
         """
         self.asked = False
         self._headers = _headers(sources, headers or ())
-        if not (math.isfinite(seconds) and 0 < seconds <= LONGEST):
+        if seconds is not None and not 0 < seconds <= LONGEST:
             raise UsageError(
                 f"{seconds:g} is no time that a server can have",
                 place="--server-timeout",
                 remedy=f"give seconds above 0, up to {LONGEST}",
             )
-        self._seconds = seconds
+        self.seconds = seconds
 
-    def live(self, tell: Callable[[int, int], None]) -> Live:
+    def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
         """Give what sources need to know; progress goes to *tell*."""
-        from mcpg.catalog.sources.servers import Live  # noqa: PLC0415 - help does without
+        from mcpg.catalog.sources.servers import (  # noqa: PLC0415 - help does without
+            DEFAULT_TIMEOUT,
+            Live,
+        )
 
         def told(done: int, of: int) -> None:
             self.asked = True
-            tell(done, of)
+            if tell is not None:
+                tell(done, of)
 
-        return Live(os.environ, self._headers, self._seconds, told)
+        return Live(os.environ, self._headers, self.seconds or DEFAULT_TIMEOUT, told)
 
 
 def _headers(sources: Sequence[str], headers: Sequence[str]) -> dict[str, str]:

@@ -167,11 +167,12 @@ Header = Annotated[
     ),
 ]
 ServerTimeout = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--server-timeout",
         metavar="SECONDS",
-        help="Time that each server has, from its start to its last tool.",
+        help="Time that each server has, from its start to its last tool. Otherwise what mcpg.toml "
+        "says of it, or 30.",
     ),
 ]
 SourceId = Annotated[

@@ -25,6 +25,7 @@ class Key:
         variable: The variable of the environment that says it, "" for none.
         option: The option of the command line that says it, "" for none.
         choices: The texts that it may hold, none for any.
+        least: The least whole number that it may hold, `None` for any.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Key:
     variable: str = ""
     option: str = ""
     choices: tuple[str, ...] = ()
+    least: int | None = None
 
     @property
     def parameter(self) -> str:
@@ -65,6 +67,8 @@ KEYS = {
         Key("postgres.pool", int),
         Key("postgres.sslmode", str),
         Key("postgres.sslrootcert", str),
+        Key("limits.invoke", float, "MCPG_INVOKE_TIMEOUT"),
+        Key("limits.result", int, least=1),
     )
 }
 """Every setting by its name in files."""
@@ -162,6 +166,8 @@ def _checked(key: Key, value: Any) -> Any:
         advice = f"did you mean {near[0]!r}? " if near else ""
         remedy = f"{advice}use {', '.join(key.choices)}"
         raise UsageError(f"{key.name!r} is {_shown(value)}", remedy=remedy)
+    if key.least is not None and value < key.least:
+        raise UsageError(f"{key.name!r} is {value}", remedy=f"give it {key.least:,} or more")
     # Not a number is above nothing, and nothing takes for ever.
     if key.kind is float and not 0 < value < float("inf"):
         raise UsageError(f"{key.name!r} is {value:g}", remedy=f"give it {_NUMBER}")

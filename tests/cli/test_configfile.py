@@ -18,6 +18,7 @@ from mcpg.cli.settingkeys import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, S
 from mcpg.cli.settings import Settings
 from mcpg.embeddings import http
 from mcpg.errors import UsageError
+from mcpg.gateway import Limits
 from mcpg.llm import normalizer
 
 WHOLE = """\
@@ -54,6 +55,10 @@ schema = "mcpg"
 pool = 4
 sslmode = "verify-full"
 sslrootcert = "root.crt"
+
+[limits]
+invoke = 90
+result = 1000
 """
 
 
@@ -117,6 +122,8 @@ def test_every_variable_goes_before_files(tmp_path: Path, key: object) -> None:
         ("bundle = '''\na\nb'''\nx.y = 1", 4, "unknown key 'x'", "known keys"),
         ("[postgres]\npool = true", 2, "'postgres.pool' is True", "a whole number"),
         ("[store]\ncolour = 'red'", 2, "'store.colour'", "store.kind, store.path"),
+        ("[limits]\nresult = 0", 2, "'limits.result' is 0", "1 or more"),
+        ("[limits]\ninvoke = 0.0", 2, "'limits.invoke' is 0", "above 0"),
     ],
 )
 def test_a_mistake_names_its_line(
@@ -284,6 +291,8 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
         ("normalization.timeout", f"{normalizer.BUDGET.total:g}"),
         ("cache.absolute", f"{ABSOLUTE:,.0f}"),
         ("cache.entries", f"{ENTRIES:,}"),
+        ("limits.invoke", f"{Limits().invoke_seconds:g}"),
+        ("limits.result", f"{Limits().result_bytes:,}"),
         ("cache.sliding", " ".join(f"{SLIDING[kind]:,.0f}" for kind in KINDS)),
     ):
         (row,) = re.findall(rf"^\| `{name}` .*$", text, re.MULTILINE)

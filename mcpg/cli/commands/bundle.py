@@ -101,7 +101,7 @@ def bundle(
     vector_type: VectorType = VectorKind.FLOAT16,
     source_id: options.SourceId = None,
     header: options.Header = None,
-    server_timeout: options.ServerTimeout = 30.0,
+    server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Put tools from any sources into one bundle, the file that hosts load and search.

@@ -54,7 +54,7 @@ def generate(
     strict: options.Strict = False,
     source_id: options.SourceId = None,
     header: options.Header = None,
-    server_timeout: options.ServerTimeout = 30.0,
+    server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Write one Markdown-LD document for each tool into a folder, to read and to edit.

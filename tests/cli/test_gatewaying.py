@@ -1,0 +1,118 @@
+"""Options and settings to a gateway."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpg.bundle import assemble, bundle_of, encode_bundle
+from mcpg.catalog.sources import read_sources
+from mcpg.cli.gatewaying import Wanted, gateway_of, limits_of, sync_gateway_of
+from mcpg.cli.settings import Settings
+from mcpg.diagnostics import Code
+from mcpg.errors import NotFoundError, UsageError
+from mcpg.gateway import Limits
+
+SERVERS = str(Path(__file__).parent.parent / "servers.py")
+MANIFEST = '{"tools": [{"name": "ping", "description": "Say hello."}, {"name": "pong"}]}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a manifest, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools.json").write_text(MANIFEST, "utf-8")
+    return tmp_path
+
+
+def configured(folder: Path, mode: str = "pages") -> None:
+    """Write a configuration with one server."""
+    entry = {"id": "mine", "command": sys.executable, "args": ["-S", SERVERS, mode]}
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entry.items())
+    (folder / "mcpg.toml").write_text(f"[[sources]]\n{lines}", "utf-8")
+
+
+def ids(gateway: object) -> list[str]:
+    """Name the sources of a gateway."""
+    return [source.id for source in gateway.sources]  # type: ignore[attr-defined]
+
+
+def test_who_names_the_sources(folder: Path) -> None:
+    """What is named goes before the configuration file, and that before the bundle."""
+    settings = Settings(folder, {"MCPG_BUNDLE": "tools.json"})
+    configured(folder)
+    (folder / "other.json").write_text(MANIFEST, "utf-8")
+    assert ids(gateway_of(Wanted(["other.json"]), settings)) == ["other"]
+    assert ids(gateway_of(Wanted(), settings)) == ["mine"]
+    assert ids(gateway_of(Wanted(source_id="all"), settings)) == ["mine"]
+    (folder / "mcpg.toml").unlink()
+    assert ids(gateway_of(Wanted(), settings)) == ["tools"]
+
+
+def test_what_is_named_by_nobody(folder: Path) -> None:
+    """Without any source there is nothing to open; of several bundles some may be missing."""
+    with pytest.raises(UsageError, match="no source is named"):
+        gateway_of(Wanted(), Settings(folder))
+    with pytest.raises(NotFoundError, match=r"none\.mdld"):
+        gateway_of(Wanted(), Settings(folder, {"MCPG_BUNDLE": "none.mdld"}))
+    some = Settings(folder, flags={"bundle": ["none.mdld", "tools.json"]})
+    gateway = gateway_of(Wanted(), some)
+    assert ids(gateway) == ["tools"]
+    assert [one.code for one in gateway.diagnostics] == [Code.GRAPH_PATH_MISSING]
+
+
+def test_a_configured_server_is_asked(folder: Path) -> None:
+    """The gateway lists and searches what the server of the configuration has."""
+    configured(folder)
+    with sync_gateway_of(Wanted(), Settings(folder), reserved=("tool_1",)) as gateway:
+        tools = gateway.list_tools()
+        assert {tool.source_id for tool in tools} == {"mine"}
+        assert [tool.name for tool in tools if tool.id == "tool_1"] == []
+        assert len(tools) == 3
+
+
+def test_limits_and_equipment_come_from_settings(folder: Path) -> None:
+    """Times, sizes and caches are those that are set; a long time is granted to callers, too."""
+    usual = Limits()
+    assert limits_of(Settings(folder)) == usual
+    environment = {"MCPG_INVOKE_TIMEOUT": "7200", "MCPG_SEARCH_CACHE": "memory"}
+    (folder / "mcpg.toml").write_text("[limits]\nresult = 99", "utf-8")
+    settings = Settings(folder, environment)
+    limits = limits_of(settings)
+    assert (limits.invoke_seconds, limits.longest_seconds, limits.result_bytes) == (7200, 7200, 99)
+    assert gateway_of(Wanted(["tools.json"]), settings).limits == limits
+    with sync_gateway_of(Wanted(["tools.json"]), settings) as gateway:
+        engine = gateway.build_index().engine
+        assert engine.equipment is not None
+        assert engine.equipment.cache is not None
+        assert engine.equipment.embedder is None
+
+
+def test_a_graph_of_documents(folder: Path) -> None:
+    """The documents that are named are searched in place of what the sources say."""
+    (folder / "written").mkdir()
+    text = MANIFEST.replace("Say hello.", "Ask whether somebody is there.")
+    (folder / "written" / "tools.json").write_text(text, "utf-8")
+    made = bundle_of(assemble(read_sources(["written/tools.json"])))
+    (folder / "graph.mdld").write_bytes(encode_bundle(made))
+    wanted = Wanted(["tools.json"], graph="graph.mdld")
+    with sync_gateway_of(wanted, Settings(folder)) as gateway:
+        (match, *_) = gateway.search("is somebody there").matches
+        assert match.tool_id == "ping"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        (Wanted(["tools.json"], header=["A: b"]), "one server for headers"),
+        (Wanted(["tools.json"], server_timeout=0), "0 is no time"),
+        (Wanted(["-"]), "standard input"),
+    ],
+)
+def test_options_that_make_no_sense(folder: Path, wanted: Wanted, says: str) -> None:
+    """A mistake is told before anything is opened."""
+    with pytest.raises(UsageError, match=says):
+        gateway_of(wanted, Settings(folder))
