@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from mcpg.catalog.sources.live import ask_servers
 from mcpg.catalog.sources.servers import Live
 from mcpg.engine.equipment import NONE
 from mcpg.errors import NotFoundError, UsageError
@@ -20,13 +18,13 @@ from mcpg.gateway.limits import Limits
 from mcpg.gateway.plan import Plan
 from mcpg.gateway.registry import Registry
 from mcpg.gateway.results import Fault
+from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import ServerSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from mcpg.catalog.model import Tool
-    from mcpg.catalog.sources.batch import SourceBatch
     from mcpg.catalog.sources.servers import Server
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Explanation, SearchResult
@@ -95,9 +93,11 @@ class Gateway:
         if self._stack is not None:
             raise UsageError("the gateway is open already", remedy="open it once, and share it")
         async with AsyncExitStack() as stack:
+            sessions = Sessions(self._live, self._server_changed)
+            self._sessions = await stack.enter_async_context(sessions)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
-            self._keeper = IndexKeeper(self._registry, self._plan, self._ask, group)
+            self._keeper = IndexKeeper(self._registry, self._plan, sessions.tools, group)
             self._keeper.callbacks = self._callbacks
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
             self._stack = stack.pop_all()
@@ -133,6 +133,8 @@ class Gateway:
     async def remove(self, source_id: str) -> bool:
         """Take out a source and end its connection; say whether there was one of this id."""
         source = self._registry.remove(source_id)
+        if isinstance(source, ServerSource) and self._stack is not None:
+            await self._sessions.close(source.server)
         return source is not None
 
     def invalidate(self, source_id: str) -> bool:
@@ -246,10 +248,6 @@ class Gateway:
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
-
-    async def _ask(self, server: Server, seconds: float | None) -> SourceBatch:
-        live = self._live if seconds is None else replace(self._live, timeout=seconds)
-        return await anyio.to_thread.run_sync(ask_servers, [server], live)
 
     def _server_changed(self, server: Server) -> None:
         for source in self._registry.sources:
