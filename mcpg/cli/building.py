@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.stdin import standard_input
 from mcpg.cli.wording import counted
 from mcpg.diagnostics import Severity
 from mcpg.errors import SourceError
-from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mcpg.bundle import Assembly
-    from mcpg.cli.asking import Asking
+    from mcpg.cli.intake import Intake
     from mcpg.cli.memory import Memory
     from mcpg.cli.output import Output
 
@@ -43,30 +40,22 @@ def rarely_collected() -> Iterator[None]:
 
 @rarely_collected()
 def assembled(
-    sources: Sequence[str],
-    source_id: str | None,
-    output: Output,
-    memory: Memory,
-    exclude: Collection[str | Path] = (),
-    asking: Asking | None = None,
+    intake: Intake, output: Output, memory: Memory, exclude: Collection[str | Path] = ()
 ) -> Assembly:
-    """Read *sources* and put them together, showing progress and telling what was noticed.
+    """Read the sources of *intake* and put them together, showing progress.
+
+    What was noticed is told.
 
     Raises:
         McpgError: A source cannot be used.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-    from mcpg.catalog.sources import read_sources  # noqa: PLC0415
 
-    # One byte more than is accepted, so that too much is noticed without reading it all.
-    stdin = partial(standard_input, MAX_BYTES + 1)
+    intake.tell(output)
     with output.counting("reading sources") as tell:
-        live = asking.live(tell) if asking is not None else None
-        batch = read_sources(
-            sources, source_id=source_id, stdin=stdin, exclude=exclude, live=live, imports=True
-        )
+        batch = intake.read(tell, exclude)
     with output.progress("putting the graph together"):
-        assembly = assemble(batch, source_id=source_id, memo=memory.open(batch))
+        assembly = assemble(batch, source_id=intake.source_id, memo=memory.open(batch))
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)

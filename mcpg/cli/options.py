@@ -148,13 +148,13 @@ IncludeDisabled = Annotated[
     typer.Option(*flags.INCLUDE_DISABLED, help="Offer tools that are disabled by default, too."),
 ]
 Sources = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
         metavar="SOURCE",
         help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
         "these; - reads a manifest from standard input. Or servers to ask: the configuration file "
         "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
-        "to import: python:MODULE.",
+        "to import: python:MODULE. Otherwise what [[sources]] in mcpg.toml name.",
     ),
 ]
 Header = Annotated[

@@ -170,7 +170,6 @@ class TestUsage:
             (["search", "--min-score", "2"], "--min-score", "see `mcpg search --help`"),
             (["list", "--format", "xml"], "--format", "see `mcpg list --help`"),
             (["show"], "missing argument", "see `mcpg show --help`"),
-            (["bundle"], "missing argument", "see `mcpg bundle --help`"),
         ],
     )
     def test_usage_errors_are_two_lines_and_code_2(

@@ -12,8 +12,8 @@ import typer
 
 from mcpg import __version__
 from mcpg.cli import building, options
-from mcpg.cli.asking import Asking
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.intake import Intake
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.sanitise import lines_kept
 from mcpg.errors import InputError, NotFoundError, OutputError, UsageError
@@ -35,6 +35,7 @@ mcpg bundle manifests/ -o graph.mdld
 mcpg bundle tools.json extra.hints.yaml docs/ -o graph.mdld
 mcpg bundle manifests/ -o graph.mdld --check --diff     # in CI
 mcpg bundle manifests/ -o graph.mdld --embed            # and its vectors
+mcpg bundle --check                                     # the sources of mcpg.toml
 my-server --list-tools | mcpg bundle - --source-id mine -o -"""
 
 STDOUT = "-"
@@ -89,7 +90,7 @@ def register(app: typer.Typer) -> None:
 def bundle(
     output: Output,
     *,
-    sources: options.Sources,
+    sources: options.Sources = None,
     target: Target = "graph.mdld",
     check: options.Check = False,
     diff: options.Diff = False,
@@ -106,6 +107,8 @@ def bundle(
 ) -> int:
     """Put tools from any sources into one bundle, the file that hosts load and search.
 
+    Without SOURCE the sources are those of mcpg.toml.
+
     The same sources give the same bytes on every machine. A file that is up to date is not touched.
     The index through which it is searched is written beside it. A ranking that `mcpg tune` fitted
     stays in the bundle.
@@ -118,15 +121,21 @@ def bundle(
     compares = check or diff
     _check_options(target, form, compares=compares)
     embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
-    asking = Asking(sources, header, server_timeout)
-    signature = "" if compares or target == STDOUT else lastrun.sign(sources, source_id, target)
+    intake = Intake(
+        sources,
+        options.settings_of(),
+        source_id=source_id,
+        header=header,
+        seconds=server_timeout,
+    )
+    signature = "" if compares or target == STDOUT else intake.sign(target)
     if signature and not (strict or force or untuned):
         last = lastrun.last_run(target)
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
             vectors = _vectors_of_last(target, last, embedding, output)
             return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
     memory = Memory(None if target == STDOUT else target)
-    assembly = building.assembled(sources, source_id, output, memory, [target], asking)
+    assembly = building.assembled(intake, output, memory, [target])
     if untuned:
         assembly = without_ranking(assembly)
     else:
@@ -140,7 +149,7 @@ def bundle(
         )
     if target == STDOUT:
         return _send(made, assembly, output)
-    if asking.asked or signature != lastrun.sign(sources, source_id, target):
+    if intake.asking.asked or signature != intake.sign(target):
         signature = ""  # servers may answer otherwise, or files changed while they were read
     return _write(
         made, assembly, target, signature, memory, embedding, force=force, form=form, output=output

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpg.cli import building, options
-from mcpg.cli.asking import Asking
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.intake import Intake
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.sanitise import lines_kept
 from mcpg.cli.wording import counted
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def generate(
     output: Output,
     *,
-    sources: options.Sources,
+    sources: options.Sources = None,
     target: Target,
     check: options.Check = False,
     diff: options.Diff = False,
@@ -59,6 +59,8 @@ def generate(
 ) -> int:
     """Write one Markdown-LD document for each tool into a folder, to read and to edit.
 
+    Without SOURCE the sources are those of mcpg.toml.
+
     A record in the folder tells the documents that mcpg wrote from files that a person made or
     edited; those are never overwritten without --force, and nothing is written when there is one.
     """
@@ -66,9 +68,14 @@ def generate(
     from mcpg.cli.memory import Memory  # noqa: PLC0415
 
     memory = Memory(target)
-    asking = Asking(sources, header, server_timeout)
-    exclude = _own(target, sources)
-    assembly = building.assembled(sources, source_id, output, memory, exclude, asking)
+    intake = Intake(
+        sources,
+        options.settings_of(),
+        source_id=source_id,
+        header=header,
+        seconds=server_timeout,
+    )
+    assembly = building.assembled(intake, output, memory, _own(target, intake.paths))
     if strict and building.refused(assembly, output):
         return ExitCode.FINDINGS
     plan = plan_folder(target, assembly.texts)
