@@ -1,0 +1,183 @@
+"""What is wrong with arguments, in words that repeat nothing of what was given but names."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from mcpg.gateway.patterns import finds
+from mcpg.gateway.results import Fault, FaultCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_LONGEST = 80
+_LONGEST_TEXT = 200
+_MOST_NAMES = 20
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a text",
+}
+_RULES = {
+    "exclusiveMaximum": "must be below {}",
+    "exclusiveMinimum": "must be above {}",
+    "maxItems": "must have at most {} items",
+    "maxLength": "must have at most {} characters",
+    "maxProperties": "must have at most {} members",
+    "maximum": "must be at most {}",
+    "minItems": "must have at least {} items",
+    "minLength": "must have at least {} characters",
+    "minProperties": "must have at least {} members",
+    "minimum": "must be at least {}",
+    "multipleOf": "must be a multiple of {}",
+    "pattern": "must match the pattern {}",
+}
+
+
+def missing_faults(error: Any) -> Iterator[Fault]:
+    """Say which members are missing.
+
+    Args:
+        error: A `jsonschema.ValidationError`, as for the others.
+    """
+    properties = _properties(error)
+    extra = [name for name in error.instance if name not in properties]
+    for name in error.validator_value:
+        if name not in error.instance:
+            slip = next(iter(get_close_matches(name, extra, 1)), None)
+            wanted = _wanted(properties.get(name))
+            remedy = f"is {_named(slip)} meant to be it?" if slip is not None else wanted
+            path = [*error.absolute_path, name]
+            yield _fault(path, f"{_label(path)} is missing", remedy)
+
+
+def unknown_faults(error: Any) -> Iterator[Fault]:
+    """Say which members the schema does not know."""
+    properties = _properties(error)
+    patterns = error.schema.get("patternProperties", {})
+    for name in error.instance:
+        if name in properties or any(finds(pattern, name) for pattern in patterns):
+            continue
+        close = get_close_matches(name, properties, 1)
+        known = f"known are {_listed(properties)}" if properties else "there are none"
+        remedy = f"did you mean {_named(close[0])}?" if close else known
+        path = [*error.absolute_path, name]
+        yield _fault(path, f"{_label(path)} is no argument that the tool knows", remedy)
+
+
+def fault_of(error: Any) -> Fault:
+    """Say what is wrong with one argument."""
+    path = list(error.absolute_path)
+    rule, limit = error.validator, error.validator_value
+    remedy = ""
+    if rule == "type":
+        said = f"must be {_types(limit)}, not {_type_of(error.instance)}"
+        remedy = _unquoted(error.instance, limit)
+    elif rule in {"enum", "const"}:
+        values = limit if rule == "enum" else [limit]
+        said = f"must be {'one of ' if len(values) > 1 else ''}{_listed(values)}"
+        remedy = _slip(error.instance, values)
+    elif rule in {"anyOf", "oneOf"}:
+        said = _alternatives(error)
+    elif rule in _RULES:
+        said = f"{_RULES[rule]}".format(_short(limit))
+    elif rule == "uniqueItems":
+        said = "must not have an item twice"
+    else:
+        said = f"does not meet {_named(str(rule))} of the tool's schema"
+    return _fault(path, f"{_label(path)} {said}", remedy)
+
+
+def _alternatives(error: Any) -> str:
+    context: Sequence[Any] = error.context or ()
+    if context and all(one.validator == "type" for one in context):
+        types = [name for one in context for name in _as_list(one.validator_value)]
+        return f"must be {_types(types)}, not {_type_of(error.instance)}"
+    if not context:
+        return "fits more than one of the forms that the tool's schema allows"
+    return "has none of the forms that the tool's schema allows"
+
+
+def _fault(path: Iterable[str | int], message: str, remedy: str) -> Fault:
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    field = "".join(f"/{part}" for part in parts)
+    return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy, field[: 4 * _LONGEST_TEXT])
+
+
+def _label(path: Sequence[str | int]) -> str:
+    if not path:
+        return "the whole of the arguments"
+    if len(path) == 1:
+        return f"the argument {_named(str(path[0]))}"
+    return f"{_named('/'.join(map(str, path[1:])))} in the argument {_named(str(path[0]))}"
+
+
+def _properties(error: Any) -> dict[str, Any]:
+    properties = error.schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _wanted(schema: Any) -> str:
+    """Say what an argument is, in the schema's words."""
+    if not isinstance(schema, dict):
+        return "give it"
+    kind = _types(schema["type"]) if "type" in schema else ""
+    about = schema.get("description")
+    text = " ".join(about.split())[:_LONGEST_TEXT] if isinstance(about, str) else ""
+    if kind and text:
+        return f"give {kind}: {text}"
+    return f"give {kind or text or 'it'}"
+
+
+def _types(types: Any) -> str:
+    names = [_TYPES.get(name, str(name)) for name in dict.fromkeys(_as_list(types))]
+    return " or ".join(names)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _type_of(value: Any) -> str:
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+    return _TYPES["null" if value is None else kinds.get(type(value), "object")]
+
+
+def _unquoted(value: Any, types: Any) -> str:
+    """Give advice on a number or truth value in quotes."""
+    if not isinstance(value, str) or not {"integer", "number", "boolean"} & {*_as_list(types)}:
+        return ""
+    try:
+        is_plain = isinstance(json.loads(value), bool | int | float)
+    except ValueError:
+        return ""
+    return "give it without quotes" if is_plain else ""
+
+
+def _slip(value: Any, values: list[Any]) -> str:
+    texts = {one.casefold(): one for one in values if isinstance(one, str)}
+    if not isinstance(value, str):
+        return ""
+    close = get_close_matches(value.casefold(), texts, 1)
+    return f"did you mean {_named(texts[close[0]])}?" if close else ""
+
+
+def _listed(values: Iterable[Any]) -> str:
+    every = [_short(one) for one in values]
+    more = f" and {len(every) - _MOST_NAMES} more" if len(every) > _MOST_NAMES else ""
+    return ", ".join(every[:_MOST_NAMES]) + more
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _named(name: str) -> str:
+    return _short(name)
