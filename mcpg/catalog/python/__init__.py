@@ -39,10 +39,20 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
         UsageError: The argument is no name of a module, or a library is not installed.
     """
     describe = _description(argument)
+    module, found = functions_of(argument)
+    source = (source_id or "").strip() or module
+    return _read(found, source, f"{PYTHON}{module}:", describe)
+
+
+def functions_of(argument: str) -> tuple[str, Sequence[tuple[str, Callable[..., Any]]]]:
+    """Import a module; give its name, and the functions that `read_python` reads.
+
+    Raises:
+        McpgError: As for `read_python`.
+    """
     module, attribute = import_module_of(argument)
     found = _at(module, attribute, argument) if attribute else _of_module(module)
-    source = (source_id or "").strip() or module.__name__
-    return _read(found, source, f"{PYTHON}{module.__name__}:", describe)
+    return module.__name__, found
 
 
 def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> ManifestTools:

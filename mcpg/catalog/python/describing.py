@@ -73,7 +73,7 @@ def described(
     return Tool(
         id="",
         source_id=source_id,
-        name=_whole(str(mark.get("name", "")).strip() or name),
+        name=tool_name(function, name),
         title=_whole(str(mark.get("title", "")).strip()) or None,
         description=_whole(str(mark.get("description", text))),
         input_schema=_whole_object({"properties": {}, **schema}),
@@ -81,6 +81,12 @@ def described(
         hints=_hints(function, mark, place, noticed),
         place=place,
     )
+
+
+def tool_name(function: Callable[..., Any], name: str) -> str:
+    """Give the name of the tool that *function* is, which is called *name* where it stands."""
+    mark = mark_of(function) or {}
+    return _whole(str(mark.get("name", "")).strip() or name)
 
 
 def _documented(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:

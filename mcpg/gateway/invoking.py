@@ -1,0 +1,256 @@
+"""Invoking a tool, wherever it lives; whatever goes wrong is part of the answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from mcpg.catalog.sources.kinds import PYTHON
+from mcpg.errors import McpgError, UsageError
+from mcpg.gateway.arguments import as_json, check_arguments
+from mcpg.gateway.called import Called, CallError
+from mcpg.gateway.limits import Limits
+from mcpg.gateway.results import Fault, FaultCode, Invoked
+from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
+from mcpg.gateway.wish import filled, meta_of, plain_context
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcpg.catalog.model import Tool
+    from mcpg.gateway.progress import Progress
+    from mcpg.gateway.sessions import Sessions
+    from mcpg.gateway.sources import Source
+    from mcpg.jsontypes import JsonObject, JsonValue
+
+_THREADS = 40
+_REMEDIES = {
+    FaultCode.SOURCE_UNAVAILABLE: "try again: its server is asked anew",
+    FaultCode.TIMED_OUT: "give it more time, or ask it for less",
+    FaultCode.TOO_LARGE: "ask it for less",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """An invocation, checked."""
+
+    tool: Tool
+    arguments: JsonObject
+    seconds: float
+    progress: Progress | None
+    meta: JsonObject | None
+
+
+class _RefusedError(Exception):
+    """There is no result."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(len(faults))
+        self.faults = faults
+
+
+class Invoker:
+    """Invokes tools."""
+
+    def __init__(self, sessions: Sessions, limits: Limits | None = None) -> None:
+        """Make an invoker.
+
+        Args:
+            sessions: The connections to the servers.
+            limits: What an invocation is granted.
+        """
+        self._sessions = sessions
+        self._limits = limits or Limits()
+        self._threads = anyio.CapacityLimiter(_THREADS)
+
+    async def invoke(
+        self,
+        tool: Tool,
+        owner: Source | None,
+        arguments: Mapping[str, JsonValue],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the tool's time; a late one is told to stop
+        progress: Progress | None = None,
+        include_disabled: bool = False,
+        query: str = "",
+        context: Any = None,
+    ) -> Invoked:
+        """Invoke a tool. A cancellation is passed on to its server.
+
+        Nothing is done twice, unless the tool says that it only reads or that repeating it changes
+        nothing, and the connection to its server was lost before there was an answer.
+
+        Args:
+            tool: The tool.
+            owner: Where it lives, `None` where nobody knows.
+            arguments: The arguments by name.
+            timeout: Seconds for all of it, up to what the limits grant; `None` for the usual.
+            progress: Gets the progress that the server tells of.
+            include_disabled: Whether a tool that is off by default is invoked.
+            query: What the tool is wanted for; its server is told, and an argument `query` that it
+                has and the caller did not give is filled in.
+            context: What else is known, a text or JSON; likewise for the arguments `context` and
+                `contextSummary`.
+
+        Raises:
+            UsageError: The time is not above 0.
+        """
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
+        known = plain_context(context)
+        try:
+            _refuse(tool, owner, include_disabled)
+            given = _checked(tool, arguments, query, known)
+            seconds = self._limits.seconds(timeout)
+            order = _Order(tool, given, seconds, progress, meta_of(query, known))
+            called = await self._called(order, owner)
+        except _RefusedError as refused:
+            return _invoked(tool, faults=refused.faults)
+        except CallError as fault:
+            return _invoked(tool, faults=(self._fault(fault),))
+        return self._kept(tool, called)
+
+    async def _called(self, order: _Order, owner: Source | None) -> Called:
+        if isinstance(owner, ServerSource):
+            return await self._by_server(order, owner)
+        assert owner is not None  # noqa: S101 - it would have been refused
+        return await self._by_function(order, owner)
+
+    async def _by_server(self, order: _Order, owner: ServerSource) -> Called:
+        deadline = anyio.current_time() + order.seconds
+        try:
+            return await self._asked(order, owner, order.seconds)
+        except CallError as fault:
+            left = deadline - anyio.current_time()
+            if not fault.has_died or left <= 0 or not _may_be_repeated(order.tool):
+                raise
+        return await self._asked(order, owner, left)
+
+    async def _asked(self, order: _Order, owner: ServerSource, seconds: float) -> Called:
+        return await self._sessions.call(
+            owner.server,
+            order.tool.name,
+            order.arguments,
+            timeout=seconds,
+            progress=order.progress,
+            meta=order.meta,
+        )
+
+    async def _by_function(self, order: _Order, owner: FunctionSource | FileSource) -> Called:
+        # Pydantic is imported only by those who have functions.
+        from mcpg.gateway.functions import (  # noqa: PLC0415
+            ArgumentsError,
+            call_function,
+            function_of,
+        )
+
+        try:
+            with anyio.move_on_after(order.seconds):
+                # It may have to import the module.
+                find = partial(function_of, owner, order.tool.name)
+                function = await anyio.to_thread.run_sync(find, limiter=self._threads)
+                if function is None:
+                    raise _RefusedError(_not_invokable(order.tool))
+                return await call_function(function, order.arguments, self._threads)
+        except ArgumentsError as fault:
+            raise _RefusedError(*fault.faults) from None
+        except McpgError as fault:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
+        raise CallError(FaultCode.TIMED_OUT, f"it gave no answer within {order.seconds:g} s")
+
+    def _kept(self, tool: Tool, called: Called) -> Invoked:
+        structured = called.structured
+        if structured is None:
+            structured = _parsed(called)
+        if _size(called) > self._limits.result_bytes:
+            message = f"its result is larger than {self._limits.result_bytes} bytes"
+            return _invoked(tool, faults=(self._fault(CallError(FaultCode.TOO_LARGE, message)),))
+        result = _invoked(tool, called.content, structured)
+        if not called.is_error:
+            return result
+        said = result.text or "it says that it failed, and not why"
+        failed = self._fault(CallError(FaultCode.TOOL_FAILED, said))
+        return _invoked(tool, called.content, structured, (failed,))
+
+    def _fault(self, fault: CallError) -> Fault:
+        longest = self._limits.message_chars
+        message = fault.message
+        short = message if len(message) <= longest else f"{message[:longest]}..."
+        return Fault(fault.code, short, _REMEDIES.get(fault.code, ""))
+
+
+def _invoked(
+    tool: Tool,
+    content: tuple[JsonObject, ...] = (),
+    structured: JsonValue = None,
+    faults: tuple[Fault, ...] = (),
+) -> Invoked:
+    return Invoked(tool.id, tool.source_id, tool.name, content, structured, faults)
+
+
+def _checked(
+    tool: Tool, arguments: Mapping[str, JsonValue], query: str, context: JsonValue
+) -> JsonObject:
+    plain = as_json(arguments)
+    if isinstance(plain, Fault):
+        raise _RefusedError(plain)
+    given = filled(tool.input_schema, plain, query, context)
+    faults = check_arguments(tool.input_schema, given)
+    if faults:
+        raise _RefusedError(*faults)
+    return given
+
+
+def _refuse(tool: Tool, owner: Source | None, include_disabled: bool) -> None:
+    if not (tool.enabled or include_disabled):
+        raise _RefusedError(_disabled(tool))
+    is_read = isinstance(owner, FileSource) and not owner.path.startswith(PYTHON)
+    if owner is None or is_read:
+        raise _RefusedError(_not_invokable(tool))
+
+
+def _disabled(tool: Tool) -> Fault:
+    message = f"the tool {tool.id} is off unless it is asked for"
+    return Fault(FaultCode.DISABLED, message, "invoke it with disabled tools included")
+
+
+def _not_invokable(tool: Tool) -> Fault:
+    message = f"the tool {tool.id} is only described here, not run"
+    remedy = "add the server, the module or the functions that it comes from as a source"
+    return Fault(FaultCode.NOT_INVOKABLE, message, remedy)
+
+
+def _may_be_repeated(tool: Tool) -> bool:
+    """Say whether a tool says of itself that calling it twice does no more than once."""
+    said = {"readOnlyHint": tool.hints.read_only, "idempotentHint": tool.hints.idempotent}
+    return any(
+        tool.annotations.get(name) is True if hint is None else hint for name, hint in said.items()
+    )
+
+
+def _size(called: Called) -> int:
+    text = json.dumps([called.content, called.structured], ensure_ascii=False)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _parsed(called: Called) -> JsonValue:
+    """Give the first text as JSON, `None` where it is none."""
+    texts = (block.get("text") for block in called.content if block.get("type") == "text")
+    first = next(texts, None)
+    if not isinstance(first, str):
+        return None
+    try:
+        parsed: JsonValue = json.loads(first, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+    return parsed
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)

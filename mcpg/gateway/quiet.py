@@ -1,0 +1,48 @@
+"""Keeps what functions print from standard output, where perhaps a protocol is spoken."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOCK = Lock()
+_doors: list[_Door] = []
+_count = [0]
+_is_diverted: ContextVar[bool] = ContextVar("_is_diverted", default=False)
+
+
+class _Door:
+    """Stands in for standard output: whoever is diverted reaches standard error."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _is_diverted.get() else self.real, name)
+
+
+@contextmanager
+def stdout_diverted() -> Iterator[None]:
+    """Send what this thread or task prints to standard error; the others print as before."""
+    with _LOCK:
+        _count[0] += 1
+        if _count[0] == 1:
+            _doors.append(_Door(sys.stdout))
+            sys.stdout = _doors[0]
+    token = _is_diverted.set(True)
+    try:
+        yield
+    finally:
+        _is_diverted.reset(token)
+        with _LOCK:
+            _count[0] -= 1
+            if _count[0] == 0:
+                door = _doors.pop()
+                if sys.stdout is door:
+                    sys.stdout = door.real
