@@ -132,13 +132,25 @@ def open_entries(
     """
     opening = Opening(live)
     for one in entries:
-        if not one.is_enabled:
-            opening.noticed([info(Code.SOURCE_SKIPPED, _SWITCHED_OFF, one.place)])
-        elif one.is_server:
-            _open_server(one, opening, live, source_id, timeout)
-        else:
-            _open_path(one, opening, source_id, timeout)
+        open_entry(one, opening, live, source_id=source_id, timeout=timeout)
     return opening.sources, opening.diagnostics
+
+
+def open_entry(
+    one: ConfiguredSource,
+    opening: Opening,
+    live: Live,
+    *,
+    source_id: str | None = None,
+    timeout: float | None = None,
+) -> None:
+    """Add what *one* entry names to *opening*; see `open_entries`."""
+    if not one.is_enabled:
+        opening.noticed([info(Code.SOURCE_SKIPPED, _SWITCHED_OFF, one.place)])
+    elif one.is_server:
+        _open_server(one, opening, live, source_id, timeout)
+    else:
+        _open_path(one, opening, source_id, timeout)
 
 
 def _open_server(

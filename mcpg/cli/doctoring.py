@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.checks import catalogue, extras, models, stores
+from mcpg.cli.checks import catalogue, extras, models, sources, stores
 from mcpg.cli.checks.check import Check, Status, tried
 from mcpg.cli.equipping import Equipping
 from mcpg.cli.sanitise import one_line
@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
 
 
-def examine(settings: Settings) -> Iterator[Check]:
+def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
     """Try out every part that *settings* configure, one after the other.
 
     Settings that make no sense end it, because nobody knows what they were to mean.
+
+    Args:
+        settings: What is configured.
+        starts_sources: Whether the sources of the configuration file are started and read.
     """
     read = tried("settings", lambda: catalogue.check_settings(settings))
     yield read
@@ -40,6 +44,7 @@ def examine(settings: Settings) -> Iterator[Check]:
         ("search cache", stores.check_cache),
     ):
         yield tried(name, lambda trial=trial: trial(settings, equipping))  # type: ignore[misc]
+    yield from sources.check_sources(settings, starts=starts_sources)
 
 
 def _catalogue(settings: Settings, equipping: Equipping) -> Iterator[Check]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from mcpg.cli import options
@@ -12,6 +14,12 @@ EXAMPLES = """\
 mcpg doctor
 mcpg doctor --strategy auto --embed-with local:multilingual
 mcpg doctor --format json | jq '.checks[] | select(.status == "failed")'"""
+
+
+NoSources = Annotated[
+    bool,
+    typer.Option("--no-sources", help="Start and read none of the sources in mcpg.toml."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,12 +34,14 @@ def doctor(
     strategy: options.StrategyName = None,
     embed_with: options.EmbedWith = None,
     normalize: options.Normalize = None,
+    no_sources: NoSources = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Try out every part that is configured, and say what is wrong and what to do about it.
 
     Settings, extras, cache folder, bundle, index, vectors, embedding provider, language model,
-    PostgreSQL, store and search cache: each is used once. Only what is configured is asked over a
+    PostgreSQL, store, search cache, and each of the [[sources]] in mcpg.toml: servers are started
+    or reached, asked for their tools, and ended again. Only what is configured is asked over a
     network. Exits with 1 when something that is configured does not work.
     """
     from mcpg.cli import doctoring  # noqa: PLC0415 - help needs none of it
@@ -40,7 +50,7 @@ def doctor(
         bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize
     )
     with output.progress("trying out what is configured"):
-        checks = list(doctoring.examine(settings))
+        checks = list(doctoring.examine(settings, starts_sources=not no_sources))
     if form is OutputFormat.JSON:
         output.json(doctoring.doctor_json(checks))
     else:

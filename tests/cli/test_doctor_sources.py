@@ -1,0 +1,193 @@
+"""`mcpg doctor` starts every source of the configuration file, and tells what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+    Examine = Callable[..., tuple[int, dict[str, dict[str, Any]]]]
+
+SERVERS = str(Path(__file__).parent.parent / "servers.py")
+TOKEN = "marker-token-1234"
+SHOP = """\
+def weigh(parcel: str) -> float:
+    '''Weigh a parcel.'''
+    return len(parcel)
+"""
+
+
+def source(**entry: Any) -> str:
+    """Write an entry; a `mode` is a server of that mode."""
+    if "mode" in entry:
+        more = entry.pop("more", [])
+        args = ["-S", SERVERS, entry.pop("mode"), *more]
+        entry |= {"command": sys.executable, "args": args}
+    env = entry.pop("env", {})
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+    lines += "".join(f"env.{key} = {json.dumps(value)}\n" for key, value in env.items())
+    return f"[[sources]]\n{lines}"
+
+
+@pytest.fixture
+def examine(folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Give the exit code and the checks of sources, of a file with the given entries."""
+    monkeypatch.setenv("MCPG_EMBED_WITH", "none")
+    monkeypatch.setenv("MCPG_TEST_TOKEN", TOKEN)
+
+    def call(*entries: str, option: str = "-v") -> tuple[int, dict[str, dict[str, Any]]]:
+        (folder / "mcpg.toml").write_text("\n".join(entries), "utf-8")
+        done = run("doctor", "--format", "json", "--debug", option)
+        assert TOKEN not in done.out + done.err
+        checks = {check["name"]: check for check in done.json["checks"]}
+        assert done.json["healthy"] == (done.code == 0)
+        return done.code, {name: one for name, one in checks.items() if "source" in name}
+
+    return call
+
+
+def test_sources_that_work(folder: Path, examine: Examine) -> None:
+    """Of each source it is told how many tools it has, how long it took, and what it speaks."""
+    tools = '{"tools": [{"name": "ping"}, {"name": "pong"}]}'
+    (folder / "tools.json").write_text(tools, "utf-8")
+    (folder / "more.hints.yaml").write_text("tools:\n  ping: {aliases: [hello]}\n", "utf-8")
+    (folder / "doctored_shop.py").write_text(SHOP, "utf-8")
+    code, checks = examine(
+        source(id="mine", mode="pages"),
+        source(path="tools.json"),
+        source(path="more.hints.yaml"),
+        source(python="doctored_shop"),
+        source(id="idle", path="nowhere", enabled=False),
+    )
+    sys.modules.pop("doctored_shop", None)
+    assert code == 0
+    mine = checks["source mine"]
+    assert mine["status"] == "ok"
+    assert mine["message"].startswith("by hand 1 answers in ")
+    assert mine["details"]["durationMs"] > 0
+    assert {key: mine["details"][key] for key in ("kind", "server", "version", "tools")} == {
+        "kind": "stdio",
+        "server": "by hand",
+        "version": "1",
+        "tools": 3,
+    }
+    assert mine["details"]["protocolVersion"] in mine["message"]
+    assert (checks["source tools"]["details"]["tools"], checks["source tools"]["status"]) == (
+        2,
+        "ok",
+    )
+    assert checks["source more.hints"]["status"] == "note"
+    module = checks["source doctored_shop"]
+    assert (module["details"]["kind"], module["details"]["tools"]) == ("python", 1)
+    assert checks["source idle"]["status"] == "off"
+    assert checks["sources"]["details"]["tools"] == 6
+
+
+def test_sources_that_fail(folder: Path, examine: Examine) -> None:
+    """Each failure is told by itself with what to do, and the others are tried all the same."""
+    (folder / "broken.json").write_text('{"tools": ', "utf-8")
+    code, checks = examine(
+        source(id="silent", mode="silent", timeout=0.5),
+        source(id="error", mode="error", env={"TOKEN": "${MCPG_TEST_TOKEN}"}),
+        source(id="gone", command="/no/such/program"),
+        source(id="web", url="http://127.0.0.1:1/mcp?key=${MCPG_TEST_TOKEN}"),
+        source(id="unset", command="uvx", args=["${MCPG_TEST_MISSING}"]),
+        source(path="none.json"),
+        source(path="broken.json"),
+        source(python="no_such_module_here"),
+        source(id="good", mode="pages"),
+    )
+    assert code == 1
+    assert [name for name, one in checks.items() if one["status"] != "failed"] == ["source good"]
+    said = {name.removeprefix("source "): one["message"] for name, one in checks.items()}
+    assert said["silent"] == "it gave no answer within 0.5 s"
+    assert said["error"] == "it answered with the error -32005"
+    assert said["gone"] == "its command cannot be started: no such file or directory"
+    assert said["web"] == "it cannot be reached"
+    assert "`MCPG_TEST_MISSING` of the environment is not set" in said["unset"]
+    assert "no such file" in said["none"]
+    assert "broken.json" in said["broken"]
+    assert "no_such_module_here" in said["no_such_module_here"]
+    advice = {name.removeprefix("source "): one["remedy"] for name, one in checks.items()}
+    assert "'timeout'" in advice["silent"]
+    assert "run its command yourself" in advice["error"]
+    assert "check the address" in advice["web"]
+
+
+def test_servers_of_a_client_and_what_is_noticed(folder: Path, examine: Examine) -> None:
+    """A client's configuration is a check for each server; warnings are counted and explained."""
+    entry = {"command": sys.executable, "args": ["-S", SERVERS, "secret"]}
+    servers = {
+        "leaky": {**entry, "env": {"TOKEN": "${MCPG_TEST_TOKEN}"}},
+        "off": {**entry, "disabled": True},
+        "odd": {"type": "odd"},
+    }
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    tools = '{"tools": [{"name": "secret_lookup"}, {"name": 3}, {"name": "a"}]}'
+    (folder / "leaky.json").write_text(tools, "utf-8")
+    code, checks = examine(source(path="mcp.json"), source(path="leaky.json"))
+    assert code == 1
+    assert checks["source leaky"]["status"] == "note"
+    assert "text_repaired (1)" in checks["source leaky"]["message"]
+    assert checks["source leaky"]["details"]["warnings"][0]["place"] == "mcp.json: leaky"
+    assert "mcp.json: leaky" in checks["source leaky"]["remedy"]
+    assert checks["source off"]["status"] == "off"
+    assert checks["source odd"]["status"] == "failed"
+    invalid = checks["source leaky-2"]
+    assert (invalid["status"], invalid["details"]["tools"]) == ("note", 2)
+    assert "tool_invalid (1)" in invalid["message"]
+    # That both have a tool of one name is seen only when they stand side by side.
+    assert "duplicate_tool_name (1)" in checks["sources"]["message"]
+
+
+def test_a_folder_of_documents_is_read_as_a_bundle_would(
+    graph: Path, folder: Path, examine: Examine, run: Callable[..., Run]
+) -> None:
+    """Documents and bundles are put together, so that their tools are counted."""
+    assert run("generate", "tools", "-o", "docs").code == 0
+    code, checks = examine(source(path="docs"), source(path=graph.name))
+    assert code == 0
+    assert checks["source docs"]["details"]["tools"] == 4
+    assert checks["source graph"]["details"]["tools"] == 4
+    assert folder.joinpath("docs").is_dir()
+
+
+def test_nothing_is_started_where_that_is_not_wanted(folder: Path, examine: Examine) -> None:
+    """With `--no-sources`, or without any, nothing runs."""
+    note = folder / "pids"
+    entry = source(id="mine", mode="parent", more=[str(note)])
+    code, checks = examine(entry, option="--no-sources")
+    assert (code, checks["sources"]["status"], list(checks)) == (0, "off", ["sources"])
+    assert not note.exists()
+    code, checks = examine()
+    assert checks["sources"]["message"] == "no configuration file names any"
+    code, checks = examine("[[sources]]\npth = 'a'")
+    assert (code, checks) == (1, {})
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_nothing_is_left_running(folder: Path, examine: Examine) -> None:
+    """What was started has ended with all that it started."""
+    note = folder / "pids"
+    code, _ = examine(source(id="mine", mode="parent", more=[str(note)]))
+    assert code == 0
+    for pid in note.read_text("utf-8").split():
+        stat = Path(f"/proc/{pid}/stat")
+        assert not stat.exists() or stat.read_text("utf-8").rpartition(")")[2].split()[0] == "Z"
+
+
+def test_without_the_sdk(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the SDK is not installed, that is what is said of servers."""
+    monkeypatch.delitem(sys.modules, "mcpg.catalog.sources.live.asking", raising=False)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    code, checks = examine(source(id="mine", mode="pages"))
+    assert code == 1
+    assert checks["source mine"]["remedy"] == "pip install 'mcpg-graph[mcp]'"
