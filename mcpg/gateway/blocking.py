@@ -11,13 +11,17 @@ from anyio.from_thread import start_blocking_portal
 from mcpg.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Explanation, SearchResult
+    from mcpg.gateway.results import Invoked
+    from mcpg.gateway.routing import RouteResult
     from mcpg.gateway.snapshot import Snapshot
     from mcpg.gateway.sources import Source
+    from mcpg.jsontypes import JsonValue
 
 
 class SyncGateway:
@@ -101,3 +105,16 @@ class SyncGateway:
     def explain(self, query: str | None, **asked: Any) -> Explanation:
         """As `Gateway.explain`."""
         return self._portal.call(partial(self._gateway.explain, query, **asked))
+
+    def route(self, query: str | None, **asked: Any) -> RouteResult:
+        """As `Gateway.route`."""
+        return self._portal.call(partial(self._gateway.route, query, **asked))
+
+    def invoke(
+        self,
+        tool: str | None = None,
+        arguments: Mapping[str, JsonValue] | None = None,
+        **asked: Any,
+    ) -> Invoked:
+        """As `Gateway.invoke`."""
+        return self._portal.call(partial(self._gateway.invoke, tool, arguments, **asked))

@@ -14,15 +14,17 @@ from mcpg.engine.equipment import NONE
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.gateway.graphsources import GENERATED
 from mcpg.gateway.indexkeeper import IndexKeeper
+from mcpg.gateway.invoking import Invoker
 from mcpg.gateway.limits import Limits
 from mcpg.gateway.plan import Plan
 from mcpg.gateway.registry import Registry
-from mcpg.gateway.results import Fault
+from mcpg.gateway.results import Fault, Invoked
+from mcpg.gateway.routing import route
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import ServerSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from mcpg.catalog.model import Tool
     from mcpg.catalog.sources.servers import Server
@@ -30,8 +32,11 @@ if TYPE_CHECKING:
     from mcpg.engine import Explanation, SearchResult
     from mcpg.engine.equipment import Equipment
     from mcpg.gateway.graphsources import GraphSource
+    from mcpg.gateway.progress import Progress
+    from mcpg.gateway.routing import RouteResult
     from mcpg.gateway.snapshot import Snapshot
     from mcpg.gateway.sources import Source
+    from mcpg.jsontypes import JsonValue
 
     Answer = TypeVar("Answer")
 
@@ -95,6 +100,7 @@ class Gateway:
         async with AsyncExitStack() as stack:
             sessions = Sessions(self._live, self._server_changed)
             self._sessions = await stack.enter_async_context(sessions)
+            self._invoker = Invoker(sessions, self.limits)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             self._keeper = IndexKeeper(self._registry, self._plan, sessions.tools, group)
@@ -240,6 +246,63 @@ class Gateway:
         """
         snapshot = await self.snapshot()
         return await self._in_thread(partial(snapshot.engine.explain, query, **asked))
+
+    async def route(self, query: str | None, **asked: Any) -> RouteResult:
+        """Find the categories of tools that *query* asks for, and the best tools of each.
+
+        Args:
+            query: The wish in any words.
+            asked: As for `mcpg.gateway.routing.route`.
+
+        Raises:
+            UsageError: As for `mcpg.gateway.routing.route`; or the gateway is not open.
+        """
+        snapshot = await self.snapshot()
+        return await self._in_thread(partial(route, snapshot.engine, query, **asked))
+
+    async def invoke(  # noqa: PLR0913 - each is one thing that a caller may say
+        self,
+        tool: str | None = None,
+        arguments: Mapping[str, JsonValue] | None = None,
+        *,
+        source_id: str | None = None,
+        name: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - the tool's time, within its limits
+        progress: Progress | None = None,
+        include_disabled: bool = False,
+        query: str = "",
+        context: Any = None,
+    ) -> Invoked:
+        """Invoke a tool; whatever goes wrong with it is part of the answer.
+
+        Args:
+            tool: An id in any case, `source::name`, or a raw name.
+            arguments: The arguments by name.
+            source_id: The server it belongs to, where a name alone is not enough.
+            name: A raw name, in place of *tool*.
+            timeout: As for `Invoker.invoke`.
+            progress: As for `Invoker.invoke`.
+            include_disabled: As for `Invoker.invoke`.
+            query: As for `Invoker.invoke`.
+            context: As for `Invoker.invoke`.
+
+        Raises:
+            UsageError: The time is not above 0, or the gateway is not open.
+        """
+        snapshot = await self.snapshot()
+        found = await self._in_thread(partial(snapshot.find, tool, source_id, name))
+        if isinstance(found, Fault):
+            return Invoked("", faults=(found,))
+        return await self._invoker.invoke(
+            found,
+            snapshot.owner(found),
+            arguments or {},
+            timeout=timeout,
+            progress=progress,
+            include_disabled=include_disabled,
+            query=query,
+            context=context,
+        )
 
     def _open(self) -> IndexKeeper:
         if self._stack is None:

@@ -17,7 +17,15 @@ from mcpg.catalog.sources import read_sources
 from mcpg.catalog.sources.servers import Live, StdioServer
 from mcpg.diagnostics import Code
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.gateway import FileSource, FunctionSource, Gateway, ServerSource, SyncGateway, indexkeeper
+from mcpg.gateway import (
+    FaultCode,
+    FileSource,
+    FunctionSource,
+    Gateway,
+    ServerSource,
+    SyncGateway,
+    indexkeeper,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -313,6 +321,41 @@ async def test_functions_are_a_source() -> None:
         assert (tool.source_id, tool.required_arguments) == ("host", ("number",))
 
 
+async def test_tools_are_invoked_by_any_of_their_names(manifest: Manifest) -> None:
+    """What a tool gives is an answer, and so is why there is none."""
+
+    def double(number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+    sources = [FunctionSource("host", (double,)), manifest("mail", mail_send="Send a mail")]
+    async with Gateway(sources) as gateway:
+        for name in ({"tool": "DOUBLE"}, {"tool": "host::double"}, {"name": "double"}):
+            answer = await gateway.invoke(arguments={"number": 21}, **name)  # type: ignore[arg-type]
+            assert answer.is_success
+            assert answer.text == "42"
+        faults = [
+            await gateway.invoke(),
+            await gateway.invoke("trouble"),
+            await gateway.invoke("double", {"number": "x"}),
+            await gateway.invoke("mail_send"),
+        ]
+        assert [answer.faults[0].code for answer in faults] == [
+            FaultCode.NOTHING_NAMED,
+            FaultCode.NOT_FOUND,
+            FaultCode.ARGUMENTS_INVALID,
+            FaultCode.NOT_INVOKABLE,
+        ]
+
+
+async def test_a_request_is_routed(manifest: Manifest) -> None:
+    """The categories that serve a request are told over all sources."""
+    sources = [manifest("mail", send="Send a mail"), manifest("parcels", find="Find a parcel")]
+    async with Gateway(sources) as gateway:
+        routed = await gateway.route("find a parcel", categories=1)
+        assert [category.name for category in routed.categories] == ["parcels"]
+
+
 def test_programs_without_async_have_the_same_door(manifest: Manifest) -> None:
     """The blocking face does what the other does, from any thread."""
     with SyncGateway([manifest("mail", mail_send="Send a mail")]) as gateway:
@@ -331,6 +374,8 @@ def test_programs_without_async_have_the_same_door(manifest: Manifest) -> None:
         assert [tool.id for tool in gateway.list_tools()] == ["mail_send", "parcel_status"]
         assert gateway.explain("parcel").result.matches[0].tool_id == "parcel_status"
         assert gateway.describe("mail_send").name == "mail_send"
+        assert gateway.route("parcel").categories[0].name == "parcels"
+        assert gateway.invoke("mail_send").faults[0].code == FaultCode.NOT_INVOKABLE
         assert gateway.invalidate("mail")
         assert gateway.remove("mail")
         assert [source.id for source in gateway.sources] == ["parcels"]
