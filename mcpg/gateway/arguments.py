@@ -82,21 +82,27 @@ def _faults(schema: JsonObject, arguments: JsonObject) -> list[Fault]:
 
 
 def _told(error: ValidationError) -> Iterator[Fault]:
+    error = _innermost(error)
     if error.validator == "required":
         yield from missing_faults(error)
     elif error.validator == "additionalProperties" and error.validator_value is False:
         yield from unknown_faults(error)
     else:
-        yield fault_of(_innermost(error))
+        yield fault_of(error)
 
 
 def _innermost(error: ValidationError) -> ValidationError:
-    """Give the fault in the alternative that comes nearest, unless none does."""
-    if error.validator not in {"anyOf", "oneOf"} or not error.context:
+    """Give the fault in the alternative that is meant, unless none is."""
+    if error.validator not in {"anyOf", "oneOf"}:
         return error
-    nearest = best_match([error])
-    same_place = all(one.absolute_path == error.absolute_path for one in error.context)
-    return error if nearest is None or same_place else nearest
+    # An alternative of another type is not what was meant.
+    meant = [
+        one
+        for one in error.context or ()
+        if one.validator != "type" or one.absolute_path != error.absolute_path
+    ]
+    forms = {one.schema_path[0] for one in meant}
+    return _innermost(best_match(meant) or error) if len(forms) == 1 else error
 
 
 def _is_small(schema: JsonValue) -> bool:

@@ -100,7 +100,7 @@ def _alternatives(error: Any) -> str:
         types = [name for one in context for name in _as_list(one.validator_value)]
         return f"must be {_types(types)}, not {_type_of(error.instance)}"
     if not context:
-        return "fits more than one of the forms that the tool's schema allows"
+        return "fits several of the forms that only one may fit"
     return "has none of the forms that the tool's schema allows"
 
 

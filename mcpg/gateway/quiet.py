@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LOCK = Lock()
-_doors: list[_Door] = []
 _count = [0]
 _is_diverted: ContextVar[bool] = ContextVar("_is_diverted", default=False)
 
@@ -32,9 +31,8 @@ def stdout_diverted() -> Iterator[None]:
     """Send what this thread or task prints to standard error; the others print as before."""
     with _LOCK:
         _count[0] += 1
-        if _count[0] == 1:
-            _doors.append(_Door(sys.stdout))
-            sys.stdout = _doors[0]
+        if not isinstance(sys.stdout, _Door):
+            sys.stdout = _Door(sys.stdout)
     token = _is_diverted.set(True)
     try:
         yield
@@ -42,7 +40,5 @@ def stdout_diverted() -> Iterator[None]:
         _is_diverted.reset(token)
         with _LOCK:
             _count[0] -= 1
-            if _count[0] == 0:
-                door = _doors.pop()
-                if sys.stdout is door:
-                    sys.stdout = door.real
+            if _count[0] == 0 and isinstance(sys.stdout, _Door):
+                sys.stdout = sys.stdout.real

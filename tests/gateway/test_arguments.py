@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from mcpg.gateway.arguments import as_json, check_arguments
+from mcpg.gateway.patterns import finds
+from mcpg.gateway.results import Fault, FaultCode
+
+if TYPE_CHECKING:
+    from mcpg.jsontypes import JsonObject
+
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "description": "The city's\nname."},
+        "days": {"type": "integer", "minimum": 1, "maximum": 16},
+        "unit": {"enum": ["celsius", "fahrenheit"]},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "either": {"anyOf": [{"type": "object", "required": ["x"]}, {"type": "null"}]},
+        "place": {"type": "object", "properties": {"a/b": {"type": "number"}}, "required": ["a/b"]},
+        "zip": {"type": "string", "pattern": "^[0-9]{5}$"},
+        "kinds": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "one": {"const": 1},
+        "odd": {"not": {"type": "string"}},
+        "both": {"oneOf": [{"minimum": 1}, {"type": "number"}]},
+    },
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+def told(schema: Any, arguments: Any) -> list[tuple[str, str, str]]:
+    """What is wrong, as field, message and remedy."""
+    faults = check_arguments(schema, arguments)
+    assert {fault.code for fault in faults} <= {FaultCode.ARGUMENTS_INVALID}
+    return [(fault.field, fault.message, fault.remedy) for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, ("/city", 'the argument "city" is missing', "give a text: The city's name.")),
+        (
+            {"city": 1},
+            ("/city", 'the argument "city" must be a text, not an integer', ""),
+        ),
+        (
+            {"days": "3"},
+            (
+                "/days",
+                'the argument "days" must be an integer, not a text',
+                "give it without quotes",
+            ),
+        ),
+        (
+            {"days": "three"},
+            ("/days", 'the argument "days" must be an integer, not a text', ""),
+        ),
+        (
+            {"days": True},
+            ("/days", 'the argument "days" must be an integer, not true or false', ""),
+        ),
+        ({"days": 0}, ("/days", 'the argument "days" must be at least 1', "")),
+        (
+            {"unit": "Celsius"},
+            (
+                "/unit",
+                'the argument "unit" must be one of "celsius", "fahrenheit"',
+                'did you mean "celsius"?',
+            ),
+        ),
+        ({"unit": 4}, ("/unit", 'the argument "unit" must be one of "celsius", "fahrenheit"', "")),
+        ({"one": 2}, ("/one", 'the argument "one" must be 1', "")),
+        ({"note": 4}, ("/note", 'the argument "note" must be a text or null, not an integer', "")),
+        ({"either": {}}, ("/either/x", '"x" in the argument "either" is missing', "give it")),
+        (
+            {"place": {}},
+            ("/place/a~1b", '"a/b" in the argument "place" is missing', "give a number"),
+        ),
+        ({"zip": "abc"}, ("/zip", 'the argument "zip" must match the pattern "^[0-9]{5}$"', "")),
+        ({"kinds": ["a", "a"]}, ("/kinds", 'the argument "kinds" must not have an item twice', "")),
+        (
+            {"kinds": [None]},
+            ("/kinds/0", '"0" in the argument "kinds" must be a text, not null', ""),
+        ),
+        (
+            {"odd": "x"},
+            ("/odd", 'the argument "odd" does not meet "not" of the tool\'s schema', ""),
+        ),
+        (
+            {"both": 1},
+            (
+                "/both",
+                'the argument "both" fits several of the forms that only one may fit',
+                "",
+            ),
+        ),
+        (
+            {"citty": 1},
+            (
+                "/citty",
+                'the argument "citty" is no argument that the tool knows',
+                'did you mean "city"?',
+            ),
+        ),
+    ],
+)
+def test_every_fault_names_its_field(arguments: Any, expected: tuple[str, str, str]) -> None:
+    """What is wrong is said with a pointer, a short message and, where there is one, a remedy."""
+    assert expected in told(SCHEMA, {"city": "x", **arguments} if arguments else {})
+
+
+def test_good_arguments_have_no_faults() -> None:
+    """What the schema allows is left alone."""
+    good = {"city": "x", "days": 3, "unit": "celsius", "note": None, "place": {"a/b": 1.5}}
+    assert told(SCHEMA, good) == []
+
+
+def test_a_slip_of_a_missing_argument_is_recognised() -> None:
+    """Where more arguments are allowed, a misspelt one is found by the one that is missing."""
+    schema = {"properties": {"city": {}}, "required": ["city"]}
+    assert told(schema, {"ctiy": 1}) == [
+        ("/city", 'the argument "city" is missing', 'is "ctiy" meant to be it?')
+    ]
+
+
+def test_lists_are_bounded() -> None:
+    """Neither many faults nor many allowed values make an answer long."""
+    many = {"properties": {"x": {"enum": [f"value {i}" * 50 for i in range(100)]}}}
+    ((_, message, _),) = told(many, {"x": 1})
+    assert message.endswith("and 80 more")
+    assert len(message) < 3000
+    none = {"type": "object", "properties": {}, "additionalProperties": False}
+    assert len(told(none, {f"n{i}": 1 for i in range(100)})) == 20
+    assert told(none, {"n": 1})[0][2] == "there are none"
+    known = {"properties": {"alpha": {}}, "additionalProperties": False}
+    assert told(known, {"n": 1})[0][2] == 'known are "alpha"'
+
+
+def _bomb(depth: int) -> JsonObject:
+    """A schema of few words that is looked at 2**depth times."""
+    definitions: dict[str, Any] = {
+        f"a{i}": {"allOf": [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(depth)
+    }
+    definitions[f"a{depth}"] = {"type": "object"}
+    return {"$defs": definitions, "properties": {"x": {"$ref": "#/$defs/a0"}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        _bomb(40),
+        {"$ref": "#"},
+        {"properties": []},
+        {"required": "id"},
+        {"type": "strng"},
+        {"type": "string"},
+        {"$ref": "http://127.0.0.1:9/schema.json"},
+        {"properties": {"x": {"pattern": "(a+)+$"}}},
+        {"properties": {"x": {"pattern": "["}}},
+        {"additionalProperties": False, "patternProperties": {"(a+)+$": {}}},
+        {"patternProperties": {"(a+)+$": {}}},
+        {"properties": {f"p{i}": {"type": "integer"} for i in range(5000)}, "required": ["p1"]},
+        {"properties": {"x": {"multipleOf": 0}}},
+        {"unevaluatedProperties": False, "patternProperties": {"(a+)+$": {}}},
+    ],
+)
+def test_a_schema_that_cannot_be_used_refuses_nothing(schema: Any) -> None:
+    """What is no schema, leads elsewhere or would take for ever is the server's to judge."""
+    started = time.monotonic()
+    assert told(schema, {"x": "a" * 60 + "!", "a" * 60 + "!": 1}) == []
+    assert time.monotonic() - started < 20
+
+
+def test_long_lists_are_not_compared_with_themselves() -> None:
+    """Comparing each item with each other is left out where there are many."""
+    schema = {"properties": {"x": {"uniqueItems": True}}}
+    assert told(schema, {"x": [{"n": 1}] * 3000}) == []
+
+
+def test_patterns_of_names() -> None:
+    """Members are known by a pattern of their names, and checked as it says."""
+    schema = {"patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": False}
+    assert told(schema, {"x-a": 1}) == []
+    assert [field for field, _, _ in told(schema, {"x-a": "1", "y": 1})] == ["/x-a", "/y"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        (r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$", "2024-01-02T03:04", True),
+        ("^[a-z]+$", "abC", False),
+        ("^[a-z]+$", "a" * 2000, True),
+        ("^(a|aa)+$", "a" * 100, None),
+        ("a?" * 30 + "a" * 30, "a" * 30, None),
+        ("x" * 501, "x", None),
+        (r"\p{L}", "x", None),
+    ],
+)
+def test_patterns_are_tried_only_where_that_is_quick(
+    pattern: str, text: str, expected: bool | None
+) -> None:
+    """A pattern that may take for ever, or that Python cannot read, gives no answer."""
+    assert finds(pattern, text) is expected
+
+
+@pytest.mark.parametrize("wrong", [{"x": float("nan")}, {"x": object()}, {"x": {1, 2}}])
+def test_what_is_no_json_is_refused(wrong: Any) -> None:
+    """A server gets JSON and nothing else."""
+    fault = as_json(wrong)
+    assert isinstance(fault, Fault)
+    assert fault.message == "the arguments cannot be written as JSON"
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", max_size=2), inner),
+    max_leaves=3,
+)
+
+
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(["city", "days", "note", "kinds"], _VALUES))
+)
+def test_the_verdict_is_that_of_the_library(arguments: dict[str, Any]) -> None:
+    """Bounds and words change nothing of what is right and what is wrong."""
+    is_valid = Draft202012Validator(SCHEMA).is_valid(arguments)
+    assert (check_arguments(SCHEMA, arguments) == ()) == is_valid

@@ -1,0 +1,373 @@
+from __future__ import annotations
+
+import datetime as dt
+import io
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import anyio
+import pytest
+from pydantic import BaseModel, Field
+
+from mcpg.authoring import tool as mark
+from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.python import read_functions, read_python
+from mcpg.catalog.sources.servers import Live, StdioServer
+from mcpg.errors import UsageError
+from mcpg.gateway.invoking import Invoker
+from mcpg.gateway.limits import Limits
+from mcpg.gateway.results import FaultCode
+from mcpg.gateway.sessions import Sessions
+from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
+from mcpg.gateway.wish import filled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpg.gateway.results import Invoked
+
+pytestmark = pytest.mark.anyio
+TESTS = Path(__file__).parents[1]
+TOKEN = "marker-token-1234"
+QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop of the tests."""
+    return "asyncio"
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    """The file in which a server notes what it sees."""
+    return tmp_path / "note"
+
+
+@pytest.fixture
+def serve(note: Path) -> Callable[[str], ServerSource]:
+    """Makes a server of the given mode."""
+
+    def source(mode: str) -> ServerSource:
+        name = "sdkserver.py" if mode == "sdk" else "callservers.py"
+        env = {"NOTE": str(note), "TOKEN": TOKEN}
+        args = (str(TESTS / name), *([] if mode == "sdk" else [mode]))
+        server = StdioServer(mode, mode, sys.executable, args, env, secrets=(TOKEN,))
+        return ServerSource(mode, server)
+
+    return source
+
+
+async def invoke(
+    tool: Tool, owner: Any, arguments: Any = None, limits: Limits | None = None, **how: Any
+) -> Invoked:
+    """Invoke a tool with connections of its own."""
+    async with Sessions(QUICK) as sessions:
+        return await Invoker(sessions, limits).invoke(tool, owner, arguments or {}, **how)
+
+
+def only(invoked: Invoked) -> tuple[FaultCode, str]:
+    """The one fault."""
+    (fault,) = invoked.faults
+    return fault.code, fault.message
+
+
+def a_tool(name: str = "first", **more: Any) -> Tool:
+    """A tool of that name."""
+    return Tool(f"x_{name}", "x", name, **more)
+
+
+async def test_a_result_is_kept_as_it_is(serve: Callable[[str], ServerSource]) -> None:
+    """Structured content where there is some, else the first text as JSON where it is JSON."""
+    add = a_tool("add")
+    invoked = await invoke(add, serve("sdk"), {"a": 1, "b": 2})
+    assert (invoked.tool_id, invoked.source_id, invoked.tool_name) == ("x_add", "x", "add")
+    assert (invoked.text, invoked.structured, invoked.is_success) == ("3", {"result": 3}, True)
+    for text, structured in (('{"a": [1]}', {"a": [1]}), ("a\x1b[1m", None), ("NaN", None)):
+        invoked = await invoke(a_tool("say"), serve("sdk"), {"text": text})
+        assert (invoked.text, invoked.structured) == (text, structured)
+
+
+async def test_a_tool_that_fails_says_why(serve: Callable[[str], ServerSource]) -> None:
+    """Its words are a fault, bounded and without secrets; its content is kept."""
+    limits = Limits(message_chars=20)
+    invoked = await invoke(a_tool("fail"), serve("sdk"), {"why": "because " * 10}, limits)
+    assert only(invoked) == (FaultCode.TOOL_FAILED, "because because beca...")
+    assert invoked.text.endswith(": ***")
+    code, message = only(await invoke(a_tool("nothing"), serve("sdk")))
+    assert code is FaultCode.TOOL_FAILED
+    assert "nothing" in message
+    silent = await invoke(a_tool("say"), serve("sdk"), {"text": "", "times": 0})
+    assert silent.is_success
+
+
+async def test_a_result_that_is_too_large_is_none(serve: Callable[[str], ServerSource]) -> None:
+    """What is larger than the limit is not handed on."""
+    say = a_tool("say")
+    given = {"text": "x" * 1000, "times": 3}
+    invoked = await invoke(say, serve("sdk"), given, Limits(result_bytes=2000))
+    assert only(invoked) == (FaultCode.TOO_LARGE, "its result is larger than 2000 bytes")
+    assert invoked.content == ()
+
+
+async def test_arguments_are_checked_before_anything_is_started(
+    serve: Callable[[str], ServerSource], note: Path
+) -> None:
+    """A wrong argument reaches no server."""
+    schema: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    invoked = await invoke(a_tool(input_schema=schema), serve("plain"), {"n": "1"})
+    assert (only(invoked)[0], invoked.faults[0].field) == (FaultCode.ARGUMENTS_INVALID, "/n")
+    invoked = await invoke(a_tool(), serve("plain"), {"n": object()})
+    assert only(invoked)[0] is FaultCode.ARGUMENTS_INVALID
+    assert not await anyio.Path(note).exists()
+
+
+async def test_what_is_off_is_refused_unless_asked_for(
+    serve: Callable[[str], ServerSource],
+) -> None:
+    """A tool that is off by default is invoked only by who says so."""
+    tool = a_tool(hints=Hints(enabled_by_default=False))
+    refused = await invoke(tool, serve("plain"))
+    assert only(refused)[0] is FaultCode.DISABLED
+    assert refused.faults[0].remedy
+    assert (await invoke(tool, serve("plain"), include_disabled=True)).is_success
+
+
+async def test_what_is_only_described_cannot_be_invoked() -> None:
+    """A tool that was read from a file is found, and not run; the remedy says what to add."""
+    for owner in (None, FileSource("files", "tools.json")):
+        invoked = await invoke(a_tool(), owner)
+        assert only(invoked)[0] is FaultCode.NOT_INVOKABLE
+        assert "server" in invoked.faults[0].remedy
+
+
+async def test_the_wish_goes_with_the_call(serve: Callable[[str], ServerSource]) -> None:
+    """The server is told what the tool is wanted for; its own arguments for that are filled in."""
+    schema: Any = {"properties": {"query": {"type": "string"}, "context": {"type": "string"}}}
+    tool = a_tool(input_schema=schema)
+    invoked = await invoke(tool, serve("plain"), {}, query="find it", context={"page": "home"})
+    said: Any = invoked.structured
+    assert said["arguments"] == {"query": "find it", "context": "page home"}
+    wish = {"query": "find it", "context": {"page": "home"}}
+    assert said["_meta"] == {"managedCodeMcpGateway": wish}
+    invoked = await invoke(tool, serve("plain"), {"query": "mine"}, context="a text")
+    said = invoked.structured
+    assert said["arguments"] == {"query": "mine", "context": "a text"}
+    assert said["_meta"] == {"managedCodeMcpGateway": {"contextSummary": "a text"}}
+    invoked = await invoke(tool, serve("plain"), {}, context={1, 2})
+    assert "_meta" not in invoked.structured  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"context": {"type": "object"}}, {"context": {"a": "b"}}),
+        ({"context": {"type": ["null", "string"]}}, {"context": "a b"}),
+        ({"context": {"type": "integer"}}, {}),
+        ({"context": {}, "contextSummary": {}}, {"context": {"a": "b"}, "contextSummary": "a b"}),
+        ({"query": True}, {"query": "q"}),
+        ([], {}),
+    ],
+)
+def test_the_wish_fits_the_schema(properties: Any, expected: Any) -> None:
+    """What is known is given in the form that the tool takes, or not at all."""
+    assert filled({"properties": properties}, {}, "q", {"a": "b"}) == expected
+
+
+async def test_only_what_may_be_repeated_is(
+    serve: Callable[[str], ServerSource], note: Path
+) -> None:
+    """Where the server died before it answered, only a tool without effects is called again."""
+    for more, calls in (
+        ({}, 1),
+        ({"annotations": {"readOnlyHint": True}}, 2),
+        ({"hints": Hints(idempotent=True)}, 2),
+        ({"annotations": {"readOnlyHint": True}, "hints": Hints(read_only=False)}, 1),
+    ):
+        await anyio.Path(note).unlink(missing_ok=True)
+        tool = a_tool(**more)
+        invoked = await invoke(tool, serve("dies_once"))
+        assert len((await anyio.Path(note).read_text("utf-8")).splitlines()) == calls
+        if calls == 1:
+            said = "it ended before it had answered (exit code 3)"
+            assert only(invoked) == (FaultCode.SOURCE_UNAVAILABLE, said)
+        else:
+            assert invoked.is_success
+    await anyio.Path(note).unlink()
+    assert not (await invoke(tool_that_reads(), serve("dies"))).is_success
+    assert len((await anyio.Path(note).read_text("utf-8")).splitlines()) == 2
+
+
+def tool_that_reads() -> Tool:
+    """A tool that only reads."""
+    return a_tool(hints=Hints(read_only=True))
+
+
+async def test_time_is_limited(serve: Callable[[str], ServerSource]) -> None:
+    """The caller's time holds, and no caller gets more than is granted."""
+    limits = Limits(invoke_seconds=0.1, longest_seconds=0.1)
+    for seconds in (None, 60):
+        invoked = await invoke(a_tool(), serve("mute"), None, limits, timeout=seconds)
+        assert only(invoked) == (FaultCode.TIMED_OUT, "it gave no answer within 0.1 s")
+    with pytest.raises(UsageError, match="time is"):
+        await invoke(a_tool(), None, timeout=-1)
+
+
+# Functions of this process.
+
+
+class Node(BaseModel):
+    """A tree."""
+
+    name: str
+    children: list[Node] = []
+
+
+def tree(root: Node, when: dt.date, count: Annotated[int, Field(ge=1)] = 3) -> Node:
+    """Give a tree."""
+    assert isinstance(when, dt.date)
+    assert count == 3
+    return root
+
+
+async def wait(seconds: float) -> str:
+    """Wait."""
+    await anyio.sleep(seconds)
+    return '{"waited": true}'
+
+
+def sleep(seconds: float) -> int:
+    """Sleep, and print."""
+    time.sleep(seconds)
+    print("late")  # noqa: T201 - that is the point, as below
+    return threading.get_ident()
+
+
+@mark(name="Broken One")
+def broken(how: str) -> None:
+    """Fail."""
+    if how == "leaves":
+        sys.exit(3)
+    if how == "group":
+        raise ExceptionGroup("many", [KeyError("first"), KeyError("second")])
+    if how == "mute":
+        raise UnspeakableError
+    raise RuntimeError("outer") from ValueError("inner")
+
+
+class UnspeakableError(Exception):
+    """One that cannot be said."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+async def broken_later() -> None:
+    """Fail, asynchronously."""
+    raise ValueError("later")
+
+
+def odd() -> int:
+    """Return something else than it says."""
+    return {"when": dt.date(2024, 1, 2), "raw": b"\xff"}  # type: ignore[return-value]
+
+
+def unwritable() -> Any:
+    """Return what is no JSON."""
+    return object()
+
+
+def half() -> str:
+    """Return half of a character."""
+    return "\ud800!"
+
+
+FUNCTIONS = FunctionSource("here", (tree, wait, sleep, broken, broken_later, odd, unwritable, half))
+
+
+async def call(name: str, arguments: Any = None, **how: Any) -> Invoked:
+    """Invoke a function's tool, as it is described."""
+    tools = {tool.name: tool for tool in read_functions(FUNCTIONS.functions, "here").tools}
+    return await invoke(tools[name], FUNCTIONS, arguments, **how)
+
+
+async def test_functions_get_what_their_annotations_say() -> None:
+    """Arguments are converted, defaults filled in; the answer is JSON."""
+    root = {"name": "a", "children": [{"name": "b", "children": []}]}
+    invoked = await call("tree", {"root": root, "when": "2024-01-02"})
+    assert (invoked.structured, invoked.faults) == (root, ())
+    assert invoked.text.startswith('{"name": "a"')
+    invoked = await call("tree", {"root": root, "when": "soon"})
+    assert only(invoked)[0] is FaultCode.ARGUMENTS_INVALID
+    assert invoked.faults[0].field == "/when"
+
+
+async def test_asynchronous_functions_are_awaited() -> None:
+    """They run in the event loop, others in a thread; time holds for both."""
+    assert (await call("wait", {"seconds": 0})).structured == {"waited": True}
+    assert (await call("sleep", {"seconds": 0})).structured != threading.get_ident()
+    for name in ("wait", "sleep"):
+        invoked = await call(name, {"seconds": 0.3}, timeout=0.05)
+        assert only(invoked) == (FaultCode.TIMED_OUT, "it gave no answer within 0.05 s")
+
+
+async def test_what_functions_print_goes_to_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard output stays clean, also after a function was given up; others still reach it."""
+    real = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", real)
+    await call("sleep", {"seconds": 0})
+    assert "late" in capsys.readouterr().err
+    await call("sleep", {"seconds": 0.3}, timeout=0.1)
+    print("mine")  # noqa: T201
+    for _ in range(200):
+        if "late" in capsys.readouterr().err:
+            break
+        await anyio.sleep(0.01)
+    else:
+        pytest.fail("the function printed nothing")
+    assert real.getvalue() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("Broken One", {"how": "badly"}, "ValueError: inner"),
+        ("Broken One", {"how": "leaves"}, "SystemExit: 3"),
+        ("Broken One", {"how": "group"}, "KeyError: 'first'"),
+        ("Broken One", {"how": "mute"}, "UnspeakableError"),
+        ("broken_later", {}, "ValueError: later"),
+        (
+            "unwritable",
+            {},
+            "what it returned cannot be written as JSON (PydanticSerializationError)",
+        ),
+    ],
+)
+async def test_functions_that_fail(name: str, arguments: Any, message: str) -> None:
+    """An exception is an answer, in the words of what lies at the bottom of it."""
+    assert only(await call(name, arguments)) == (FaultCode.TOOL_FAILED, message)
+
+
+async def test_answers_that_are_not_as_declared() -> None:
+    """They are written as JSON as well as can be."""
+    assert (await call("odd")).structured == {"when": "2024-01-02", "raw": "_w=="}
+    assert (await call("half")).text == "\N{REPLACEMENT CHARACTER}!"
+
+
+async def test_functions_of_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that is a source is invoked as well; what it has no more cannot be."""
+    text = "def double(n: int) -> int:\n    return 2 * n\n"
+    (tmp_path / "invoked_module.py").write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    owner = FileSource("module", "python:invoked_module")
+    (tool,) = read_python(owner.path).tools
+    assert (await invoke(tool, owner, {"n": 2})).structured == 4
+    assert only(await invoke(a_tool("gone"), owner))[0] is FaultCode.NOT_INVOKABLE
+    absent = FileSource("module", "python:no_such_module_at_all")
+    assert only(await invoke(tool, absent, {"n": 2}))[0] is FaultCode.SOURCE_UNAVAILABLE
