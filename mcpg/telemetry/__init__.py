@@ -1,9 +1,12 @@
 """Telemetry: what an engine and a gateway tell whoever watches them; opt-in.
 
-An observer is told by an engine or a gateway; a host brings its own.
+An observer is given to `mcpg.load(..., observer=)` or to a gateway. `telemetry()` makes one that
+tells OpenTelemetry, with spans and metrics; a host may bring its own.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from mcpg.telemetry.facts import (
     BuildFacts,
@@ -15,6 +18,9 @@ from mcpg.telemetry.facts import (
 from mcpg.telemetry.guarded import GuardedObserver
 from mcpg.telemetry.observer import Observer, Tell
 
+if TYPE_CHECKING:
+    from mcpg.telemetry.opening import telemetry
+
 __all__ = [
     "BuildFacts",
     "GuardedObserver",
@@ -24,4 +30,14 @@ __all__ = [
     "SearchFacts",
     "Tell",
     "VectorFacts",
+    "telemetry",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what needs the API of OpenTelemetry when it is first asked for."""
+    if name == "telemetry":
+        from mcpg.telemetry.opening import telemetry  # noqa: PLC0415 - as above
+
+        return telemetry
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,45 @@
+"""From the wish to tell OpenTelemetry to an observer that does."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from mcpg.telemetry.observer import Observer
+
+API = "opentelemetry"
+
+
+def is_installed() -> bool:
+    """Say whether the API of OpenTelemetry is there."""
+    return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
+
+
+def telemetry(
+    *, record_queries: bool = False, tracer_provider: Any = None, meter_provider: Any = None
+) -> Observer:
+    """Make an observer that tells OpenTelemetry.
+
+    Args:
+        record_queries: Whether spans may hold the text of queries, cut to 256 characters.
+        tracer_provider: Takes spans, `None` for the one that the process has set up.
+        meter_provider: Takes metrics, `None` likewise.
+
+    Raises:
+        UsageError: The API of OpenTelemetry is not installed.
+    """
+    if not is_installed():
+        raise UsageError(
+            "the API of OpenTelemetry is not installed",
+            remedy="install it with `pip install 'mcpg-graph[telemetry]'`, or do without telemetry",
+        )
+    from mcpg.telemetry.otel import OpenTelemetryObserver  # noqa: PLC0415 - only where it is there
+
+    return OpenTelemetryObserver(
+        record_queries=record_queries,
+        tracer_provider=tracer_provider,
+        meter_provider=meter_provider,
+    )

@@ -1,0 +1,267 @@
+"""An observer that tells OpenTelemetry: a span for each thing, and metrics.
+
+Only its API is used. Where no SDK is set up, spans and metrics go nowhere.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from opentelemetry import context, metrics, trace
+
+from mcpg import __version__
+from mcpg.telemetry.facts import (
+    SUCCESS,
+    BuildFacts,
+    InvokeFacts,
+    RouteFacts,
+    SearchFacts,
+    VectorFacts,
+)
+from mcpg.telemetry.names import (
+    BOUNDARIES,
+    BUILD,
+    ERROR_TYPE,
+    INVOKE,
+    KINDS,
+    NORMALIZED_QUERY,
+    QUERY,
+    ROUTE,
+    SCOPE,
+    SEARCH,
+    VECTORS,
+    Kind,
+    Metric,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    Value = str | bool | int | float
+    Values = Mapping[str, Value | None]
+
+Facts = TypeVar("Facts")
+
+LONGEST_TEXT = 256
+"""Characters of a query, or of another text that somebody else has written, that are told."""
+
+_NANOSECONDS = 1_000_000_000
+
+
+class OpenTelemetryObserver:
+    """Tells OpenTelemetry; may be shared between threads."""
+
+    def __init__(
+        self,
+        *,
+        record_queries: bool = False,
+        tracer_provider: trace.TracerProvider | None = None,
+        meter_provider: metrics.MeterProvider | None = None,
+    ) -> None:
+        """Make the instruments.
+
+        Args:
+            record_queries: Whether spans may hold the text of queries, cut to 256 characters.
+            tracer_provider: Takes spans, `None` for the one that the process has.
+            meter_provider: Takes metrics, `None` likewise.
+        """
+        self._tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
+        meter = metrics.get_meter(SCOPE, __version__, meter_provider)
+        self._recorders = {
+            kind.span: [(one.of, _recorder(meter, one)) for one in kind.metrics] for kind in KINDS
+        }
+        self._record_queries = record_queries
+
+    def search(self, query: str, strategy: str) -> Operation[SearchFacts]:
+        """See `mcpg.telemetry.Observer.search`."""
+        known = {"configured_strategy": strategy, **self._asked(query)}
+        return self._operation(SEARCH, self._of_search, known)
+
+    def build(self) -> Operation[BuildFacts]:
+        """See `mcpg.telemetry.Observer.build`."""
+        return self._operation(BUILD, _of_build)
+
+    def vectors(self) -> Operation[VectorFacts]:
+        """See `mcpg.telemetry.Observer.vectors`."""
+        return self._operation(VECTORS, _of_vectors)
+
+    def route(self, query: str) -> Operation[RouteFacts]:
+        """See `mcpg.telemetry.Observer.route`."""
+        return self._operation(ROUTE, _of_route, self._asked(query))
+
+    def invoke(self) -> Operation[InvokeFacts]:
+        """See `mcpg.telemetry.Observer.invoke`."""
+        return self._operation(INVOKE, _of_invoke)
+
+    def _operation(
+        self, kind: Kind, read: Callable[[Facts], Values], known: Values | None = None
+    ) -> Operation[Facts]:
+        return Operation(self._tracer, kind, self._recorders[kind.span], read, known or {})
+
+    def _asked(self, query: str) -> dict[str, Value | None]:
+        return {QUERY: query} if self._record_queries and query else {}
+
+    def _of_search(self, facts: SearchFacts) -> Values:
+        rewritten = facts.normalized_query if self._record_queries else None
+        return {
+            "configured_strategy": facts.strategy,
+            "ranking_mode": facts.mode,
+            "used_vector": facts.used_vector,
+            "used_graph": facts.used_graph,
+            "cache_hit": facts.is_cached,
+            "query_normalized": facts.is_normalized,
+            "result_count": facts.matches,
+            "related_count": facts.related,
+            "next_step_count": facts.next_steps,
+            "focused_graph_node_count": facts.nodes,
+            "focused_graph_edge_count": facts.edges,
+            "vector_tokens": facts.vector_tokens,
+            "vector_duration": facts.vector_seconds,
+            "graph_duration": facts.graph_seconds,
+            NORMALIZED_QUERY: rewritten,
+        }
+
+
+class Operation(Generic[Facts]):
+    """One thing while it is watched: the span around it, and then its metrics.
+
+    Its length is measured by the clock that times the stages of a search, which never goes back.
+    """
+
+    def __init__(
+        self,
+        tracer: trace.Tracer,
+        kind: Kind,
+        recorders: list[tuple[str, Callable[..., None]]],
+        read: Callable[[Facts], Values],
+        known: Values,
+    ) -> None:
+        """Prepare a span of *kind* whose first attributes are *known*."""
+        self._tracer = tracer
+        self._kind = kind
+        self._recorders = recorders
+        self._read = read
+        self._told: dict[str, Value] = _present(known)
+
+    def __enter__(self) -> Callable[[Facts], None]:
+        self._began = time.time_ns()
+        self._start = time.perf_counter()
+        self._span = self._tracer.start_span(
+            self._kind.span,
+            attributes={**self._kind.constants, **self._named()},
+            start_time=self._began,
+        )
+        self._token = context.attach(trace.set_span_in_context(self._span))
+        return self._tell
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        seconds = time.perf_counter() - self._start
+        fault = _qualified(kind) if kind else self._fault()
+        self._told[self._kind.duration] = seconds
+        try:
+            # Inside the span, so that a metric can name it as its example.
+            self._measure(fault)
+            self._describe(fault)
+        finally:
+            context.detach(self._token)
+            self._span.end(self._began + int(seconds * _NANOSECONDS))
+
+    def _tell(self, facts: Facts) -> None:
+        self._told |= _present(self._read(facts))
+
+    def _fault(self) -> str | None:
+        """Give how it failed where nothing was raised."""
+        outcome = self._told.get("outcome", SUCCESS)
+        return None if outcome == SUCCESS else str(outcome)
+
+    def _measure(self, fault: str | None) -> None:
+        names = self._kind.attributes
+        told = {one: self._told[one] for one in self._kind.dimensions if one in self._told}
+        dimensions = {names[one]: value for one, value in told.items()}
+        if fault:
+            dimensions[ERROR_TYPE] = fault
+        for of, record in self._recorders:
+            amount = self._told.get(of) if of else 1
+            if amount is not None:
+                record(amount, dimensions)
+
+    def _describe(self, fault: str | None) -> None:
+        if not self._span.is_recording():
+            return
+        self._span.set_attributes(self._named())
+        if fault:
+            # Messages and tracebacks may hold anything, so an error is told by its type alone.
+            self._span.set_attribute(ERROR_TYPE, fault)
+            self._span.set_status(trace.Status(trace.StatusCode.ERROR, fault))
+
+    def _named(self) -> dict[str, Value]:
+        names = self._kind.attributes
+        return {names[one]: value for one, value in self._told.items()}
+
+
+def _recorder(meter: metrics.Meter, metric: Metric) -> Callable[..., None]:
+    if metric.unit != "s":
+        return meter.create_counter(metric.name, metric.unit, metric.description).add
+    return meter.create_histogram(
+        metric.name,
+        metric.unit,
+        metric.description,
+        explicit_bucket_boundaries_advisory=BOUNDARIES,
+    ).record
+
+
+def _present(values: Values) -> dict[str, Value]:
+    """Give what is known of *values*; texts become such as every exporter can encode."""
+    return {
+        name: _plain(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _plain(text: str) -> str:
+    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
+
+
+def _qualified(kind: type[BaseException]) -> str:
+    is_builtin = kind.__module__ == "builtins"
+    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _of_build(facts: BuildFacts) -> Values:
+    return {
+        "tool_count": facts.tools,
+        "vectorized_tool_count": facts.vectorized,
+        "graph_enabled": facts.has_graph,
+        "graph_node_count": facts.nodes,
+        "graph_edge_count": facts.edges,
+    }
+
+
+def _of_vectors(facts: VectorFacts) -> Values:
+    return {
+        "tool_count": facts.tools,
+        "vectorized_tool_count": facts.vectorized,
+        "embedded_tool_count": facts.embedded,
+        "vector_tokens": facts.tokens,
+    }
+
+
+def _of_route(facts: RouteFacts) -> Values:
+    return {"category_count": facts.categories, "tool_count": facts.tools}
+
+
+def _of_invoke(facts: InvokeFacts) -> Values:
+    return {
+        "source_kind": facts.source_kind or None,
+        "source_id": facts.source_id or None,
+        "tool_name": facts.tool_name or None,
+        "outcome": facts.outcome,
+    }
