@@ -55,6 +55,7 @@ class Code:
     LOW_CONFIDENCE = "low_confidence_results"
     SEARCH_CACHE_FAILED = "search_cache_failed"
     TELEMETRY_FAILED = "telemetry_failed"
+    TELEMETRY_MISSING = "telemetry_missing"
     QUERY_TRUNCATED = "query_truncated"
     QUERY_NORMALIZED = "query_normalized"
     QUERY_NORMALIZATION_FAILED = "query_normalization_failed"

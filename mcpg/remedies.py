@@ -49,6 +49,7 @@ REMEDIES = {
     Code.QUERY_LITERALS_RESTORED: "Nothing.",
     Code.SEARCH_CACHE_FAILED: "See that the cache can be reached, or do without it.",
     Code.TELEMETRY_FAILED: "Mend the observer, or do without it.",
+    Code.TELEMETRY_MISSING: "Install the extra `telemetry`, or do not ask for it.",
     Code.EMBEDDING_GENERATOR_MISSING: "Use `--strategy graph`.",
     Code.EMBEDDING_FAILED: "See that the provider works; what it made is kept, so go on later.",
     Code.EMBEDDING_COUNT_MISMATCH: "Use a provider that returns one vector for each text.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.cli.checks import catalogue, extras, models, sources, stores
+from mcpg.cli.checks import catalogue, extras, models, sources, stores, telling
 from mcpg.cli.checks.check import Check, Status, tried
 from mcpg.cli.equipping import Equipping
 from mcpg.cli.sanitise import one_line
@@ -42,6 +42,7 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
         ("postgres", stores.check_postgres),
         ("store", stores.check_store),
         ("search cache", stores.check_cache),
+        ("telemetry", telling.check_telemetry),
     ):
         yield tried(name, lambda trial=trial: trial(settings, equipping))  # type: ignore[misc]
     yield from sources.check_sources(settings, starts=starts_sources)

@@ -19,6 +19,7 @@ from mcpg.cli.settingkeys import (
     KEYS,
     POSTGRES_VARIABLE,
 )
+from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mcpg.llm.normalizer import Normalizer
     from mcpg.llm.transport import Budget
     from mcpg.postgres import Database, PostgresCandidates
+    from mcpg.telemetry import Observer
 
 STORE_FILE = "embeddings.sqlite"
 """Name of the store of vectors in the cache folder."""
@@ -65,6 +67,11 @@ class Equipping:
         """Whether queries are to be rewritten."""
         return bool(self._value("normalization.enabled", default=False))
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether OpenTelemetry is to be told of what happens."""
+        return bool(self._value("telemetry.enabled", default=False))
+
     def arguments(self) -> dict[str, Any]:
         """Give what `mcpg.load` is to be given, by name of the argument.
 
@@ -82,6 +89,8 @@ class Equipping:
             given["cache"] = self.cache()
         if self._value("candidates", default=LOCAL) == POSTGRES:
             given["candidates"] = self.candidates()
+        if self.is_telling:
+            given["observer"] = self.observer()
         return given
 
     def embedder(self) -> EmbeddingProvider | str | None:
@@ -168,6 +177,27 @@ class Equipping:
         url, key = self._address("normalization.url")
         budget = self._budget("normalization.timeout", BUDGET)
         return ChatNormalizer(url, model, key=key, budget=budget)
+
+    def observer(self) -> Observer | None:
+        """Give who tells OpenTelemetry, `None` where that is not wanted or not installed."""
+        if not self.is_telling:
+            return None
+        from mcpg.telemetry.opening import is_installed, telemetry  # noqa: PLC0415 - as above
+
+        if not is_installed():
+            return None
+        return telemetry(record_queries=bool(self._value("telemetry.queries", default=False)))
+
+    def noticed(self) -> tuple[Diagnostic, ...]:
+        """Tell what is wanted and cannot be had, and is done without."""
+        if not self.is_telling:
+            return ()
+        from mcpg.telemetry.opening import is_installed  # noqa: PLC0415 - as above
+
+        if is_installed():
+            return ()
+        message = "telemetry is enabled, and the API of OpenTelemetry is not installed"
+        return (warning(Code.TELEMETRY_MISSING, message),)
 
     def candidates(self) -> PostgresCandidates:
         """Give what chooses tools in the database, and publishes them there.

@@ -122,8 +122,10 @@ def open_engine(settings: Settings, output: Output) -> Engine:
     """
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
-    given = Equipping(settings).arguments()
-    return load(_paths(settings, output), cache_dir=cache_folder(), **given)
+    equipping = Equipping(settings)
+    engine = load(_paths(settings, output), cache_dir=cache_folder(), **equipping.arguments())
+    engine.diagnostics = (*engine.diagnostics, *equipping.noticed())
+    return engine
 
 
 def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:

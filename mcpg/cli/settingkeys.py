@@ -63,6 +63,8 @@ KEYS = {
         Key("cache.sliding", float),
         Key("store.kind", str, "MCPG_STORE", "", ("sqlite", "memory", "postgres", "none")),
         Key("store.path", str, "MCPG_STORE_PATH"),
+        Key("telemetry.enabled", bool, "MCPG_TELEMETRY"),
+        Key("telemetry.queries", bool, "MCPG_TELEMETRY_QUERIES"),
         Key("postgres.schema", str, "MCPG_POSTGRES_SCHEMA"),
         Key("postgres.pool", int),
         Key("postgres.sslmode", str),

@@ -18,6 +18,18 @@ def is_installed() -> bool:
     return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
 
 
+def listener() -> str | None:
+    """Name the kind of the provider that takes the process's spans, `None` where none is set up.
+
+    The API has to be installed.
+    """
+    from opentelemetry import trace  # noqa: PLC0415 - as below
+
+    provider = trace.get_tracer_provider()
+    is_stand_in = isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+    return None if is_stand_in else type(provider).__qualname__
+
+
 def telemetry(
     *, record_queries: bool = False, tracer_provider: Any = None, meter_provider: Any = None
 ) -> Observer:

@@ -59,6 +59,10 @@ sslrootcert = "root.crt"
 [limits]
 invoke = 90
 result = 1000
+
+[telemetry]
+enabled = true
+queries = false
 """
 
 

@@ -2,63 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from telemetrical import MOMENTS, Noting, Raising
 
 from mcpg.telemetry import BuildFacts, GuardedObserver, InvokeFacts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 FACTS = BuildFacts(1, None, 1, 0)
-
-
-class Noting:
-    """Notes what it is told, and how each thing ended."""
-
-    def __init__(self) -> None:
-        self.noted: list[Any] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments: self._watched(name, *arguments)
-
-    @contextmanager
-    def _watched(self, name: str, *arguments: str) -> Iterator[Any]:
-        self.noted.append((name, *arguments))
-        try:
-            yield self.noted.append
-        except ValueError as fault:
-            self.noted.append(type(fault))
-            raise
-
-
-class Raising:
-    """Raises at one of the moments at which an observer is told something."""
-
-    def __init__(self, moment: str) -> None:
-        self.moment = moment
-
-    def __getattr__(self, _name: str) -> Any:
-        self._raise("begin")
-        return lambda *_: self
-
-    def __enter__(self) -> Any:
-        self._raise("enter")
-        return self
-
-    def __call__(self, _facts: object) -> None:
-        """Take facts."""
-        self._raise("tell")
-
-    def __exit__(self, *_: object) -> bool:
-        self._raise("exit")
-        return True
-
-    def _raise(self, moment: str) -> None:
-        if moment == self.moment:
-            raise RuntimeError("sk-secret")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +32,7 @@ def test_everything_is_handed_on(method: str, arguments: tuple[str, ...]) -> Non
     assert tell.diagnostics == ()
 
 
-@pytest.mark.parametrize("moment", ["begin", "enter", "tell", "exit"])
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_an_observer_that_raises_is_told_of_by_type(moment: str) -> None:
     """Whenever the observer raises, the watched thing goes on, and a diagnostic says so."""
     guard: Any = GuardedObserver.of(Raising(moment))

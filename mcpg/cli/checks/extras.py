@@ -16,10 +16,11 @@ EXTRAS = {
     "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
     "python": ("docstring_parser", "pydantic"),
     "shacl": ("pyshacl",),
+    "telemetry": ("opentelemetry",),
 }
 """What must be importable for each extra to be there."""
 
-_DISTRIBUTIONS = {"faiss": "faiss-cpu"}
+_DISTRIBUTIONS = {"faiss": "faiss-cpu", "opentelemetry": "opentelemetry-api"}
 
 
 def install_command(extra: str) -> str:
