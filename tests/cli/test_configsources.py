@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
+from mcpg.catalog.sources.servers import DEFAULT_TIMEOUT, HttpServer, Live, StdioServer
 from mcpg.cli.configsources import open_entries
 from mcpg.cli.settings import Settings
+from mcpg.cli.sourcekeys import COMMON, KINDS, TRANSPORTS
 from mcpg.diagnostics import Code
 from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from mcpg.cli.configsources import ConfiguredSource
     from mcpg.gateway import Source
 
+DOCS = Path(__file__).parents[2] / "docs"
+CODE = re.compile(r"`(\w+)`")
 TOKEN = "marker-token-1234"
 WHOLE = """\
 limit = 7
@@ -357,3 +361,28 @@ def test_a_path_that_cannot_be_used(
         opened(entries(folder, f"[[sources]]\npath = '{name}'"))
     path = os.path.join("..", name)  # noqa: PTH118 - as text
     assert caught.value.place == f"mcpg.toml: {Path(name).stem}: {path}"
+
+
+def test_the_reference_has_every_key_and_no_other() -> None:
+    """Each kind stands with the keys that go with it, and each key has a row of its own."""
+    page = (DOCS / "reference/configuration.md").read_text("utf-8")
+    text = page.partition("\n## Sources\n")[2].partition("\n## ")[0]
+    kinds, entries = (part.split("\n| `")[1:] for part in text.split("\n| key of an entry"))
+    assert {
+        row.partition("`")[0]: tuple(CODE.findall(row.split("|")[-2])) for row in kinds
+    } == KINDS
+    keys = {row.partition("`")[0] for row in entries}
+    assert keys == {*COMMON, *(key for keys in KINDS.values() for key in keys)}
+    assert f"| {DEFAULT_TIMEOUT:g} |" in text
+    assert all(f"`{name}`" in text for name in TRANSPORTS)
+
+
+@pytest.mark.parametrize("page", ["reference/configuration.md", "how-to/live-servers.md"])
+def test_the_examples_of_the_docs_are_read(folder: Path, page: str) -> None:
+    """What the pages show can be written as it stands."""
+    (example,) = re.findall(
+        r"^```toml\n(.*?)^```", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    found = entries(folder, example)
+    assert [one.name for one in found] == ["manifests", "time", "tracker"]
+    assert len(opened(found, TRACKER_TOKEN=TOKEN)) == 3
