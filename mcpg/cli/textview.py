@@ -29,11 +29,11 @@ _GAP = "  "
 
 def search_text(result: SearchResult, output: View) -> str:
     """Give the matches, then what is related to them, then what one would call next."""
-    columns = _id_columns([*result.matches, *result.related_matches, *result.next_step_matches])
+    columns = id_columns([*result.matches, *result.related_matches, *result.next_step_matches])
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
     blocks = [
         [
-            _match_line(match, output, columns, rank, shows_score=not browsing)
+            match_line(match, output, columns, rank, shows_score=not browsing)
             for rank, match in enumerate(result.matches, start=1)
         ],
         reached_lines("related", result.related_matches, output, columns),
@@ -48,10 +48,10 @@ def reached_lines(
     """Give the lines about matches that an edge brought in, each with its reason."""
     if not matches:
         return []
-    columns = columns or _id_columns(matches)
+    columns = columns or id_columns(matches)
     lines = [output.paint(heading, "bold")]
     for match in matches:
-        lines.append(_match_line(match, output, columns, None, shows_score=True))
+        lines.append(match_line(match, output, columns, None, shows_score=True))
         if match.via:
             reason = one_line(f"from {match.via.source}: {match.via.reason}")
             indent = " " * 14
@@ -71,9 +71,10 @@ def score_text(score: float) -> str:
     return f"{score:.6f}"
 
 
-def _match_line(
+def match_line(
     match: Match, output: View, columns: int, rank: int | None, *, shows_score: bool
 ) -> str:
+    """Give one line about *match*: rank, score, id in so many *columns*, and what it is."""
     lead = f"{rank or '':>2}{_GAP}"
     if shows_score:
         lead += f"{score_text(match.score)}{_GAP}"
@@ -110,7 +111,8 @@ def _summary(title: str, description: str, names: set[str], *, is_enabled: bool)
     return f"{state}{title}: {description}" if description else f"{state}{title}"
 
 
-def _id_columns(matches: Sequence[Match]) -> int:
+def id_columns(matches: Sequence[Match]) -> int:
+    """Give the columns that the ids of *matches* take, within bounds."""
     return _columns_of([match.tool_id for match in matches])
 
 

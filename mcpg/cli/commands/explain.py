@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from mcpg.cli import options
-from mcpg.cli.commands.search import Abstain, MinScore, QueryWords
+from mcpg.cli import options, questioning
 from mcpg.cli.output import Output, ReportFormat
+from mcpg.cli.questioning import Asked
+from mcpg.cli.routeoptions import Prefer
 
 ToolName = Annotated[
     str | None,
@@ -18,6 +19,14 @@ ToolName = Annotated[
         show_default=False,
         help="Say why this tool is not first by the strategy graph, and which smallest change to "
         "its hints would make it so: its id, source::name, or a name that only it has.",
+    ),
+]
+Route = Annotated[
+    bool,
+    typer.Option(
+        "--route",
+        help="Show how `mcpg route` would arrange the tools: the categories, what each score was "
+        "adjusted for, and what is preferred and why.",
     ),
 ]
 JudgedFile = Annotated[
@@ -38,30 +47,19 @@ mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words
 mcpg explain refund the invoice --format md > why.md
 mcpg explain shipment status --tool order_get
 mcpg explain shipment status --tool order_get --judged queries.jsonl
-mcpg explain refund the invoice --compare old.mdld new.mdld"""
+mcpg explain refund the invoice --compare old.mdld new.mdld
+mcpg explain refund the invoice --route --prefer write"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "explain", examples=EXAMPLES)(explain)
+    questioning.command(app, "explain", examples=EXAMPLES)(explain)
 
 
 def explain(
     output: Output,
+    asked: Asked,
     *,
-    query: QueryWords = None,
-    bundle: options.BundlePaths = None,
-    limit: options.Limit = None,
-    strategy: options.StrategyName = None,
-    fusion: options.Fusion = None,
-    embed_with: options.EmbedWith = None,
-    candidates: options.CandidateSource = None,
-    normalize: options.Normalize = None,
-    context: options.Context = None,
-    context_summary: options.ContextSummary = None,
-    include_disabled: options.IncludeDisabled = False,
-    min_score: MinScore = None,
-    abstain: Abstain = False,
     tool: ToolName = None,
     judged: JudgedFile = None,
     compare: Annotated[
@@ -73,6 +71,8 @@ def explain(
             help="Ask two bundles, folders or manifests, and show what moved and what moved it.",
         ),
     ] = None,
+    routes: Route = False,
+    prefer: Prefer = None,
     html: options.Html = None,
     shows_times: Annotated[
         bool,
@@ -87,23 +87,14 @@ def explain(
     """
     from mcpg.cli import querying  # noqa: PLC0415 - help needs no engine
 
-    question = querying.Question(
-        tuple(query or ()),
-        querying.context_of(context, context_summary),
-        include_disabled,
-        min_score,
-        abstain,
-    )
-    settings = options.settings_of(
-        bundle=bundle,
-        limit=limit,
-        strategy=strategy,
-        fusion=fusion,
-        embed_with=embed_with,
-        candidates=candidates,
-        normalize=normalize,
-    )
+    question, settings = asked.question, asked.settings
     shown = querying.Showing(form, html, shows_times=shows_times)
+    if routes or prefer is not None:
+        from mcpg.cli import routing  # noqa: PLC0415 - as above
+
+        others = {"--tool": tool, "--judged": judged, "--compare": compare, "--html": html}
+        routing.refuse({**others, "--abstain": question.abstain, "--prefer": prefer and not routes})
+        return routing.answer_explain(question, settings, prefer, shown, output)
     if compare:
         from mcpg.cli.comparing import answer_compare, refuse  # noqa: PLC0415 - as above
 

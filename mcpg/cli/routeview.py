@@ -1,0 +1,173 @@
+"""A routing as text and as Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.cli.explainmd import safe
+from mcpg.cli.glyphs import columns_of, fitted, glyphs_of_standard_output, hanging
+from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
+from mcpg.cli.sanitise import cut, one_line
+from mcpg.cli.textview import id_columns, match_line, score_text
+from mcpg.cli.wording import counted
+from mcpg.engine.results import RankingMode
+from mcpg.gateway.preference import NONE
+from mcpg.values import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcpg.cli.output import Output
+    from mcpg.gateway.preference import Preference, WordLeaning
+    from mcpg.gateway.routing import RoutedCategory, RoutedMatch, RouteResult
+
+_INDENT = "    "
+_NAME_LIMIT = 60
+_FACT = 16
+_WORDS_TOLD = 3
+_KINDS = {"read-only": "tools that read", "write": "tools that write"}
+
+
+def route_text(result: RouteResult, output: Output) -> str:
+    """Give a block for each category, with a line for each of its tools."""
+    columns = id_columns([one.match for one in result.suggested])
+    browsing = result.ranking_mode == RankingMode.BROWSE
+    blocks = [
+        [
+            _heading(category, output, shows_score=not browsing),
+            *(
+                match_line(
+                    replace(one.match, score=one.score),
+                    output,
+                    columns,
+                    rank,
+                    shows_score=not browsing,
+                )
+                for rank, one in enumerate(category.matches, start=1)
+            ),
+        ]
+        for category in result.categories
+    ]
+    if blocks and result.preference.name != NONE:
+        told = f"preferring {_KINDS[result.preference.name]}: {_because(result.preference)}"
+        blocks.append([output.paint(cut(told, output.columns), "dim")])
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def routing_text(result: RouteResult, output: Output) -> str:
+    """Give the part of an explanation about routing: preference, categories, sums."""
+    lines = [output.paint("routing", "bold")]
+    for name, told in _facts(result):
+        first = f"{_INDENT}{name:<{_FACT}}"
+        lines += hanging(told, output.columns, first, " " * len(first))
+    lines += _word_lines(result.preference)
+    lines += _category_lines(result, output)
+    for one in result.suggested:
+        name = output.paint(one_line(one.match.tool_id), "cyan")
+        lines += hanging(_sum(one), output.columns, f"{_INDENT}{name}  ", _INDENT * 2)
+    return "\n".join(lines)
+
+
+def routing_markdown(result: RouteResult) -> str:
+    """Give the part of an explanation about routing, in tables."""
+    told = "; ".join(f"{name}: {safe(value)}" for name, value in _facts(result))
+    blocks = [[f"**Routing.** {told}."]]
+    words = [
+        (safe(one.text), str(one.read_only), str(one.writing), f"{one.evidence:+.6f}")
+        for one in result.preference.words
+    ]
+    heads = ("word", "read-only tools", "writing tools", "evidence")
+    blocks += [aligned_table(heads, (LEFT, RIGHT, RIGHT, RIGHT), words)] if words else []
+    rows = [
+        (
+            safe(category.name, _NAME_LIMIT),
+            score_text(category.score),
+            str(category.found),
+            ", ".join(safe(one.match.tool_id) for one in category.matches),
+        )
+        for category in result.categories
+    ]
+    heads = ("category", "score", "found", "tools")
+    blocks += [aligned_table(heads, (LEFT, RIGHT, RIGHT, LEFT), rows)] if rows else []
+    sums = [
+        (
+            safe(one.match.tool_id),
+            score_text(one.score),
+            score_text(one.match.score),
+            ", ".join(_adjustments(one)),
+        )
+        for one in result.suggested
+    ]
+    heads = ("tool", "score", "calibrated", "adjusted for")
+    blocks += [aligned_table(heads, (LEFT, RIGHT, RIGHT, LEFT), sums)] if sums else []
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> str:
+    name = output.paint(cut(one_line(category.name), _NAME_LIMIT), "bold")
+    score = f"  {score_text(category.score)}" if shows_score else ""
+    shown = len(category.matches)
+    more = f"  ({shown} of {category.found})" if category.found > shown else ""
+    return f"{name}{score}{output.paint(more, 'dim') if more else ''}"
+
+
+def _facts(result: RouteResult) -> Iterator[tuple[str, str]]:
+    """Give name and value of what holds for the whole routing; the values are safe."""
+    preference = result.preference
+    yield "looked at", counted(result.candidates, "tool")
+    yield "weights", one_line(result.weights.provenance)
+    yield "preference", f"{preference.name}: {_because(preference)}"
+
+
+def _because(preference: Preference) -> str:
+    """Say on one safe line why *preference* is what it is."""
+    if preference.is_asked:
+        return "as asked"
+    if not (preference.read_only and preference.writing):
+        return "the catalogue does not tell tools that read from tools that write"
+    needed = f"evidence {preference.evidence:+.3f}, {preference.needed:.3f} needed"
+    if preference.name == NONE:
+        return f"the words of the query say too little of it ({needed})"
+    spoke = [word for word in preference.words if word.evidence * preference.evidence > 0]
+    words = ", ".join(_spoken(word, preference) for word in spoke[:_WORDS_TOLD])
+    return f"{words} ({needed})"
+
+
+def _spoken(word: WordLeaning, preference: Preference) -> str:
+    held = (
+        f"{word.read_only} of {counted(preference.read_only, 'read-only tool')}"
+        f" and {word.writing} of {preference.writing} that write"
+    )
+    return f"{one_line(word.text)} is in {held}"
+
+
+def _word_lines(preference: Preference) -> Iterator[str]:
+    names = columns_of([one_line(word.text) for word in preference.words], _NAME_LIMIT)
+    glyphs = glyphs_of_standard_output()
+    for word in preference.words:
+        name = fitted(one_line(word.text), names, glyphs)
+        held = f"{word.read_only:>4} read-only, {word.writing:>4} writing"
+        yield f"{_INDENT * 2}{name}  {word.evidence:+.3f}  in {held}"
+
+
+def _category_lines(result: RouteResult, output: Output) -> Iterator[str]:
+    glyphs = glyphs_of_standard_output()
+    names = columns_of([one_line(one.name) for one in result.categories], _NAME_LIMIT // 2)
+    for category in result.categories:
+        lead = f"{_INDENT}{fitted(one_line(category.name), names, glyphs)}  "
+        lead += f"{score_text(category.score)}  {counted(category.found, 'tool')}: "
+        tools = ", ".join(one_line(one.match.tool_id) for one in category.matches)
+        yield from hanging(tools, output.columns, lead, _INDENT * 2)
+
+
+def _sum(one: RoutedMatch) -> str:
+    """Say what the score of a tool is the sum of."""
+    parts = " ".join((f"{score_text(one.match.score)} calibrated", *_adjustments(one)))
+    total = one.match.score + sum(part.value for part in one.adjustments)
+    is_cut = abs(total - one.score) > 1e-6  # noqa: PLR2004 - more than rounding
+    capped = f", cut from {total:.6f}" if is_cut else ""
+    return f"score {score_text(one.score)} = {parts}{capped}"
+
+
+def _adjustments(one: RoutedMatch) -> Iterable[str]:
+    return (f"{part.value:+.6f} {part.name} ({part.weight:+g})" for part in one.adjustments)
