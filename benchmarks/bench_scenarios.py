@@ -7,7 +7,8 @@ FILE is a JSON object with `catalogs` (tools, with `hints`, `source` and perhaps
 case is answered by the graph strategy unless it asks for one with vectors, which come from
 the recorded embedder of the case, as rewrites come from its normaliser; where it names a cache,
 searches before it fill one. A rewriter may be asked less often than recorded, for plain English is
-left alone; what texts are embedded, and what telemetry tells, is not judged. A case that needs a
+left alone; what texts are embedded, and what telemetry tells, is not judged. A case that routes is
+judged by its categories, and nothing that it expects is passed over. A case that needs a
 part this replay does not supply (a SPARQL profile) is counted apart.
 """
 
@@ -30,12 +31,14 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.sources import read_sources
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.equipment import Equipment
+from mcpg.gateway import route
 from mcpg.llm.normalizer import FunctionNormalizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcpg.catalog.model import SourceDocument
+    from mcpg.gateway import RoutedCategory, RouteResult
 
 Case = dict[str, Any]
 Check = Any
@@ -44,12 +47,17 @@ Check = Any
 STRATEGIES = {"auto": "auto", "embeddings": "embeddings", "kb_focused_semantic": "auto"}
 SHAPES = ("graph_source", "document_patch")
 OUTCOMES = ("holds", "fails", "waits")
-NEEDS = ("profile", "route", "federation", "jsonld")
+NEEDS = ("profile", "federation", "jsonld")
 
 
 def names(matches: tuple[mcpg.Match, ...]) -> list[str]:
     """Give the raw names of *matches*, as the scenarios have them."""
     return [match.tool_name for match in matches]
+
+
+def offered(category: RoutedCategory) -> list[str]:
+    """Give the raw names of the tools that *category* shows."""
+    return [one.match.tool_name for one in category.matches]
 
 
 def codes(result: mcpg.SearchResult) -> set[str]:
@@ -95,6 +103,15 @@ CHECKS: dict[str, Callable[[mcpg.SearchResult, Check], bool]] = {
     "ordered": lambda r, v: names(r.matches)[: len(v)] == v,
     "focused_graph_nodes_max": lambda r, v: r.focused_graph.nodes <= v,
     "k": lambda _, __: True,
+}
+ROUTE_CHECKS: dict[str, Callable[[RouteResult, Check], bool]] = {
+    "top_category": lambda r, v: bool(r.categories) and r.categories[0].name == v,
+    "top_category_first_tool": lambda r, v: bool(r.categories) and offered(r.categories[0])[0] == v,
+    "suggested_first": lambda r, v: bool(r.suggested) and r.suggested[0].match.tool_name == v,
+    "top1": lambda r, v: bool(r.suggested) and r.suggested[0].match.tool_name == v,
+    "k": lambda r, v: (
+        len(r.categories) <= v and all(len(offered(one)) <= v for one in r.categories)
+    ),
 }
 
 
@@ -231,6 +248,26 @@ def search(engine: mcpg.Engine, case: Case) -> mcpg.SearchResult:
     )
 
 
+def replay_route(engine: mcpg.Engine, case: Case) -> list[str]:
+    """Route what *case* asks and name the expectations that fail, unknown ones among them."""
+    asked = case["route"]
+    result = route(
+        engine,
+        case["query"],
+        categories=asked["max_categories"],
+        tools=asked["max_tools_per_category"],
+        prefer_read_only=asked.get("prefer_read_only"),
+        context=case.get("context_summary"),
+        include_disabled=case.get("include_disabled", False),
+    )
+    checks = {name: ROUTE_CHECKS.get(name) for name in case["expect"]}
+    return [
+        f"{name}={case['expect'][name]}"
+        for name, check in checks.items()
+        if check is None or not check(result, case["expect"][name])
+    ]
+
+
 def holds(result: mcpg.SearchResult, name: str, value: Check) -> bool:
     """Tell whether an expectation holds; those about other parts are not judged here."""
     return CHECKS.get(name, lambda _, __: True)(result, value)
@@ -247,6 +284,9 @@ def verdict(
         missing.append("a gateway with a catalogue and no graph")
     if missing:
         return "waits", ", ".join(missing)
+    if "route" in case:
+        failed = replay_route(engine_of(case), case)
+        return ("fails", "; ".join(failed)) if failed else ("holds", "")
     rewriter = normalizer = None
     if name := case.get("normalizer"):
         rewriter = Rewriter(scenarios["normalizers"][name]["rules"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.cli.explainmd import safe
-from mcpg.cli.glyphs import columns_of, fitted, glyphs_of_standard_output, hanging
+from mcpg.cli.glyphs import columns_of, fitted, glyphs_of_standard_output, hanging, wrapped
 from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
 from mcpg.cli.sanitise import cut, one_line
 from mcpg.cli.textview import id_columns, match_line, score_text
@@ -25,6 +25,7 @@ _INDENT = "    "
 _NAME_LIMIT = 60
 _FACT = 16
 _WORDS_TOLD = 3
+_ROUNDING = 1e-6
 _KINDS = {"read-only": "tools that read", "write": "tools that write"}
 
 
@@ -61,10 +62,15 @@ def routing_text(result: RouteResult, output: Output) -> str:
         first = f"{_INDENT}{name:<{_FACT}}"
         lines += hanging(told, output.columns, first, " " * len(first))
     lines += _word_lines(result.preference)
-    lines += _category_lines(result, output)
-    for one in result.suggested:
-        name = output.paint(one_line(one.match.tool_id), "cyan")
-        lines += hanging(_sum(one), output.columns, f"{_INDENT}{name}  ", _INDENT * 2)
+    summed: set[str] = set()
+    for category in result.categories:
+        lines.append(f"{_INDENT}{_heading(category, output, shows_score=True)}")
+        for one in category.matches:
+            tool_id = one.match.tool_id
+            name = output.paint(one_line(tool_id), "cyan")
+            lines.append(f"{_INDENT * 2}{score_text(one.score)}  {name}")
+            lines += [] if tool_id in summed else _sum_lines(one, output.columns)
+            summed.add(tool_id)
     return "\n".join(lines)
 
 
@@ -150,23 +156,15 @@ def _word_lines(preference: Preference) -> Iterator[str]:
         yield f"{_INDENT * 2}{name}  {word.evidence:+.3f}  in {held}"
 
 
-def _category_lines(result: RouteResult, output: Output) -> Iterator[str]:
-    glyphs = glyphs_of_standard_output()
-    names = columns_of([one_line(one.name) for one in result.categories], _NAME_LIMIT // 2)
-    for category in result.categories:
-        lead = f"{_INDENT}{fitted(one_line(category.name), names, glyphs)}  "
-        lead += f"{score_text(category.score)}  {counted(category.found, 'tool')}: "
-        tools = ", ".join(one_line(one.match.tool_id) for one in category.matches)
-        yield from hanging(tools, output.columns, lead, _INDENT * 2)
-
-
-def _sum(one: RoutedMatch) -> str:
+def _sum_lines(one: RoutedMatch, columns: int) -> Iterator[str]:
     """Say what the score of a tool is the sum of."""
-    parts = " ".join((f"{score_text(one.match.score)} calibrated", *_adjustments(one)))
+    parts = [f"= {score_text(one.match.score)} calibrated"]
+    parts += [f"{part.value:+.6f} {part.name}" for part in one.adjustments]
     total = one.match.score + sum(part.value for part in one.adjustments)
-    is_cut = abs(total - one.score) > 1e-6  # noqa: PLR2004 - more than rounding
-    capped = f", cut from {total:.6f}" if is_cut else ""
-    return f"score {score_text(one.score)} = {parts}{capped}"
+    if abs(total - one.score) > _ROUNDING:
+        parts.append(f"= {total:.6f}, which is cut")
+    for line in wrapped(parts, columns - len(_INDENT) * 4):
+        yield f"{_INDENT * 4}{line}"
 
 
 def _adjustments(one: RoutedMatch) -> Iterable[str]:

@@ -30,6 +30,7 @@ VECTORS = ["--strategy", "embeddings"]
 AUTO = ["--strategy", "auto"]
 LEARNED = [*AUTO, "--fusion", "learned"]
 LOST = "the courier has my sticker, shipmnt of an order"
+ROUTED = ["explain", "where is my parcel", "-n1", "--route", "--prefer", "read-only"]
 COMPARE = ["explain", "refund teh invoice", "--compare", "tools/shop.json", "tools", "-n2"]
 CASES = {
     "search.txt": ["search", "were is my shipmnt"],
@@ -58,6 +59,12 @@ CASES = {
     "explain-compare.json": [*COMPARE, "--format", "json"],
     "explain-compare.md": [*COMPARE, "--format", "md"],
     "explain-browse.txt": ["explain"],
+    "route.txt": ["route", "refund teh invoice", "--include-disabled"],
+    "route.json": ["route", "refund teh invoice", "--categories", "1", "--format", "json"],
+    "route-browse.txt": ["route", "--tools", "1"],
+    "explain-route.txt": [*ROUTED],
+    "explain-route.json": [*ROUTED, "--format", "json"],
+    "explain-route.md": [*ROUTED, "--format", "md"],
     "list.txt": ["list"],
     "list.json": ["list", "--category", "BILLING", "--format", "json"],
     # A relative path, for a long one would be wrapped.

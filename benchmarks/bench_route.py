@@ -1,0 +1,112 @@
+"""Routing: how often the right category is first, and what routing shows beside a plain search.
+
+    python benchmarks/bench_route.py [FOLDER] [--queries 200] [--sets a,b]
+
+FOLDER is as for bench_quality.py; a tool's category is its server. Columns: how many sources; the
+share of queries with a right tool's source for the first category, where a category scores as its
+best tool (what ships), or as the noisy-or of the three tools shown or of all that were found; then
+the mean share of right tools among those that 5 categories of 3 tools show, and among as many of
+the best of a plain search; then the time of a routing, in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections import defaultdict
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import catalogues
+import measuring
+
+import mcpg
+from mcpg.gateway import route
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.engine import Match
+    from mcpg.gateway import RouteResult
+
+VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
+SHOWN = 3
+HEADS = ("best", "or-3", "or-all", "routed", "searched", "ms")
+
+
+class Grade(NamedTuple):
+    """How one routing did."""
+
+    best: float
+    or_three: float
+    or_all: float
+    routed: float
+    searched: float
+    milliseconds: float
+
+
+def noisy_or(scores: Sequence[float]) -> float:
+    """Give the chance that one of several independent events happens."""
+    return 1 - prod(1 - score for score in scores)
+
+
+def first_source(matches: Sequence[Match], most: int) -> str:
+    """Give the source whose *most* best matches have the highest noisy-or."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for match in matches:
+        scores[match.source_id].append(match.score)
+    return min(scores, key=lambda one: (-round(noisy_or(scores[one][:most]), 9), one), default="")
+
+
+def labels(matches: Sequence[Match]) -> set[str]:
+    """Name the tools of *matches* as judgements do."""
+    return {f"{match.source_id}::{match.tool_name}" for match in matches}
+
+
+def grade(engine: mcpg.Engine, query: dict[str, Any]) -> Grade:
+    """Route one query, and search it."""
+    start = time.perf_counter()
+    result: RouteResult = route(engine, query["query"])
+    took = (time.perf_counter() - start) * 1e3
+    found = engine.search(query["query"], limit=50).matches
+    relevant = set(query["relevant"])
+    sources = {label.partition("::")[0] for label in relevant}
+    shipped = result.categories[0].name if result.categories else ""
+    shown = [one.match for one in result.suggested]
+    return Grade(
+        shipped in sources,
+        first_source(found, SHOWN) in sources,
+        first_source(found, len(found)) in sources,
+        len(labels(shown) & relevant) / len(relevant),
+        len(labels(found[: len(shown)]) & relevant) / len(relevant),
+        took,
+    )
+
+
+def main() -> None:
+    """Print one table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", default=measuring.EVAL, type=Path)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--sets", default="")
+    arguments = parser.parse_args()
+    if arguments.folder is None:
+        print("no judged sets: give their folder, or set MCPG_EVAL")
+        return
+    print(f"{'set':<16}{'queries':<14}{'sources':>8}" + "".join(f"{name:>9}" for name in HEADS))
+    for folder in catalogues.judged_sets(arguments.folder, arguments.sets):
+        engine = mcpg.load(folder / "tools.json")
+        sources = len({tool.source_id for tool in engine.tools})
+        for file in (
+            folder / name for name in VARIANTS if sources > 1 and (folder / name).exists()
+        ):
+            queries = catalogues.judged_queries(file, arguments.queries)
+            columns = zip(*(grade(engine, query) for query in queries), strict=True)
+            row = "".join(f"{statistics.mean(column):>9.3f}" for column in columns)
+            print(f"{folder.name:<16}{file.stem:<14}{sources:>8}{row}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
