@@ -17,6 +17,7 @@ from mcpg.cli.commands import (
     publish,
     route,
     search,
+    serve,
     show,
     tune,
 )
@@ -53,6 +54,7 @@ for module in (
     tune,
     graph,
     publish,
+    serve,
     doctor,
     cache,
 ):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
+from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 
 from mcpg.catalog.hintkeys import HINT_KEYS
@@ -122,9 +122,15 @@ def _schema(value: JsonValue) -> JsonObject:
     return {"not": {}} if value is False else {}
 
 
+def _dialect(schema: JsonObject) -> type[Validator]:
+    return validator_for(schema, default=Draft202012Validator)
+
+
 def _is_sound(schema: JsonObject) -> bool:
+    if not isinstance(schema.get("$schema", ""), str):
+        return False
     try:
-        validator_for(schema).check_schema(schema)
+        _dialect(schema).check_schema(schema)
         for reference in _references(schema):
             if not reference.startswith("#"):
                 return False
@@ -178,7 +184,7 @@ def _clean(wire: JsonObject) -> JsonObject:
 def _validator(schema: JsonObject | None) -> Validator | None:
     if schema is None or _has_pattern(schema):
         return None  # a stranger's regular expression can take for ever
-    return validator_for(schema)(schema, registry=Registry())
+    return _dialect(schema)(schema, registry=Registry())
 
 
 def _has_pattern(value: JsonValue) -> bool:

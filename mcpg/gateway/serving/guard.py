@@ -1,0 +1,144 @@
+"""What stands before the server on HTTP: who may ask, from where, how much, how many at once."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+"""The names of this machine that a browser cannot be made to take for another's."""
+
+HEALTH = "/healthz"
+
+_LISTEN = b"subscriptions/listen"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the guard holds requests to.
+
+    Attributes:
+        token: What a request must bear, "" for nothing.
+        hosts: Names besides those of this machine by which the server may be asked, perhaps with a
+            port.
+        requests: Requests at once; connections that only wait for news do not count.
+        body_seconds: What a request has to arrive whole.
+    """
+
+    token: str = field(default="", repr=False)
+    hosts: tuple[str, ...] = ()
+    requests: int = 64
+    body_seconds: float = 30.0
+
+    def settings(self) -> TransportSecuritySettings:
+        """Give the hosts and origins that are allowed, as the SDK checks them."""
+        names = (*LOOPBACK, *self.hosts)
+        hosts = [form for name in names for form in (name, f"{name}:*")]
+        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+        return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+class Guard:
+    """Lets through to *app* what keeps to the rules, and answers the rest itself."""
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        """Stand before *app*."""
+        self._app = app
+        self._rules = rules
+        self._security = TransportSecurityMiddleware(rules.settings())
+        self._streams: set[anyio.CancelScope] = set()
+        self._busy = 0
+        self._is_closing = False
+
+    def close(self) -> None:
+        """End what only waits for news, and take nothing new."""
+        self._is_closing = True
+        for scope in list(self._streams):
+            scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return  # there are no websockets, and the lifespan is ours
+        if scope["path"] == HEALTH:  # those who look after us know no token and often no name
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        refusal = await self._security.validate_request(request) or self._refusal(request)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif _is_stream(request):
+            await self._stream(scope, receive, send)
+        else:
+            await self._counted(scope, receive, send)
+
+    def _refusal(self, request: Request) -> PlainTextResponse | None:
+        if not self._is_authorized(request):
+            headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
+            return PlainTextResponse("a bearer token is needed", 401, headers)
+        if self._is_closing:
+            return PlainTextResponse("the server ends", 503, {"Retry-After": "5"})
+        if self._busy >= self._rules.requests and not _is_stream(request):
+            return PlainTextResponse("too many requests at once", 429, {"Retry-After": "1"})
+        return None
+
+    def _is_authorized(self, request: Request) -> bool:
+        if not self._rules.token:
+            return True
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        given, wanted = token.strip().encode("latin-1"), self._rules.token.encode()
+        return hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with anyio.CancelScope() as stream:
+            self._streams.add(stream)
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._streams.discard(stream)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._busy += 1
+        arriving = _Arriving(receive, self._rules.body_seconds)
+        try:
+            await self._app(scope, arriving, send)
+        except TimeoutError:
+            if not arriving.is_late:
+                raise
+            await PlainTextResponse("the request came too slowly", 408)(scope, receive, send)
+        finally:
+            self._busy -= 1
+
+
+class _Arriving:
+    """Receives a request that has to be whole after a while."""
+
+    def __init__(self, receive: Receive, seconds: float) -> None:
+        self._receive = receive
+        self._deadline = anyio.current_time() + seconds
+        self._is_whole = False
+        self.is_late = False
+
+    async def __call__(self) -> Message:
+        if self._is_whole:
+            return await self._receive()
+        with anyio.CancelScope(deadline=self._deadline) as scope:
+            message = await self._receive()
+            self._is_whole = not message.get("more_body", False)
+            return message
+        self.is_late = scope.cancelled_caught
+        raise TimeoutError
+
+
+def _is_stream(request: Request) -> bool:
+    """Say whether a request only waits for news."""
+    return request.method == "GET" or request.headers.get("mcp-method") == _LISTEN.decode()

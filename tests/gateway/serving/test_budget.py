@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.catalog.model import Hints, Tool
+from mcpg.gateway.serving.budget import SMALLEST_BUDGET, failed, first_that_fits, passed_on, told
+from mcpg.gateway.serving.describing import describe_answers
+from mcpg.gateway.serving.pruning import part_of, pruned
+from mcpg.gateway.serving.wording import cut, line, size, whole
+
+_texts = st.text(st.characters(exclude_categories=[]), max_size=30)
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | _texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def text(length: int) -> dict[str, Any]:
+    """A block of text."""
+    return {"type": "text", "text": "x" * length}
+
+
+def test_the_fullest_answer_that_has_room_is_given() -> None:
+    """Answers are tried from the fullest to the barest, and none is made that is not needed."""
+    made: list[int] = []
+
+    def answers() -> Any:
+        for length in (9000, 900, 90):
+            made.append(length)
+            yield {"text": "x" * length}
+
+    result = first_that_fits(answers(), SMALLEST_BUDGET)
+    assert result["structuredContent"] == {"text": "x" * 900}
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert made == [9000, 900]
+
+
+def test_an_answer_without_room_says_so() -> None:
+    """When not even the barest answer has room, the result is an error that says it."""
+    result = first_that_fits([{"text": "x" * 9000}], SMALLEST_BUDGET)
+    assert result["isError"]
+    assert "2,048 bytes" in result["content"][0]["text"]
+
+
+def test_what_has_room_is_passed_on_as_it_is() -> None:
+    """A result within its budget is not touched."""
+    result: dict[str, Any] = {"content": [text(5)], "structuredContent": {"a": 1}, "isError": False}
+    assert passed_on(result, SMALLEST_BUDGET, structured_needed=True) is result
+
+
+def test_structured_content_goes_first() -> None:
+    """Where structured content has no room the text stays, and a note says what is missing."""
+    result: dict[str, Any] = {
+        "content": [text(500)],
+        "structuredContent": {"rows": ["y" * 3000]},
+        "isError": False,
+    }
+    kept = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    assert kept["content"][0] == text(500)
+    assert "structured result was left out" in kept["content"][1]["text"]
+    assert "structuredContent" not in kept
+    assert not kept["isError"]
+    assert passed_on(result, SMALLEST_BUDGET, structured_needed=True)["isError"]
+
+
+def test_structured_content_without_text_is_cut_as_text() -> None:
+    """A result of structured content alone leaves its beginning."""
+    result: dict[str, Any] = {
+        "content": [],
+        "structuredContent": {"rows": "y" * 9000},
+        "isError": False,
+    }
+    kept = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    assert kept["content"][0]["text"].startswith('{"rows":"yyy')
+
+
+def test_images_are_left_out_whole() -> None:
+    """Half an image is none: a block that is no text stays or goes."""
+    image = {"type": "image", "data": "A" * 4000, "mimeType": "image/png"}
+    result = {"content": [text(10), image, text(20)], "isError": False}
+    kept = passed_on(result, SMALLEST_BUDGET, structured_needed=False)
+    assert kept["content"][:2] == [text(10), text(20)]
+    assert "1 blocks were left out" in kept["content"][2]["text"]
+
+
+@given(
+    st.lists(_texts.map(lambda one: {"type": "text", "text": one * 99}), max_size=6),
+    st.none() | st.dictionaries(_texts, _values, max_size=4),
+    st.integers(SMALLEST_BUDGET, 9000),
+)
+def test_no_result_is_larger_than_its_budget(
+    blocks: list[Any], structured: dict[str, Any] | None, budget: int
+) -> None:
+    """Whatever a tool answers, what is passed on has room and is JSON in UTF-8."""
+    result: Any = {"content": blocks, "isError": False}
+    if structured is not None:
+        result["structuredContent"] = structured
+    kept = passed_on(whole(result), budget, structured_needed=False)
+    assert size(kept) <= budget
+    json.dumps(kept, ensure_ascii=False).encode()
+
+
+@given(_values)
+def test_whole_text_is_utf8(value: Any) -> None:
+    """Halves of characters are replaced wherever they stand."""
+    json.dumps(whole(value), ensure_ascii=False).encode()
+    assert told(value)["content"][0]["text"].encode()
+    assert failed("a\ud800")["content"][0]["text"] == "a\ufffd"
+
+
+@given(_texts, st.integers(1, 40))
+def test_lines_are_short_and_safe(value: str, characters: int) -> None:
+    """A line has no more than the characters it may have, and nothing that steers a reader."""
+    assert len(line(value, characters)) <= characters
+    assert line(value, 99).isprintable() or not value.isprintable()
+
+
+def test_texts_are_cut_at_words() -> None:
+    """A text is cut where a word ends, if one ends near; and marked."""
+    assert cut("alpha beta gamma", 13) == "alpha beta…"
+    assert cut("a" * 20, 5) == "aaaa…"
+    assert cut("short", 5) == "short"
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "prose",
+    "properties": {
+        "description": {"type": "string", "description": "prose", "default": "prose"},
+        "filter": {
+            "type": "object",
+            "properties": {"a/b": {"type": "array", "items": {"type": "integer"}}},
+            "required": ["a/b"],
+        },
+        "anything": True,
+    },
+    "required": ["description"],
+}
+
+
+def test_schemas_lose_prose_and_then_depth() -> None:
+    """A schema that is told in part allows more, and keeps names, types and what is required."""
+    bare, *shallow, nothing = pruned(SCHEMA)
+    assert bare["properties"]["description"] == {"type": "string"}  # type: ignore[index,call-overload]
+    assert bare["required"] == ["description"]
+    last = shallow[-1]
+    assert last["properties"]["filter"] == {"type": "object", "required": ["a/b"]}  # type: ignore[index,call-overload]
+    assert last["properties"]["anything"] is True  # type: ignore[index,call-overload]
+    assert nothing == {"type": "object"}
+
+
+def test_parts_of_schemas_are_named_by_pointers() -> None:
+    """A JSON pointer names a part of a schema; a wrong one names nothing."""
+    assert part_of(SCHEMA, "/properties/filter/properties/a~1b/items") == {"type": "integer"}
+    assert part_of(SCHEMA, "#/required/0") == "description"
+    for pointer in ("/nowhere", "/required/7", "/required/x", "/type/0"):
+        with pytest.raises(LookupError):
+            part_of(SCHEMA, pointer)
+
+
+def test_descriptions_say_less_until_they_have_room() -> None:
+    """A tool's output schema goes first, then its hints, then parts of its input schema."""
+    many = {f"property_{n}": {"type": "string", "description": "x" * 80} for n in range(200)}
+    tool = Tool(
+        "wide",
+        "shop",
+        "wide",
+        description="d" * 9000,
+        input_schema={"type": "object", "properties": {"body": {"properties": many}}},
+        hints=Hints(tags=("a tag",)),
+        output_schema={"type": "object", "description": "x" * 9000},
+    )
+    rooms = [size(told(answer)) for answer in describe_answers(tool)]
+    assert first_that_fits(describe_answers(tool), rooms[0])["structuredContent"]["outputSchema"]
+    without = first_that_fits(describe_answers(tool), rooms[1])["structuredContent"]
+    assert "outputSchema" not in without
+    assert "output schema" in without["truncated"]["howToGetTheRest"]
+    least = first_that_fits(describe_answers(tool), SMALLEST_BUDGET)["structuredContent"]
+    assert least["inputSchema"]["properties"]["body"] == {}
+    assert "pointer" in least["truncated"]["howToGetTheRest"]
+    part = first_that_fits(
+        describe_answers(tool, "/properties/body/properties/property_7"), SMALLEST_BUDGET
+    )
+    assert part["structuredContent"]["inputSchema"] == many["property_7"]
+    cut_part = first_that_fits(describe_answers(tool, "/properties/body"), SMALLEST_BUDGET)
+    assert "truncated" in cut_part["structuredContent"]
+    for pointer in ("/properties/nothing", "/type"):
+        with pytest.raises(LookupError):
+            list(describe_answers(tool, pointer))
