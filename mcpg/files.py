@@ -27,7 +27,9 @@ _REMEDIES = {
 }
 
 
-def atomic_write(path: Path | str, data: bytes, *, sync: bool = True) -> None:
+def atomic_write(
+    path: Path | str, data: bytes, *, sync: bool = True, private: bool = False
+) -> None:
     """Put *data* into the file at *path*, wholly or not at all.
 
     The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
@@ -40,6 +42,7 @@ def atomic_write(path: Path | str, data: bytes, *, sync: bool = True) -> None:
         data: Its whole new content.
         sync: Wait until the disk has it. Without, a power cut may leave an empty file, but
             thousands of files that can be made again are written many times faster.
+        private: Let nobody but its owner read the file, whatever stood there before.
 
     Raises:
         OutputError: The file cannot be written; what stood there before still stands.
@@ -48,7 +51,7 @@ def atomic_write(path: Path | str, data: bytes, *, sync: bool = True) -> None:
         target = Path(path).resolve()
         mode = _mode_of(target)
         if mode is None or stat.S_ISREG(mode):
-            _replace(target, data, mode, sync=sync)
+            _replace(target, data, mode, sync=sync, private=private)
         else:
             _write_special(target, data, mode)
     except (OSError, RuntimeError, ValueError) as fault:
@@ -141,14 +144,14 @@ def _mode_of(target: Path) -> int | None:
         return None
 
 
-def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool) -> None:
+def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool, private: bool) -> None:
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
         # Renaming over it would work, but its owner has said that it is not to be changed.
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.parent / f".mcpg-{secrets.token_hex(8)}.tmp"
     try:
-        _write_new(temporary, data, mode, sync=sync)
+        _write_new(temporary, data, 0o600 if private else mode, sync=sync)
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -160,7 +163,8 @@ def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool) -> None
 
 def _write_new(temporary: Path, data: bytes, mode: int | None, *, sync: bool) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
+    # Closed to others from the first moment: its mode is widened only once it is whole.
+    with os.fdopen(os.open(temporary, flags, 0o666 if mode is None else 0o600), "wb") as stream:
         stream.write(data)
         stream.flush()
         if sync:

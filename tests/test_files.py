@@ -41,6 +41,17 @@ def test_permissions_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
 
 
+@posix
+def test_private_files_are_their_owners_alone(tmp_path: Path) -> None:
+    """What is private can be read by nobody else, whatever stood there before."""
+    for name in ("new", "old"):
+        path = tmp_path / name
+        if name == "old":
+            path.touch(0o644)
+        atomic_write(path, b"secret", private=True)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

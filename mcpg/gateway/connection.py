@@ -167,7 +167,7 @@ class Connection:
         """
         client = await self._opened()
         try:
-            listing = await listing_of(client)
+            listing = await listing_of(client, self._trouble)
         except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
             if _is_gone(fault):
                 await self._lost()
@@ -226,7 +226,7 @@ class Connection:
             raise CallError(FaultCode.TOOL_FAILED, message)
         content, structured = result.content, result.structured
         if result.is_error:
-            (content, structured), _ = veiled([content, structured], self.server.secrets)
+            (content, structured), _ = veiled([content, structured], self._secrets)
         return Called(tuple(content), structured, result.is_error)
 
     async def _failed(self, fault: Exception) -> Exception:
@@ -248,7 +248,7 @@ class Connection:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_ANSWER_BROKE_OFF):
             message = "its answer broke off"
             return CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True)
-        said, _ = veiled(fault.message, self.server.secrets)
+        said, _ = veiled(fault.message, self._secrets)
         return CallError(FaultCode.TOOL_FAILED, f"{said} (error {fault.code})")
 
     async def _lost(self) -> None:
@@ -256,6 +256,10 @@ class Connection:
         self.end()
         with anyio.move_on_after(_CLOSING):
             await self.ended.wait()
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        return (*self.server.secrets, *self._trouble.secrets)
 
     @property
     def _code(self) -> FaultCode:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.jsontext import parse_json_documents
+from mcpg.catalog.sources.oauthconfig import read_oauth
 from mcpg.catalog.sources.servers import HttpServer, StdioServer, secrets_of
 from mcpg.catalog.sources.variables import expand
 from mcpg.diagnostics import Code, Diagnostic, error, info, warning
@@ -159,8 +160,10 @@ class _Fields:
         if not _ADDRESS.match(url):
             raise self.fail("its `url` is no address", "write http://... or https://...")
         headers = self._texts("headers")
-        secrets = (*secrets_of(url, headers), *self._used)
-        return HttpServer(self._place, name, url, headers, is_sse, secrets)
+        oauth = read_oauth(self.entry, self._filled, self.fail)
+        secret = oauth.client_secret if oauth else ""
+        secrets = (*secrets_of(url, headers), secret, *self._used)
+        return HttpServer(self._place, name, url, headers, is_sse, secrets, oauth)
 
     def text(self, key: str, default: str = "") -> str:
         """Give a member that is text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,39 @@ class StdioServer:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
+AUTHORIZATION_CODE = "authorization_code"
+"""The grant by which a person lets mcpg in, once, in a browser."""
+
+CLIENT_CREDENTIALS = "client_credentials"
+"""The grant by which mcpg lets itself in, with a secret of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How mcpg is let in to a server that wants OAuth; what it says of itself may be empty.
+
+    Attributes:
+        grant: `AUTHORIZATION_CODE`, for which `mcpg login` must have been run, or
+            `CLIENT_CREDENTIALS`.
+        client_id: The client as which mcpg is registered; empty when it registers itself.
+        client_secret: The secret of that client.
+        scope: What is asked for, words with spaces between; empty for what the server names.
+        method: How the secret is sent: `client_secret_basic` or `client_secret_post`.
+        issuer: The authorisation server to which the client belongs; empty for the origin of the
+            server itself. A secret is sent to no other.
+        redirect: The address on this machine that is registered for the client, where a browser
+            comes back to; empty for any port.
+    """
+
+    grant: str = AUTHORIZATION_CODE
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    scope: str = ""
+    method: str = field(default="client_secret_basic", repr=False)
+    issuer: str = ""
+    redirect: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpServer:
     """A server at an address.
@@ -48,6 +82,7 @@ class HttpServer:
         headers: Headers of every request.
         is_sse: Whether it speaks the older transport of two addresses.
         secrets: Texts that must not come back in what it says of its tools.
+        oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
     """
 
     place: str
@@ -56,6 +91,21 @@ class HttpServer:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_sse: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    oauth: OAuth | None = OAuth()
+
+    @property
+    def has_key(self) -> bool:
+        """Whether its headers let mcpg in already, so that no OAuth is needed."""
+        return any(name.casefold() == "authorization" for name in self.headers)
+
+    @property
+    def login(self) -> str:
+        """The command by which a person logs in to it, as messages say it."""
+        file, _, name = self.place.rpartition(": ")
+        if not file:
+            return "mcpg login ADDRESS"
+        words = [name] if file.endswith(".toml") else [name, file]
+        return f"mcpg login {shlex.join(words)}"
 
 
 Server = StdioServer | HttpServer
@@ -76,9 +126,11 @@ class Live:
         headers: Headers for servers named by their address.
         timeout: Seconds that each server has, above 0.
         told: Gets how many servers are done, and of how many.
+        tokens: The folder in which logins are kept, `None` when there are none.
     """
 
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = DEFAULT_TIMEOUT
     told: Callable[[int, int], None] | None = None
+    tokens: str | None = field(default=None, repr=False)

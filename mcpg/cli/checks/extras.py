@@ -12,7 +12,7 @@ EXTRAS = {
     "embeddings": ("numpy", "onnxruntime", "tokenizers"),
     "faiss": ("faiss", "numpy"),
     "llm": ("httpx",),
-    "mcp": ("jsonschema", "mcp"),
+    "mcp": ("filelock", "jsonschema", "mcp"),
     "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
     "python": ("docstring_parser", "pydantic"),
     "shacl": ("pyshacl",),

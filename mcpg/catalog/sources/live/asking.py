@@ -76,7 +76,7 @@ class _Asking:
         try:
             with anyio.fail_after(live.timeout):
                 async with Client(transport, cache=None) as client:
-                    answer = await listing_of(client)
+                    answer = await listing_of(client, trouble)
         except Exception as fault:  # noqa: BLE001 - whatever it is, the others go on
             return reason(fault, trouble, live.timeout)
         return answer

@@ -10,6 +10,8 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from mcpg.catalog.sources.live.oauth.bounded import MARK
+from mcpg.catalog.sources.live.oauth.choosing import authorisation
 from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, Meter, Trouble
 
 if TYPE_CHECKING:
@@ -21,28 +23,40 @@ _BETWEEN_EVENTS = re.compile(rb"\n\r?\n|\r\r")
 _FAILED = 400
 _PLAIN = {"Accept-Encoding": "identity"}
 _REDIRECTED = 300
+_UNAUTHORISED = 401
 
 
 @asynccontextmanager
 async def http_transport(
-    server: HttpServer, seconds: float, trouble: Trouble, *, is_kept: bool = False
+    server: HttpServer,
+    seconds: float,
+    trouble: Trouble,
+    tokens: str | None = None,
+    *,
+    is_kept: bool = False,
+    auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[Any]:
     """Connect to an address; redirects are followed only on the same host.
 
     Args:
-        server: The address, with its headers.
+        server: The address, with its headers and how it lets mcpg in.
         seconds: Time for one step of a request.
         trouble: Gets what goes wrong.
+        tokens: The folder in which logins are kept.
         is_kept: Whether the connection stays open: then the server may be silent for longer.
+        auth: What lets mcpg in, in place of what *server* and *tokens* say.
     """
+    auth = auth or authorisation(server, tokens, trouble, seconds)
+    login = server.login if auth is None and server.oauth and not server.has_key else ""
     timeout = httpx2.Timeout(seconds, read=None if is_kept else seconds)
 
     def client(**_: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             headers={**_PLAIN, **server.headers},
             timeout=timeout,
-            transport=_Watched(trouble),
+            transport=_Watched(trouble, login),
             trust_env=False,
+            auth=auth,
         )
 
     async with _transport(server, client) as streams:
@@ -67,19 +81,22 @@ async def _transport(server: HttpServer, client: Any) -> AsyncIterator[Any]:
 class _Watched(httpx2.AsyncHTTPTransport):
     """A transport that counts what is answered and remembers how a request failed."""
 
-    def __init__(self, trouble: Trouble) -> None:
+    def __init__(self, trouble: Trouble, login: str) -> None:
         super().__init__()
         self._trouble = trouble
+        self._login = login
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        is_for_tools = MARK not in request.extensions
         try:
             response = await super().handle_async_request(request)
         except httpx2.TransportError:
-            self._trouble.said = "it cannot be reached"
+            who = "it" if is_for_tools else "its authorisation server"
+            self._trouble.said = f"{who} cannot be reached"
             raise
         status = response.status_code
-        if request.method == "POST":
-            self._trouble.said = _told(status)
+        if is_for_tools and (request.method == "POST" or status == _UNAUTHORISED):
+            self._trouble.said = _told(status, self._login)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few bytes could be packed gigabytes.
             self._trouble.said = "it packed its answer, which it was not asked to"
@@ -90,9 +107,11 @@ class _Watched(httpx2.AsyncHTTPTransport):
         return response
 
 
-def _told(status: int) -> str | None:
+def _told(status: int, login: str) -> str | None:
     if status < _REDIRECTED:
         return None
+    if status == _UNAUTHORISED and login:
+        return f"it wants a login (run `{login}`) or a key in its headers (HTTP status {status})"
     if status < _FAILED:
         return f"it sends us to another address (HTTP status {status})"
     return f"it answered with HTTP status {status}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
@@ -48,16 +48,22 @@ class Listing:
         tools: Its tools, as it describes them.
         version: Its version, or "".
         protocol: The version of the protocol that it speaks.
+        secrets: Texts that must not come back in any of this, beside those of the server.
     """
 
     name: str
     tools: tuple[dict[str, Any], ...] = ()
     version: str = ""
     protocol: str = ""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
-async def listing_of(client: Client) -> Listing:
+async def listing_of(client: Client, trouble: Trouble) -> Listing:
     """Fetch all pages of tools.
+
+    Args:
+        client: The connection.
+        trouble: Knows the tokens that were used for it.
 
     Raises:
         AskingError: They have no end, or are too many.
@@ -67,7 +73,7 @@ async def listing_of(client: Client) -> Listing:
     info = client.server_info
     name, version = (info.name, info.version) if info is not None else ("", "")
     tools = () if client.server_capabilities.tools is None else tuple(await _tools(client))
-    return Listing(name, tools, version, client.protocol_version)
+    return Listing(name, tools, version, client.protocol_version, tuple(sorted(trouble.secrets)))
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:
@@ -126,7 +132,8 @@ def reply_of(
     batch = read_listing(server, answer, source_id)
     if isinstance(answer, str):
         return Reply(batch, seconds, has_answered=False)
-    said, _ = veiled([answer.name, answer.version, answer.protocol], server.secrets)
+    secrets = (*server.secrets, *answer.secrets)
+    said, _ = veiled([answer.name, answer.version, answer.protocol], secrets)
     return Reply(batch, seconds, True, *said)
 
 
@@ -144,7 +151,8 @@ def read_listing(
         failed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
         return SourceBatch(diagnostics=(failed,))
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
-    (said, tools), hidden = veiled([answer.name, list(answer.tools)], server.secrets)
+    secrets = (*server.secrets, *answer.secrets)
+    (said, tools), hidden = veiled([answer.name, list(answer.tools)], secrets)
     text = json.dumps({"sourceKind": kind.value, "tools": tools})
     name = source_id or server.name or said.strip() or server.place
     try:

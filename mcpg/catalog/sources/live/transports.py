@@ -45,4 +45,4 @@ def transport_to(
     """
     if isinstance(server, StdioServer):
         return stdio_transport(server, live.environ, trouble, living)
-    return http_transport(server, live.timeout, trouble, is_kept=is_kept)
+    return http_transport(server, live.timeout, trouble, live.tokens, is_kept=is_kept)

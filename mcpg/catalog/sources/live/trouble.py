@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ class Trouble:
         rubbish: Lines on standard output since the last message that were no messages.
         is_too_large: Whether an answer was larger than `MAX_ANSWER`.
         over: Called when the server cannot be heard any more, if not `None`.
+        secrets: Tokens that were used, which must not come back in what the server says.
     """
 
     said: str | None = None
     rubbish: int = 0
     is_too_large: bool = False
     over: Callable[[], None] | None = None
+    secrets: set[str] = field(default_factory=set, repr=False)
 
 
 class Meter:

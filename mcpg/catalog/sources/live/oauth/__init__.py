@@ -1,0 +1,1 @@
+"""OAuth for servers at addresses, as the `mcp` SDK gives it."""
