@@ -16,12 +16,14 @@ from mcpg.gateway.graphsources import GENERATED
 from mcpg.gateway.indexkeeper import IndexKeeper
 from mcpg.gateway.invoking import Invoker
 from mcpg.gateway.limits import Limits
+from mcpg.gateway.observing import watched_call
 from mcpg.gateway.plan import Plan
 from mcpg.gateway.registry import Registry
 from mcpg.gateway.results import Fault, Invoked
 from mcpg.gateway.routing import route
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import ServerSource
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from mcpg.gateway.snapshot import Snapshot
     from mcpg.gateway.sources import Source
     from mcpg.jsontypes import JsonValue
+    from mcpg.telemetry.observer import Observer
 
     Answer = TypeVar("Answer")
 
@@ -58,7 +61,7 @@ class Gateway:
         limits: What it grants.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one thing that a host may bring
         self,
         sources: Iterable[Source] = (),
         *,
@@ -66,6 +69,7 @@ class Gateway:
         live: Live | None = None,
         reserved: Collection[str] = (),
         equipment: Equipment = NONE,
+        observer: Observer | None = None,
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
@@ -78,6 +82,8 @@ class Gateway:
             live: How servers are asked.
             reserved: Ids that no tool may get.
             equipment: What its engine may use beside the index.
+            observer: Is told of indexes, searches, routes and invocations, `None` for the one in
+                *equipment*; see `mcpg.telemetry`.
             limits: What it grants.
             cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
             diagnostics: What was noticed of the sources before.
@@ -88,6 +94,9 @@ class Gateway:
         self.limits = limits or Limits()
         self._live = live or Live()
         self._registry = Registry(sources)
+        if observer is not None:
+            equipment = replace(equipment, observer=observer)
+        self._observer = equipment.observer
         self._plan = Plan(graph, frozenset(reserved), equipment, cache_dir)
         self._before = tuple(diagnostics)
         self._callbacks: list[Callable[[], None]] = []
@@ -290,19 +299,24 @@ class Gateway:
             UsageError: The time is not above 0, or the gateway is not open.
         """
         snapshot = await self.snapshot()
-        found = await self._in_thread(partial(snapshot.find, tool, source_id, name))
-        if isinstance(found, Fault):
-            return Invoked("", faults=(found,))
-        return await self._invoker.invoke(
-            found,
-            snapshot.owner(found),
-            arguments or {},
-            timeout=timeout,
-            progress=progress,
-            include_disabled=include_disabled,
-            query=query,
-            context=context,
-        )
+        with watched_call(self._observer) as tell:
+            found = await self._in_thread(partial(snapshot.find, tool, source_id, name))
+            if isinstance(found, Fault):
+                invoked, owner = Invoked("", faults=(found,)), None
+            else:
+                owner = snapshot.owner(found)
+                invoked = await self._invoker.invoke(
+                    found,
+                    owner,
+                    arguments or {},
+                    timeout=timeout,
+                    progress=progress,
+                    include_disabled=include_disabled,
+                    query=query,
+                    context=context,
+                )
+            tell(invoked, owner)
+        return invoked
 
     def _open(self) -> IndexKeeper:
         if self._stack is None:

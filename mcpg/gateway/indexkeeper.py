@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,6 +11,7 @@ import anyio.to_thread
 
 from mcpg.diagnostics import Code, Diagnostic, error
 from mcpg.gateway.building import Built, build, opened
+from mcpg.gateway.observing import watched_build
 from mcpg.gateway.reading import ask
 from mcpg.gateway.snapshot import Snapshot
 from mcpg.memo import KeptMemo
@@ -122,11 +124,14 @@ class IndexKeeper:
         built = await _in_thread(partial(opened, self._registry.sources, self._plan))
         if built is not None:
             return built
-        await ask(self._registry, self._registry.stale(), self._server)
-        memo = self._memo.renewed()
-        built = await _in_thread(partial(build, self._registry.readings(), self._plan, memo))
+        noticed: list[Diagnostic] = []
+        with watched_build(self._plan.equipment.observer, noticed) as tell:
+            await ask(self._registry, self._registry.stale(), self._server)
+            memo = self._memo.renewed()
+            built = await _in_thread(partial(build, self._registry.readings(), self._plan, memo))
+            tell(built.engine)
         self._memo = memo
-        return built
+        return replace(built, diagnostics=(*built.diagnostics, *noticed)) if noticed else built
 
 
 async def _in_thread(work: Callable[[], Answer]) -> Answer:

@@ -52,4 +52,5 @@ class Plan:
             normalizer=held.normalizer,
             cache=held.cache,
             candidates=held.candidates,
+            observer=held.observer,
         )

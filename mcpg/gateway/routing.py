@@ -24,6 +24,7 @@ from mcpg.catalog.model import Tier
 from mcpg.engine.request import MAX_LIMIT
 from mcpg.engine.results import Strategy
 from mcpg.errors import UsageError
+from mcpg.gateway.observing import watched_route
 from mcpg.gateway.preference import (
     NONE,
     READ_ONLY,
@@ -172,21 +173,25 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
     categories = _checked("categories", categories, MAX_CATEGORIES)
     tools = _checked("tools", tools, MAX_LIMIT)
     weights = weights or shipped_weights()
-    result = engine.search(
-        query,
-        limit=candidate_limit(categories, tools),
-        strategy=strategy,
-        context=context,
-        include_disabled=include_disabled,
-        min_score=min_score,
-        fusion=fusion,
-        normalize=normalize,
-    )
-    preference = asked_preference(prefer_read_only)
-    if prefer_read_only is None and derives_preference:
-        odds, asked = weights.odds, result.normalized_query or result.query
-        preference = engine.consult(lambda index: derived_preference(index, asked, odds))
-    return arranged(result, preference, weights, categories, tools)
+    equipment = engine.equipment
+    with watched_route(equipment.observer if equipment else None, query) as tell:
+        result = engine.search(
+            query,
+            limit=candidate_limit(categories, tools),
+            strategy=strategy,
+            context=context,
+            include_disabled=include_disabled,
+            min_score=min_score,
+            fusion=fusion,
+            normalize=normalize,
+        )
+        preference = asked_preference(prefer_read_only)
+        if prefer_read_only is None and derives_preference:
+            odds, asked = weights.odds, result.normalized_query or result.query
+            preference = engine.consult(lambda index: derived_preference(index, asked, odds))
+        routed = arranged(result, preference, weights, categories, tools)
+        tell(routed)
+    return routed
 
 
 def candidate_limit(categories: int, tools: int) -> int:

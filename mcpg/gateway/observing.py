@@ -1,0 +1,90 @@
+"""What a gateway tells an observer, where it has one: of indexes, routes and invocations."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.sources.kinds import PYTHON
+from mcpg.catalog.sources.servers import StdioServer
+from mcpg.gateway.sources import FileSource, FunctionSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine.engine import Engine
+    from mcpg.gateway.results import Invoked
+    from mcpg.gateway.routing import RouteResult
+    from mcpg.gateway.sources import Source
+    from mcpg.telemetry.observer import Observer
+
+
+@contextmanager
+def watched_build(
+    observer: Observer | None, noticed: list[Diagnostic]
+) -> Iterator[Callable[[Engine], None]]:
+    """Tell *observer* of an index that is made; inside, of the engine that has it.
+
+    Args:
+        observer: Who is told, `None` for nobody.
+        noticed: Gets what the observer raised.
+    """
+    if observer is None:
+        yield _nothing
+        return
+    from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
+    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+
+    with GuardedObserver.of(observer).build() as tell:
+        yield lambda engine: tell(build_facts(engine.index))
+    noticed += tell.diagnostics
+
+
+@contextmanager
+def watched_route(
+    observer: Observer | None, query: str | None
+) -> Iterator[Callable[[RouteResult], None]]:
+    """Tell *observer* of a search by categories; inside, of what came of it."""
+    if observer is None:
+        yield _nothing
+        return
+    from mcpg.telemetry.facts import RouteFacts  # noqa: PLC0415 - as above
+    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+
+    with GuardedObserver.of(observer).route((query or "").strip()) as tell:
+        yield lambda found: tell(RouteFacts(len(found.categories), len(found.suggested)))
+
+
+@contextmanager
+def watched_call(
+    observer: Observer | None,
+) -> Iterator[Callable[[Invoked, Source | None], None]]:
+    """Tell *observer* of an invocation; inside, of what came of it and whose tool it was."""
+    if observer is None:
+        yield _nothing
+        return
+    from mcpg.telemetry.facts import SUCCESS, InvokeFacts  # noqa: PLC0415 - as above
+    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+
+    with GuardedObserver.of(observer).invoke() as tell:
+
+        def told(invoked: Invoked, owner: Source | None) -> None:
+            outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
+            kind = kind_of(owner) if owner else ""
+            tell(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id))
+
+        yield told
+
+
+def kind_of(source: Source) -> str:
+    """Give what kind of thing answers for a source: `stdio`, `http`, `function` or `file`."""
+    if isinstance(source, FileSource):
+        return "function" if source.path.startswith(PYTHON) else "file"
+    if isinstance(source, FunctionSource):
+        return "function"
+    return "stdio" if isinstance(source.server, StdioServer) else "http"
+
+
+def _nothing(*_: object) -> None:
+    pass
