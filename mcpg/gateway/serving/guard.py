@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 HEALTH = "/healthz"
 
-_LISTEN = b"subscriptions/listen"
+_LISTEN = "subscriptions/listen"
+_HEADER_BYTES = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Guard:
             await self._counted(scope, receive, send)
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
+        if sum(len(name) + len(value) for name, value in request.headers.raw) > _HEADER_BYTES:
+            return PlainTextResponse("the headers are too large", 431)
         if not self._is_authorized(request):
             headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
             return PlainTextResponse("a bearer token is needed", 401, headers)
@@ -108,37 +112,31 @@ class Guard:
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._busy += 1
-        arriving = _Arriving(receive, self._rules.body_seconds)
         try:
-            await self._app(scope, arriving, send)
-        except TimeoutError:
-            if not arriving.is_late:
-                raise
-            await PlainTextResponse("the request came too slowly", 408)(scope, receive, send)
+            with anyio.CancelScope() as work:
+                arriving = _Arriving(receive, self._rules.body_seconds, work)
+                await self._app(scope, arriving, send)
         finally:
             self._busy -= 1
+        if work.cancelled_caught:
+            await PlainTextResponse("the request came too slowly", 408)(scope, receive, send)
 
 
 class _Arriving:
-    """Receives a request that has to be whole after a while."""
+    """Receives a request that has to be whole after a while, or is given up."""
 
-    def __init__(self, receive: Receive, seconds: float) -> None:
+    def __init__(self, receive: Receive, seconds: float, work: anyio.CancelScope) -> None:
         self._receive = receive
-        self._deadline = anyio.current_time() + seconds
-        self._is_whole = False
-        self.is_late = False
+        self._work = work
+        self._work.deadline = anyio.current_time() + seconds
 
     async def __call__(self) -> Message:
-        if self._is_whole:
-            return await self._receive()
-        with anyio.CancelScope(deadline=self._deadline) as scope:
-            message = await self._receive()
-            self._is_whole = not message.get("more_body", False)
-            return message
-        self.is_late = scope.cancelled_caught
-        raise TimeoutError
+        message = await self._receive()
+        if not message.get("more_body", False):
+            self._work.deadline = math.inf
+        return message
 
 
 def _is_stream(request: Request) -> bool:
     """Say whether a request only waits for news."""
-    return request.method == "GET" or request.headers.get("mcp-method") == _LISTEN.decode()
+    return request.method == "GET" or request.headers.get("mcp-method") == _LISTEN

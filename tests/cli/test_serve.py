@@ -1,0 +1,231 @@
+"""`mcpg serve` as a client starts it, and as a person does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from mcpg.gateway.serving.names import EVERYDAY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shop import Run
+
+SEARCH, _, _, INVOKE = EVERYDAY
+TESTS = Path(__file__).parents[1]
+TOKEN = "marker-token-123456"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.fixture
+def config(folder: Path) -> Path:
+    """A client's configuration of one server that works and one that does not."""
+    servers = {
+        "git": {"command": sys.executable, "args": ["-S", str(TESTS / "gitserver.py")]},
+        "gone": {"command": str(folder / "gone"), "env": {"TOKEN": TOKEN}},
+    }
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    subprocess.run(["git", "init", "-q", "-b", "trunk", folder], check=True)
+    return path
+
+
+@contextmanager
+def serving(*arguments: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that runs until the test is over."""
+    command = [sys.executable, "-W", "ignore", "-m", "mcpg", "serve", *arguments]
+    pipe = subprocess.PIPE
+    environ = {**os.environ, **env}
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ) as process:
+        timer = threading.Timer(60, process.kill)
+        timer.start()
+        try:
+            yield process
+        finally:
+            timer.cancel()
+            process.kill()
+
+
+def children(pid: int) -> list[int]:
+    """The living children of a process."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, *_ = stat.read_text("utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(parent) == pid and state != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def appeared(pid: int) -> list[int]:
+    """Wait for a process to have children, and give them."""
+    deadline = time.monotonic() + 30
+    while not (found := children(pid)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert found
+    return found
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or does so shortly."""
+    deadline = time.monotonic() + 5
+    path = Path(f"/proc/{pid}/stat")
+    while time.monotonic() < deadline:
+        try:
+            if path.read_text("utf-8").rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def sent(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
+    """Write messages to the standard input of a server."""
+    assert process.stdin is not None
+    for message in messages:
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+    process.stdin.flush()
+
+
+async def used(config: Path, errors: Path) -> None:
+    """Use a server as a client that has started it does."""
+    command = StdioServerParameters(
+        command=sys.executable, args=["-W", "ignore", "-m", "mcpg", "serve", str(config)]
+    )
+    with errors.open("w", encoding="utf-8") as file:
+        async with Client(stdio_client(command, errlog=file)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == list(EVERYDAY)
+            found = await client.call_tool(SEARCH, {"query": "working tree status"})
+            assert found.structured_content["matches"][0]["toolId"] == "git_status"
+            call = {"toolId": "git_status", "arguments": {"repo_path": str(config.parent)}}
+            called = await client.call_tool(INVOKE, call)
+            assert "?? mcp.json" in called.structured_content["files"]
+
+
+def test_a_client_starts_it_and_uses_it(config: Path) -> None:
+    """A client's ten servers become one: it finds and calls what stands behind."""
+    errors = config.parent / "errors"
+    anyio.run(used, config, errors)
+    told = errors.read_text("utf-8")
+    # What works says nothing; what does not is told without its secrets.
+    assert told.startswith("error[source_load_failed]")
+    assert len(told.splitlines()) == 1
+    assert "gone" in told
+    assert TOKEN not in told
+
+
+def test_it_ends_when_its_client_leaves(config: Path) -> None:
+    """The end of standard input ends the server and the programs it has started; lines are kept."""
+    with serving(str(config), "-q") as process:
+        sent(process, INITIALIZE)
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        assert said["result"]["serverInfo"]["name"] == "mcpg"
+        assert said["result"]["capabilities"]["tools"] == {"listChanged": True}
+        [child] = appeared(process.pid)
+        out, _ = process.communicate(b"\xff rubbish\n" + b"x" * 100, timeout=30)
+        assert process.returncode == 0
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
+    assert gone(child)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_when_it_is_told_to(config: Path, number: signal.Signals) -> None:
+    """A signal ends the server though its client still listens, and leaves no child behind."""
+    with serving(str(config)) as process:
+        sent(process, INITIALIZE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        [child] = appeared(process.pid)
+        process.send_signal(number)
+        assert process.wait(20) == 0
+    assert gone(child)
+
+
+def test_it_serves_over_http(config: Path) -> None:
+    """Over HTTP it says where it is, asks for the token, and ends while a client still listens."""
+    with serving(str(config), "--http", "0", "-v", MCPG_SERVE_TOKEN=TOKEN) as process:
+        assert process.stderr is not None
+        lines = iter(process.stderr.readline, b"")
+        address = next(line.split()[-1] for line in lines if line.startswith(b"serving")).decode()
+        health = urllib.request.urlopen(address.replace("/mcp", "/healthz"), timeout=10)
+        assert json.loads(health.read()) == {"status": "ok"}
+        headers = {
+            "Authorization": f"Bearer {TOKEN}",
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+        }
+        body = json.dumps(INITIALIZE).encode()
+        opened = urllib.request.urlopen(urllib.request.Request(address, body, headers), timeout=10)
+        assert b'"serverInfo"' in opened.read()
+        headers["Mcp-Session-Id"] = opened.headers["Mcp-Session-Id"]
+        listening = urllib.request.urlopen(
+            urllib.request.Request(address, headers=headers), timeout=10
+        )
+        [child] = appeared(process.pid)
+        start = time.monotonic()
+        process.terminate()
+        assert process.wait(20) == 0
+        assert time.monotonic() - start < 5  # nobody waits for a client that only listens
+        listening.close()
+        told = process.stderr.read()
+        assert b"initialize done" in told
+        assert TOKEN.encode() not in told
+    assert gone(child)
+
+
+def test_what_makes_no_sense_is_refused(run: Callable[..., Run], config: Path) -> None:
+    """A mistake is told before anything is started."""
+    for arguments, said in (
+        (("--http", "here"), "no address"),
+        (("--http", "70000"), "no address"),
+        (("--http", "0.0.0.0:80"), "MCPG_SERVE_TOKEN"),
+        (("--endpoint", "https://sparql.example"), "--graph-tools"),
+        (("--strategy", "best"), "best"),
+        (("--max-bytes", "100"), "2048"),
+    ):
+        found = run("serve", str(config), *arguments)
+        assert (found.code, found.out) == (2, "")
+        assert said in found.err
+    missing = run("serve", "nothing.json")
+    assert missing.code == 2
+    assert "nothing.json" in missing.err
+
+
+def test_the_extra_is_named(
+    run: Callable[..., Run], config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the SDK the command says what to install."""
+    monkeypatch.setitem(sys.modules, "mcp.server.transport_security", None)
+    monkeypatch.delitem(sys.modules, "mcpg.gateway.serving.guard", raising=False)
+    monkeypatch.delitem(sys.modules, "mcpg.gateway.serving.http", raising=False)
+    found = run("serve", str(config), "--http", "0")
+    assert found.code == 2
+    assert "mcpg-graph[mcp]" in found.err

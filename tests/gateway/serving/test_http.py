@@ -1,0 +1,218 @@
+"""The server over HTTP: who is let through, and what is refused how."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from contextlib import asynccontextmanager, closing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from mcpg.errors import UsageError
+from mcpg.gateway import FunctionSource, Gateway
+from mcpg.gateway.serving.guard import Rules
+from mcpg.gateway.serving.http import Http, is_loopback, serve_http
+from mcpg.gateway.serving.names import EVERYDAY, INVOKE, META_TOOLS, SEARCH
+from mcpg.gateway.serving.options import Serving
+from mcpg.gateway.serving.server import GatewayServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "marker-token-123456"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+
+async def hold() -> str:
+    """Hold the line for a while."""
+    await anyio.sleep(0.5)
+    return "held"
+
+
+@asynccontextmanager
+async def reached(**how: Any) -> AsyncIterator[str]:
+    """Serve a function over HTTP, and give the address."""
+    source = FunctionSource("local", (hold,))
+    addresses: list[str] = []
+    ready = anyio.Event()
+
+    def told(address: str) -> None:
+        addresses.append(address)
+        ready.set()
+
+    async with (
+        Gateway([source], reserved=META_TOOLS) as gateway,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(serve_http, GatewayServer(gateway, Serving()), Http(**how), told)
+        await ready.wait()
+        yield addresses[0]
+        group.cancel_scope.cancel()
+
+
+def asked(
+    address: str, method: str = "POST", body: Any = INITIALIZE, path: str = "", **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    """Send one request, and give status, headers and body of the answer."""
+    parts = urlsplit(address)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    with closing(http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)) as line:
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        line.request(method, path or parts.path, data, {**JSON, **named})
+        response = line.getresponse()
+        return response.status, dict(response.getheaders()), response.read()
+
+
+async def ask(*given: Any, **named: Any) -> tuple[int, dict[str, str], bytes]:
+    """Send one request from a thread."""
+    return await anyio.to_thread.run_sync(partial(asked, *given, **named))
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_client_with_the_token_is_served(mode: str) -> None:
+    """A client that bears the token lists, searches and calls, whichever protocol it speaks."""
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    async with reached(rules=Rules(TOKEN)) as address, create_mcp_http_client(bearer) as web:
+        transport = streamable_http_client(address, http_client=web)
+        async with Client(transport, mode=mode) as client:
+            tools = (await client.list_tools()).tools
+            assert [tool.name for tool in tools] == list(EVERYDAY)
+            found = await client.call_tool(SEARCH, {"query": "hold the line"})
+            assert found.structured_content["matches"][0]["toolId"] == "hold"
+            called = await client.call_tool(INVOKE, {"toolId": "hold"})
+            assert called.content[0].text == "held"  # type: ignore[union-attr]
+
+
+async def test_nobody_else_is() -> None:
+    """Without the token, or with another, nothing is told but that one is needed."""
+    async with reached(rules=Rules(TOKEN)) as address:
+        for wrong in ("", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer \xe4"):
+            status, headers, body = await ask(address, Authorization=wrong)
+            assert status == 401
+            assert headers["www-authenticate"].startswith("Bearer")
+            assert TOKEN.encode() not in body
+        status, _, body = await ask(address, "GET", None, "/healthz")
+        assert (status, json.loads(body)) == (200, {"status": "ok"})
+        assert (await ask(address, "GET", None, "/else", Authorization=f"Bearer {TOKEN}"))[0] == 404
+
+
+async def test_names_of_others_are_refused() -> None:
+    """A page of another site can neither take us for its own host nor ask from its origin."""
+    async with reached(rules=Rules(hosts=("tools.example",))) as address:
+        for headers, status in (
+            ({}, 200),
+            ({"Host": "evil.example"}, 421),
+            ({"Host": "tools.example"}, 200),
+            ({"Host": "tools.example:8443"}, 200),
+            ({"Origin": "https://evil.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Origin": "https://tools.example"}, 200),
+            ({"Origin": "http://localhost:6274"}, 200),
+        ):
+            assert (await ask(address, **headers))[0] == status, headers
+
+
+async def test_what_is_too_much_is_refused() -> None:
+    """Requests that are too large, and heads that are, get an answer that says so."""
+    async with reached(body_bytes=2000) as address:
+        large = {**INITIALIZE, "params": {"text": "x" * 3000}}
+        assert (await ask(address, body=large))[0] == 413
+        assert (await ask(address, More="x" * 40_000))[0] == 431
+        assert (await ask(address, body=b"{"))[0] == 400
+        assert (await ask(address))[0] == 200
+
+
+async def test_sessions_are_counted() -> None:
+    """One session more than there may be is refused until another has ended."""
+    async with reached(sessions=1) as address:
+        status, headers, _ = await ask(address)
+        assert status == 200
+        assert (await ask(address))[0] == 503
+        assert (await ask(address, "DELETE", None, mcp_session_id=headers["mcp-session-id"]))[
+            0
+        ] == 200
+        assert (await ask(address))[0] == 200
+
+
+async def test_requests_at_once_are_counted() -> None:
+    """One request more than there may be at once is told to come later."""
+    async with reached(rules=Rules(requests=1)) as address:
+        async with Client(address, mode="legacy") as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, INVOKE, {"toolId": "hold"})
+            await anyio.sleep(0.2)
+            status, headers, _ = await ask(address)
+            assert (status, headers["retry-after"]) == (429, "1")
+        assert (await ask(address))[0] == 200
+
+
+async def test_slow_requests_are_ended() -> None:
+    """A connection that sends no head is closed, and nobody waits for a body that does not come."""
+    async with reached(header_seconds=0.2, rules=Rules(body_seconds=0.3)) as address:
+        parts = urlsplit(address)
+
+        def slow(opening: bytes) -> bytes:
+            with closing(socket.create_connection((parts.hostname, parts.port), 10)) as line:
+                line.sendall(opening)
+                return line.recv(100)
+
+        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        for opening, answer in (
+            (b"", b""),
+            (head, b""),
+            (head + b"Content-Length: 100\r\n\r\n{", b"HTTP/1.1 408"),
+        ):
+            got = await anyio.to_thread.run_sync(slow, opening)
+            assert got[:12] == answer
+
+
+def test_a_server_for_others_needs_protection() -> None:
+    """Nothing listens where others can reach it without a token and names of its own."""
+    for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
+        assert is_loopback(host)
+    for rules, said in (
+        (Rules(hosts=("x",)), "MCPG_SERVE_TOKEN"),
+        (Rules(TOKEN), "--allow-host"),
+        (Rules("short", ("x",)), "openssl"),
+        (Rules("ä" * 20, ("x",)), "openssl"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            Http("0.0.0.0", rules=rules)
+        assert said in str(caught.value)
+        assert TOKEN not in str(caught.value) + repr(rules)
+    assert Http("0.0.0.0", rules=Rules(TOKEN, ("x",))).rules.hosts == ("x",)
+
+
+async def test_a_port_that_is_taken_is_told() -> None:
+    """An address that cannot be listened on is a mistake that names it."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        async with Gateway() as gateway:
+            server = GatewayServer(gateway, Serving())
+            with pytest.raises(UsageError, match=f"127.0.0.1:{port}"):
+                await serve_http(server, Http(port=port), print)
+            unknown = Http("nowhere.invalid", rules=Rules(TOKEN, ("x",)))
+            with pytest.raises(UsageError, match=r"nowhere\.invalid"):
+                await serve_http(server, unknown, print)
