@@ -27,6 +27,14 @@ def say(message: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def odd_tools() -> list[Any]:
+    """Describe tools of which some are none."""
+    nameless = {"inputSchema": {"type": "object"}}
+    odd = [nameless, tool("number") | {"name": 3}, "text", None, {"name": "no_schema"}]
+    bad = [tool("bad_schema") | {"inputSchema": "none"}, tool("bad_more", annotations=[1])]
+    return [tool("first"), *odd, *bad, tool("last")]
+
+
 def page(mode: str, cursor: str) -> dict[str, Any]:
     """Give a page of tools, as *mode* would have it."""
     number = int(cursor or 0)
@@ -43,8 +51,9 @@ def page(mode: str, cursor: str) -> dict[str, Any]:
         sys.stderr.write(" ".join(f"{key}={value}" for key, value in os.environ.items()))
         told = f"Look things up with {os.environ.get('TOKEN')}."
         return {"tools": [tool("secret_lookup", description=told)]}
-    if mode == "environment":
-        return {"tools": [tool(name) for name in os.environ]}
+    special = {"odd": odd_tools, "environment": lambda: [tool(name) for name in os.environ]}
+    if mode in special and not number:
+        return {"tools": special[mode](), **({"nextCursor": "7"} if mode == "odd" else {})}
     rich = {
         "title": "Last",
         "annotations": {"readOnlyHint": True, "custom": 1},

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from mcpg.catalog.entries import read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.catalog.sources.batch import SourceBatch
+from mcpg.catalog.sources.live.sieve import ALL_TOOLS
 from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, too_large
 from mcpg.catalog.sources.live.veil import veiled
 from mcpg.catalog.sources.replies import Reply
@@ -35,7 +36,8 @@ _MAX_TOOLS = 100_000
 class _Page(BaseModel):
     """A page of tools, of which nothing is dropped."""
 
-    tools: list[dict[str, Any]]
+    tools: list[Any]
+    everything: list[Any] | None = Field(default=None, validation_alias=ALL_TOOLS)
     cursor: str | None = Field(default=None, alias="nextCursor")
 
 
@@ -45,14 +47,14 @@ class Listing:
 
     Attributes:
         name: What it calls itself, or "".
-        tools: Its tools, as it describes them.
+        tools: Its tools, as it describes them; some may be no tools at all.
         version: Its version, or "".
         protocol: The version of the protocol that it speaks.
         secrets: Texts that must not come back in any of this, beside those of the server.
     """
 
     name: str
-    tools: tuple[dict[str, Any], ...] = ()
+    tools: tuple[Any, ...] = ()
     version: str = ""
     protocol: str = ""
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -76,8 +78,8 @@ async def listing_of(client: Client, trouble: Trouble) -> Listing:
     return Listing(name, tools, version, client.protocol_version, tuple(sorted(trouble.secrets)))
 
 
-async def _tools(client: Client) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = []
+async def _tools(client: Client) -> list[Any]:
+    tools: list[Any] = []
     cursor: str | None = None
     seen: set[str | None] = set()
     size = 0
@@ -85,10 +87,11 @@ async def _tools(client: Client) -> list[dict[str, Any]]:
         seen.add(cursor)
         params = PaginatedRequestParams(cursor=cursor) if cursor else None
         page = await client.session.send_request(ListToolsRequest(params=params), _Page)
-        size += len(json.dumps(page.tools))
+        told = page.tools if page.everything is None else page.everything
+        size += len(json.dumps(told))
         if size > MAX_ANSWER:
             raise AskingError(too_large())
-        tools += page.tools
+        tools += told
         cursor = page.cursor
         if not cursor:
             return tools

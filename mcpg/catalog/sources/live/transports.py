@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.sources.live.http import http_transport
+from mcpg.catalog.sources.live.sieve import sieved
 from mcpg.catalog.sources.live.stdio import stdio_transport
 from mcpg.catalog.sources.servers import StdioServer
 
@@ -44,5 +45,5 @@ def transport_to(
         is_kept: Whether the connection stays open: then silence is no failure.
     """
     if isinstance(server, StdioServer):
-        return stdio_transport(server, live.environ, trouble, living)
-    return http_transport(server, live.timeout, trouble, live.tokens, is_kept=is_kept)
+        return sieved(stdio_transport(server, live.environ, trouble, living))
+    return sieved(http_transport(server, live.timeout, trouble, live.tokens, is_kept=is_kept))

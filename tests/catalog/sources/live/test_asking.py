@@ -167,6 +167,30 @@ def test_answers_without_end_and_redirects() -> None:
     }
 
 
+def test_an_odd_tool_costs_only_itself() -> None:
+    """Beside tools without a name, or that are none, the others of the page are kept."""
+    batch = ask_servers([by_hand("odd"), by_hand("pages")], QUICK)
+    assert [tool.name for tool in batch.tools if tool.source_id == "odd"] == [
+        "first",
+        "no_schema",
+        "bad_schema",
+        "bad_more",
+        "last",
+        "tool_7",
+    ]
+    assert len(batch.tools) == 9
+    assert {one.code for one in batch.diagnostics} == {Code.TOOL_INVALID}
+    assert [one.place for one in batch.diagnostics] == [
+        f"mcp.json: odd: tools[{number}]" for number in (1, 2, 3, 4)
+    ]
+
+
+def test_an_odd_tool_over_the_web(address: HttpServer) -> None:
+    """A server made with the SDK, which sends no odd tools, is read as ever."""
+    (reply,) = ask_each([address], QUICK)
+    assert (reply.name, len(reply.batch.tools)) == ("sdk server", 1)
+
+
 def test_what_a_server_is() -> None:
     """A reply tells what the server calls itself and speaks, how long it took, and no secret."""
     limits = (None, 0.5, None)
