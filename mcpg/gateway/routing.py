@@ -24,6 +24,7 @@ from mcpg.catalog.model import Tier
 from mcpg.engine.request import MAX_LIMIT
 from mcpg.engine.results import Strategy
 from mcpg.errors import UsageError
+from mcpg.gateway.hintcards import HINTS
 from mcpg.gateway.observing import watched_route
 from mcpg.gateway.preference import (
     NONE,
@@ -37,9 +38,9 @@ from mcpg.gateway.routeweights import shipped_weights
 from mcpg.text import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcpg.catalog.model import Hints, Tool
+    from mcpg.catalog.model import Hints
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Engine, Match, SearchResult
     from mcpg.engine.request import Context
@@ -189,7 +190,8 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
         if prefer_read_only is None and derives_preference:
             odds, asked = weights.odds, result.normalized_query or result.query
             preference = engine.consult(lambda index: derived_preference(index, asked, odds))
-        routed = arranged(result, preference, weights, categories, tools)
+        hints = engine.consult(HINTS.of_index).of(result.matches)
+        routed = arranged(result, hints, preference, weights, categories, tools)
         tell(routed)
     return routed
 
@@ -202,16 +204,29 @@ def candidate_limit(categories: int, tools: int) -> int:
 
 def arranged(
     result: SearchResult,
+    hints: Mapping[str, Hints],
     preference: Preference,
     weights: RouteWeights,
     categories: int,
     tools: int,
 ) -> RouteResult:
-    """Put the matches of *result* into categories; the same answer gives the same arrangement."""
-    routed = [routed_match(match, preference.name, weights) for match in result.matches]
+    """Put the matches of *result* into categories.
+
+    Args:
+        result: What a search found.
+        hints: Of each tool that it found, by its id.
+        preference: Which kind of tool is preferred.
+        weights: What hints are worth.
+        categories: Most categories to give, at least 1.
+        tools: Most tools of a category to give, at least 1.
+    """
+    routed = [
+        routed_match(match, hints[match.tool_id], preference.name, weights)
+        for match in result.matches
+    ]
     # Of tools worth the same, the one that the search put first stays first.
     ordered = sorted(routed, key=_negative_worth)
-    shown = tuple(_best_categories(ordered, categories, tools))
+    shown = tuple(_best_categories(ordered, hints, categories, tools))
     offered = {one.match.tool_id for category in shown for one in category.matches}
     return RouteResult(
         query=result.query,
@@ -227,10 +242,9 @@ def arranged(
     )
 
 
-def routed_match(match: Match, preferred: str, weights: RouteWeights) -> RoutedMatch:
-    """Adjust the score of *match*; *preferred* is `read-only`, `write` or `none`."""
-    tool = match.descriptor
-    names = adjustments_of(tool, preferred)
+def routed_match(match: Match, hints: Hints, preferred: str, weights: RouteWeights) -> RoutedMatch:
+    """Adjust the score of *match* for its *hints*; *preferred* is `read-only`, `write`, `none`."""
+    names = adjustments_of(hints, preferred)
     adjustments = tuple(
         Adjustment(name, weight, weight * match.score)
         for name in names
@@ -239,10 +253,9 @@ def routed_match(match: Match, preferred: str, weights: RouteWeights) -> RoutedM
     return RoutedMatch(match, min(1.0, max(0.0, _worth(match, adjustments))), adjustments)
 
 
-def adjustments_of(tool: Tool, preferred: str) -> Iterator[str]:
-    """Name what *tool* is adjusted for; what nobody said of it adjusts nothing."""
-    hints = tool.hints
-    if tool.enabled:
+def adjustments_of(hints: Hints, preferred: str) -> Iterator[str]:
+    """Name what a tool with *hints* is adjusted for; what nobody said of it adjusts nothing."""
+    if hints.enabled_by_default is not False:
         yield "enabled"
     if preferred != NONE:
         yield from _kind_adjustments(hints, preferred)
@@ -257,10 +270,10 @@ def adjustments_of(tool: Tool, preferred: str) -> Iterator[str]:
         yield "examples"
 
 
-def categories_of(tool: Tool) -> tuple[str, ...]:
-    """Give the categories of *tool*: what its hints say, or where its data or itself come from."""
-    hints, source = tool.hints, tool.source_id.strip()
-    return hints.categories or hints.data_sources or ((source,) if source else (UNCATEGORISED,))
+def categories_of(hints: Hints, source_id: str) -> tuple[str, ...]:
+    """Give the categories of a tool: what its hints say, or where its data or itself come from."""
+    source = source_id.strip() or UNCATEGORISED
+    return hints.categories or hints.data_sources or (source,)
 
 
 def _kind_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
@@ -281,13 +294,14 @@ def _negative_worth(one: RoutedMatch) -> float:
 
 
 def _best_categories(
-    ordered: Sequence[RoutedMatch], categories: int, tools: int
+    ordered: Sequence[RoutedMatch], hints: Mapping[str, Hints], categories: int, tools: int
 ) -> Iterator[RoutedCategory]:
     """Give the categories of tools in order; one that shows nothing of its own is left out."""
     names: dict[str, str] = {}
     members: dict[str, list[RoutedMatch]] = defaultdict(list)
     for one in ordered:
-        for name in categories_of(one.match.descriptor):
+        match = one.match
+        for name in categories_of(hints[match.tool_id], match.source_id):
             key = fold(name)
             names.setdefault(key, name)
             if members[key][-1:] != [one]:

@@ -176,7 +176,7 @@ def test_a_tool_belongs_where_it_says(
     hints: dict[str, Any], source: str, expected: tuple[str, ...]
 ) -> None:
     """Categories, else data sources, else the source, else the one for all others."""
-    assert categories_of(Tool("t", source, "t", hints=Hints(**hints))) == expected
+    assert categories_of(Hints(**hints), source) == expected
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,7 @@ def test_hints_adjust_for_what_they_say(
     hints: dict[str, Any], preferred: str, expected: list[str]
 ) -> None:
     """What nobody said adjusts nothing."""
-    tool = Tool("t", "s", "t", hints=Hints(**hints))
-    assert list(adjustments_of(tool, preferred)) == expected
+    assert list(adjustments_of(Hints(**hints), preferred)) == expected
 
 
 def test_a_score_is_the_sum_of_what_it_is_made_of() -> None:

@@ -1,0 +1,54 @@
+"""The hints of tools that were found before, kept for each index.
+
+To read a tool's whole record takes longer than to find the tool.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.catalog.model import Hints
+    from mcpg.engine import Match
+    from mcpg.index import Index
+
+_MOST_KEPT = 4_096
+
+
+class HintCards:
+    """The hints of the tools of one index."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Hints] = {}
+
+    def of(self, matches: Iterable[Match]) -> dict[str, Hints]:
+        """Give the hints of the tools of *matches*, which are of this index, by tool id."""
+        return {match.tool_id: self._of(match) for match in matches}
+
+    def _of(self, match: Match) -> Hints:
+        known = self._kept.get(match.tool_id)
+        if known is None:
+            known = match.descriptor.hints
+            if len(self._kept) < _MOST_KEPT:
+                self._kept[match.tool_id] = known
+        return known
+
+
+class _Drawers:
+    """Hint cards by index; those of an index that is gone go with it."""
+
+    def __init__(self) -> None:
+        self._cards: WeakKeyDictionary[Index, HintCards] = WeakKeyDictionary()
+        self._lock = allocate_lock()
+
+    def of_index(self, index: Index) -> HintCards:
+        """Give the cards of the tools of *index*; threads share them."""
+        with self._lock:
+            return self._cards.setdefault(index, HintCards())
+
+
+HINTS = _Drawers()
