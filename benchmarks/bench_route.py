@@ -4,7 +4,8 @@
 
 FOLDER is as for bench_quality.py; a tool's category is its server. Columns: how many sources; the
 share of queries with a right tool's source for the first category, where a category scores as its
-best tool (what ships), or as the noisy-or of the three tools shown or of all that were found; then
+best tool, of equals the next best (what ships), where it is simply the source of the search's first
+tool, and where it scores as the noisy-or of three tools or of all that were found; then
 the mean share of right tools among those that 5 categories of 3 tools show, and among as many of
 the best of a plain search; then the time of a routing, in milliseconds.
 """
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
 
 VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
 SHOWN = 3
-HEADS = ("best", "or-3", "or-all", "routed", "searched", "ms")
+HEADS = ("ships", "tool", "or-3", "or-all", "routed", "searched", "ms")
 
 
 class Grade(NamedTuple):
     """How one routing did."""
 
-    best: float
+    ships: float
+    tool: float
     or_three: float
     or_all: float
     routed: float
@@ -77,6 +79,7 @@ def grade(engine: mcpg.Engine, query: dict[str, Any]) -> Grade:
     shown = [one.match for one in result.suggested]
     return Grade(
         shipped in sources,
+        bool(found) and found[0].source_id in sources,
         first_source(found, SHOWN) in sources,
         first_source(found, len(found)) in sources,
         len(labels(shown) & relevant) / len(relevant),
