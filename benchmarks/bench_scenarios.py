@@ -9,8 +9,8 @@ the recorded embedder of the case, as rewrites come from its normaliser; where i
 searches before it fill one. A rewriter may be asked less often than recorded, for plain English is
 left alone; what texts are embedded, and what telemetry tells, is not judged. A case that routes is
 judged by its categories, and nothing that it expects is passed over. Where the graph has no path, a
-gateway of ours searches without it, and so fails a case that expects nothing to be found. A case that needs a
-part this replay does not supply (a SPARQL profile) is counted apart.
+gateway of ours searches without it, and so fails a case that expects nothing to be found. A case
+that needs a part this replay does not supply (a SPARQL profile) is counted apart.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.sources import read_sources
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.equipment import Equipment
-from mcpg.gateway import FileGraph, FileSource, SyncGateway
-from mcpg.gateway import route
+from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
 from mcpg.llm.normalizer import FunctionNormalizer
 
 if TYPE_CHECKING:
