@@ -13,6 +13,7 @@ from mcpg.cli.equipping import Equipping
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.gatewaying import gateway_of
 from mcpg.cli.querying import fusion_of, strategy_of
+from mcpg.cli.settingkeys import TOKEN_VARIABLE
 from mcpg.diagnostics import Severity
 from mcpg.errors import UsageError
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from mcpg.gateway.serving.http import Http
     from mcpg.gateway.serving.options import Serving
 
-TOKEN_VARIABLE = "MCPG_SERVE_TOKEN"  # noqa: S105 - the variable's name
 _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.ASCII)
 _PORTS = 65_535
 _PATIENCE = 0.5
@@ -35,30 +35,75 @@ _PATIENCE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What clients see; see `mcpg.gateway.serving.options.Serving`."""
+    """What clients see; see `mcpg.gateway.serving.options.Serving`. `None` is what is usual."""
 
-    expose: str
-    graph_tools: bool
+    expose: str | None
+    graph_tools: bool | None
     endpoints: tuple[str, ...]
-    answer_bytes: int
-    result_bytes: int
+    answer_bytes: int | None
+    result_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is reached over HTTP, as the command line says it.
+    """Where the server is reached over HTTP, as the command line or a file says it.
 
     Attributes:
         text: `[HOST:]PORT`.
         hosts: Names by which clients may ask.
-        requests: The most requests at once.
-        sessions: The most sessions at once.
+        requests: The most requests at once, `None` for what is usual.
+        sessions: The most sessions at once, likewise.
+        place: Who says it.
     """
 
     text: str
     hosts: tuple[str, ...] = ()
-    requests: int = 64
-    sessions: int = 256
+    requests: int | None = None
+    sessions: int | None = None
+    place: str = "--http"
+
+
+def served_by(settings: Settings, endpoints: tuple[str, ...]) -> Served:
+    """Give what clients see by *settings*, and the *endpoints* that they may have asked.
+
+    Raises:
+        UsageError: A setting makes no sense.
+    """
+    return Served(
+        _said(settings, "serve.expose"),
+        _said(settings, "serve.graph_tools"),
+        endpoints,
+        _said(settings, "serve.max_bytes"),
+        _said(settings, "serve.max_result_bytes"),
+    )
+
+
+def address_by(settings: Settings) -> Address | None:
+    """Give where the server is reached by *settings*, `None` for standard input and output.
+
+    Raises:
+        UsageError: A setting makes no sense.
+    """
+    found = settings.find("serve.http")
+    if found is None:
+        return None
+    return Address(
+        found.value,
+        tuple(_said(settings, "serve.allow_hosts") or ()),
+        _said(settings, "serve.requests"),
+        _said(settings, "serve.sessions"),
+        found.origin,
+    )
+
+
+def _said(settings: Settings, name: str) -> Any:
+    found = settings.find(name)
+    return None if found is None else found.value
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    """Leave out what nobody said, so that the defaults hold of where it goes."""
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def serve_gateway(
@@ -100,13 +145,13 @@ def http_of(address: Address) -> Http:
     if found is None or int(found[2]) > _PORTS:
         raise UsageError(
             f"{address.text!r} is no address",
-            place="--http",
+            place=address.place,
             remedy="give a port, or HOST:PORT such as 127.0.0.1:8080 or [::1]:8080",
         )
     host = (found[1] or "127.0.0.1").strip("[]")
     token = os.environ.get(TOKEN_VARIABLE, "")
-    rules = Rules(token, address.hosts, address.requests)
-    return Http(host, int(found[2]), rules, sessions=address.sessions)
+    rules = Rules(token, address.hosts, **_given(requests=address.requests))
+    return Http(host, int(found[2]), rules, **_given(sessions=address.sessions))
 
 
 def _serving(served: Served, settings: Settings, output: Output) -> Serving:
@@ -119,15 +164,17 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
         "normalize": Equipping(settings).is_normalizing,
     }
     return Serving(
-        expose=Exposure(served.expose),
-        graph_tools=served.graph_tools,
+        expose=Exposure(served.expose or Exposure.META),
         endpoints=served.endpoints,
-        answer_bytes=served.answer_bytes,
-        result_bytes=served.result_bytes,
         search=asked,
         route=asked,
         told=output.note if output.verbose else None,
         noticed=_Noticing(output),
+        **_given(
+            graph_tools=served.graph_tools,
+            answer_bytes=served.answer_bytes,
+            result_bytes=served.result_bytes,
+        ),
     )
 
 

@@ -21,7 +21,7 @@ class Key:
 
     Attributes:
         name: What it is called in files: `section.key`, or `key` outside every section.
-        kind: What it holds: `str`, `int`, `float` (seconds) or `bool`.
+        kind: What it holds: `str`, `int`, `float` (seconds), `bool`, or `list` (of texts).
         variable: The variable of the environment that says it, "" for none.
         option: The option of the command line that says it, "" for none.
         choices: The texts that it may hold, none for any.
@@ -71,6 +71,14 @@ KEYS = {
         Key("postgres.sslrootcert", str),
         Key("limits.invoke", float, "MCPG_INVOKE_TIMEOUT"),
         Key("limits.result", int, least=1),
+        Key("serve.http", str, "", "--http"),
+        Key("serve.allow_hosts", list, "", "--allow-host"),
+        Key("serve.expose", str, "", "--expose", ("meta", "all")),
+        Key("serve.graph_tools", bool, "", "--graph-tools"),
+        Key("serve.max_bytes", int, "", "--max-bytes", least=2048),
+        Key("serve.max_result_bytes", int, "", "--max-result-bytes", least=2048),
+        Key("serve.requests", int, "", "--max-requests", least=1),
+        Key("serve.sessions", int, "", "--max-sessions", least=1),
     )
 }
 """Every setting by its name in files."""
@@ -87,7 +95,8 @@ POSTGRES_VARIABLE = "MCPG_POSTGRES"
 KEY_VARIABLE = "MCPG_LLM_API_KEY"
 FOREIGN_KEY_VARIABLE = "OPENAI_API_KEY"
 FOREIGN_URL_VARIABLE = "OPENAI_BASE_URL"
-SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE}
+TOKEN_VARIABLE = "MCPG_SERVE_TOKEN"  # noqa: S105 - the variable's name
+SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE, TOKEN_VARIABLE}
 """Variables that may hold a secret: they are no settings, so that no file can say them."""
 
 # What people take for settings, and which variable says it instead.
@@ -111,13 +120,16 @@ def check_value(key: Key, value: Any) -> Any:
         UsageError: It is none that the setting can hold, or holds a password.
     """
     wanted, advice = _KINDS[key.kind]
-    if isinstance(value, str) and holds_password(value):
+    texts = value if isinstance(value, list) else [value]
+    if any(isinstance(text, str) and holds_password(text) for text in texts):
         raise UsageError(
             f"{key.name!r} holds a password",
             remedy=f"take it out of the file, and set the variable {POSTGRES_VARIABLE} to the "
             f"database, or {KEY_VARIABLE} to the key",
         )
-    if not isinstance(value, wanted) or isinstance(value, bool) != (key.kind is bool):
+    is_no_list = key.kind is list and not all(isinstance(text, str) and text for text in texts)
+    is_other = not isinstance(value, wanted) or isinstance(value, bool) != (key.kind is bool)
+    if is_other or is_no_list:
         raise UsageError(f"{key.name!r} is {value!r}", remedy=f"give it {advice}")
     return _checked(key, value)
 
@@ -147,7 +159,9 @@ def unknown_key(name: str) -> UsageError:
     """Give the error for a key that is none."""
     section, _, last = name.rpartition(".")
     variable = _SECRETS.get(last.casefold())
-    if variable and (section == "postgres" or variable == KEY_VARIABLE):
+    if variable and section == "serve":
+        variable = TOKEN_VARIABLE
+    if variable and (section == "postgres" or variable != POSTGRES_VARIABLE):
         remedy = f"set the variable {variable} instead: no file holds a secret"
     else:
         remedy = _advice(section, name)
@@ -191,6 +205,7 @@ _KINDS: dict[type, tuple[Any, str]] = {
     int: (int, "a whole number"),
     float: ((int, float), _NUMBER),
     bool: (bool, "true or false"),
+    list: (list, 'a list of texts, as in ["one", "two"]'),
 }
 _NAMES: dict[type, str] = {int: "whole number", float: "number", bool: "yes or no"}
 _READERS: dict[type, Callable[[str], Any]] = {str: str, int: int, float: float, bool: _truth}

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
@@ -19,6 +19,9 @@ from mcpg.cli.settings import Settings
 from mcpg.embeddings import http
 from mcpg.errors import UsageError
 from mcpg.gateway import Limits
+from mcpg.gateway.serving.guard import Rules
+from mcpg.gateway.serving.http import Http
+from mcpg.gateway.serving.options import Serving
 from mcpg.llm import normalizer
 
 WHOLE = """\
@@ -59,6 +62,16 @@ sslrootcert = "root.crt"
 [limits]
 invoke = 90
 result = 1000
+
+[serve]
+http = "127.0.0.1:8080"
+allow_hosts = ["tools.example.com", "tools.example.com:8443"]
+expose = "all"
+graph_tools = true
+max_bytes = 4096
+max_result_bytes = 8192
+requests = 8
+sessions = 9
 
 [telemetry]
 enabled = true
@@ -127,6 +140,10 @@ def test_every_variable_goes_before_files(tmp_path: Path, key: object) -> None:
         ("[postgres]\npool = true", 2, "'postgres.pool' is True", "a whole number"),
         ("[store]\ncolour = 'red'", 2, "'store.colour'", "store.kind, store.path"),
         ("[limits]\nresult = 0", 2, "'limits.result' is 0", "1 or more"),
+        ("[serve]\nallow_hosts = 'a'", 2, "'serve.allow_hosts' is 'a'", "a list of texts"),
+        ("[serve]\nallow_hosts = ['a', 1]", 2, "is ['a', 1]", "a list of texts"),
+        ("[serve]\nexpose = 'al'", 2, "'serve.expose' is 'al'", "did you mean 'all'?"),
+        ("[serve]\nmax_bytes = 100", 2, "'serve.max_bytes' is 100", "2,048 or more"),
         ("[limits]\ninvoke = 0.0", 2, "'limits.invoke' is 0", "above 0"),
     ],
 )
@@ -150,6 +167,8 @@ def test_a_mistake_names_its_line(
         ("[embeddings]\napi_key = 's3cr3t'", "MCPG_LLM_API_KEY"),
         ("[embeddings]\nurl = 'https://me:s3cr3t@host/v1'", "MCPG_LLM_API_KEY"),
         ("[store]\nkind = 'postgresql://me:s3cr3t@host'", "MCPG_POSTGRES"),
+        ("[serve]\ntoken = 's3cr3t'", "MCPG_SERVE_TOKEN"),
+        ("[serve]\nallow_hosts = ['http://me:s3cr3t@host']", "MCPG_POSTGRES"),
     ],
 )
 def test_no_file_holds_a_secret(tmp_path: Path, text: str, remedy: str) -> None:
@@ -210,6 +229,7 @@ def test_lines_are_found_in_any_document(data: st.DataObject) -> None:
         assert line_of(text, path) == line
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.tuples(st.booleans(), st.lists(NAMES, unique=True, max_size=3)), max_size=5),
     st.data(),
@@ -239,6 +259,7 @@ def test_lines_are_found_in_arrays_of_tables(
         assert line_of(text, path) == line
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.lists(st.lists(VALUES, max_size=3), min_size=1, max_size=3))
 def test_lines_of_entries_in_one_statement(entries: list[list[str]]) -> None:
     """Of entries that are written as one list, the line is that of the list."""
@@ -279,9 +300,10 @@ def test_the_reference_has_every_setting_and_no_other() -> None:
 
 
 def test_every_option_of_a_setting_exists() -> None:
-    """What a setting calls its option is one of `mcpg search`, under the parameter it names."""
-    command = get_command(app).commands["search"]  # type: ignore[attr-defined]
-    options = {option: one.name for one in command.params for option in one.opts}
+    """What a setting calls its option is one of a command, under the parameter it names."""
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    params = [one for name in ("search", "serve") for one in commands[name].params]
+    options = {option: one.name for one in params for option in one.opts}
     for key in KEYS.values():
         if key.option:
             assert options[key.option] == key.parameter
@@ -295,6 +317,10 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
         ("normalization.timeout", f"{normalizer.BUDGET.total:g}"),
         ("cache.absolute", f"{ABSOLUTE:,.0f}"),
         ("cache.entries", f"{ENTRIES:,}"),
+        ("serve.max_bytes", f"{Serving().answer_bytes:,}"),
+        ("serve.max_result_bytes", f"{Serving().result_bytes:,}"),
+        ("serve.requests", f"{Rules().requests}"),
+        ("serve.sessions", f"{Http().sessions}"),
         ("limits.invoke", f"{Limits().invoke_seconds:g}"),
         ("limits.result", f"{Limits().result_bytes:,}"),
         ("cache.sliding", " ".join(f"{SLIDING[kind]:,.0f}" for kind in KINDS)),

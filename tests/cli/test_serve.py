@@ -19,6 +19,9 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from mcpg.cli.serving import Served, address_by, http_of, served_by
+from mcpg.cli.settings import Settings
+from mcpg.errors import UsageError
 from mcpg.gateway.serving.names import EVERYDAY
 
 if TYPE_CHECKING:
@@ -229,3 +232,28 @@ def test_the_extra_is_named(
     found = run("serve", str(config), "--http", "0")
     assert found.code == 2
     assert "mcpg-graph[mcp]" in found.err
+
+
+def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
+    """What the command line does not say stands in the configuration file, with its place."""
+    lines = ["[serve]", 'http = "::1:80"', 'allow_hosts = ["a.example"]', 'expose = "all"']
+    lines += ["graph_tools = true", "max_bytes = 4096", "requests = 3", "sessions = 5"]
+    (tmp_path / "mcpg.toml").write_text("\n".join(lines), "utf-8")
+    address = address_by(Settings(tmp_path))
+    assert address is not None
+    assert (address.hosts, address.requests, address.sessions) == (("a.example",), 3, 5)
+    with pytest.raises(UsageError) as caught:
+        http_of(address)
+    assert str(caught.value.place).endswith("mcpg.toml: serve.http")
+    said = Settings(tmp_path, {}, {"http": "8080", "expose": "meta", "allow_host": ["b.example"]})
+    address = address_by(said)
+    assert address is not None
+    http = http_of(address)
+    assert (http.host, http.port, http.sessions) == ("127.0.0.1", 8080, 5)
+    assert (http.rules.hosts, http.rules.requests) == (("b.example",), 3)
+    served = served_by(said, ())
+    assert (served.expose, served.graph_tools) == ("meta", True)
+    assert (served.answer_bytes, served.result_bytes) == (4096, None)
+    (tmp_path / "mcpg.toml").write_text("", "utf-8")
+    assert address_by(Settings(tmp_path)) is None
+    assert served_by(Settings(tmp_path), ()) == Served(None, None, (), None, None)

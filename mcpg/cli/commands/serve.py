@@ -49,7 +49,8 @@ HttpAddress = Annotated[
         metavar="[HOST:]PORT",
         help="Serve over streamable HTTP at http://HOST:PORT/mcp, in place of standard input and "
         "output. HOST is 127.0.0.1 unless it is said; another needs MCPG_SERVE_TOKEN in the "
-        "environment, which clients send as a bearer token, and --allow-host.",
+        "environment, which clients send as a bearer token, and --allow-host. Otherwise the "
+        "configuration file.",
     ),
 ]
 AllowHost = Annotated[
@@ -58,20 +59,20 @@ AllowHost = Annotated[
         "--allow-host",
         metavar="NAME",
         help="A name, perhaps with a port, by which clients may ask over HTTP, besides this "
-        "machine's own. Repeatable.",
+        "machine's own. Repeatable. Otherwise the configuration file.",
     ),
 ]
 Expose = Annotated[
-    Exposed,
+    Exposed | None,
     typer.Option(
         "--expose",
         metavar="meta|all",
         help="What clients see: the tools that find, describe and call the others; or these and "
-        "all the others, too.",
+        "all the others, too. Otherwise the configuration file, or meta.",
     ),
 ]
 ShowGraphTools = Annotated[
-    bool, typer.Option("--graph-tools", help="Show the tools that read the graph, too.")
+    bool | None, typer.Option("--graph-tools", help="Show the tools that read the graph, too.")
 ]
 Endpoint = Annotated[
     list[str] | None,
@@ -83,30 +84,42 @@ Endpoint = Annotated[
     ),
 ]
 AnswerBytes = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--max-bytes",
         metavar="BYTES",
         min=2048,
-        help="The most bytes of an answer about tools; what has no room is left out, and said.",
+        help="The most bytes of an answer about tools; what has no room is left out, and said. "
+        "Otherwise the configuration file, or 32768.",
     ),
 ]
 ResultBytes = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--max-result-bytes",
         metavar="BYTES",
         min=2048,
-        help="The most bytes of a tool's own result; what is too much is cut off, and said.",
+        help="The most bytes of a tool's own result; what is too much is cut off, and said. "
+        "Otherwise the configuration file, or 262144.",
     ),
 ]
 Requests = Annotated[
-    int,
-    typer.Option("--max-requests", metavar="N", min=1, help="The most requests at once over HTTP."),
+    int | None,
+    typer.Option(
+        "--max-requests",
+        metavar="N",
+        min=1,
+        help="The most requests at once over HTTP. Otherwise the configuration file, or 64.",
+    ),
 ]
 MostSessions = Annotated[
-    int,
-    typer.Option("--max-sessions", metavar="N", min=1, help="The most sessions at once over HTTP."),
+    int | None,
+    typer.Option(
+        "--max-sessions",
+        metavar="N",
+        min=1,
+        help="The most sessions at once over HTTP. Otherwise the configuration file, or 256.",
+    ),
 ]
 
 
@@ -122,13 +135,13 @@ def serve(
     graph: Graph = None,
     http: HttpAddress = None,
     allow_host: AllowHost = None,
-    expose: Expose = Exposed.META,
-    graph_tools: ShowGraphTools = False,
+    expose: Expose = None,
+    graph_tools: ShowGraphTools = None,
     endpoint: Endpoint = None,
-    max_bytes: AnswerBytes = 32_768,
-    max_result_bytes: ResultBytes = 262_144,
-    max_requests: Requests = 64,
-    max_sessions: MostSessions = 256,
+    max_bytes: AnswerBytes = None,
+    max_result_bytes: ResultBytes = None,
+    max_requests: Requests = None,
+    max_sessions: MostSessions = None,
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
@@ -145,7 +158,7 @@ def serve(
     over HTTP. Sources are asked in the background; what goes wrong is told on standard error.
     """
     from mcpg.cli.gatewaying import Wanted  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli.serving import Address, Served, serve_gateway  # noqa: PLC0415
+    from mcpg.cli.serving import address_by, serve_gateway, served_by  # noqa: PLC0415
 
     settings = options.settings_of(
         strategy=strategy,
@@ -153,10 +166,16 @@ def serve(
         embed_with=embed_with,
         candidates=candidates,
         normalize=normalize,
+        http=http,
+        allow_host=allow_host,
+        expose=expose,
+        graph_tools=graph_tools,
+        max_bytes=max_bytes,
+        max_result_bytes=max_result_bytes,
+        max_requests=max_requests,
+        max_sessions=max_sessions,
     )
-    served = Served(expose, graph_tools, tuple(endpoint or ()), max_bytes, max_result_bytes)
-    address = None
-    if http is not None:
-        address = Address(http, tuple(allow_host or ()), max_requests, max_sessions)
+    served = served_by(settings, tuple(endpoint or ()))
+    address = address_by(settings)
     wanted = Wanted(tuple(sources or ()), graph, source_id, header, server_timeout)
     return serve_gateway(wanted, settings, served, address, output)
