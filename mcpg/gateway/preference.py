@@ -26,6 +26,7 @@ from weakref import WeakKeyDictionary
 
 from mcpg.engine.analysis import analyse
 from mcpg.index.fields import FIELDS
+from mcpg.index.stances import READS, WRITES, stances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,8 +105,8 @@ def derived_preference(index: Index, query: str, odds: float) -> Preference:
     Raises:
         StaleIndexError: The index is damaged.
     """
-    kinds = _kinds(index)
-    total = kinds.count(_READS), kinds.count(_WRITES)
+    kinds = _stances(index)
+    total = kinds.count(READS), kinds.count(WRITES)
     needed = log(odds)
     if not query or not all(total):
         return Preference(needed=needed, read_only=total[0], writing=total[1])
@@ -160,7 +161,7 @@ def _leanings(
         if holders and holders not in heard:
             heard.add(holders)
             held = bytes(kinds[tool] for tool in holders)
-            reads, writes = held.count(_READS), held.count(_WRITES)
+            reads, writes = held.count(READS), held.count(WRITES)
             counts = reads, total[0], writes, total[1]
             tells = surprise(*counts) > _SURPRISING
             evidence = log_rate_ratio(*counts) if tells else 0.0
@@ -176,27 +177,16 @@ def _holders(clause: Clause, index: Index) -> frozenset[int]:
     return frozenset(found)
 
 
-_UNSAID, _READS, _WRITES = 0, 1, 2
-_KINDS = {None: _UNSAID, True: _READS, False: _WRITES}
-# A member that is not said is not written, and in a text of the record its quotes are escaped.
-_SAID = b'"read_only":'
 _known: WeakKeyDictionary[Index, bytes] = WeakKeyDictionary()
 _lock = allocate_lock()
 
 
-def _kinds(index: Index) -> bytes:
-    """Give for each tool whether it reads, writes, or does not say; read once for an index."""
+def _stances(index: Index) -> bytes:
+    """Give what each tool says of itself; it is read once for an index."""
     with _lock:
         known = _known.get(index)
     if known is None:
-        rows = index.rows("records")
-        known = bytes(_kind(index, tool, rows[tool]) for tool in range(len(index)))
+        known = stances(index)
         with _lock:
             _known[index] = known
     return known
-
-
-def _kind(index: Index, tool: int, record: memoryview) -> int:
-    if _SAID not in bytes(record):
-        return _UNSAID
-    return _KINDS[index.record(tool).tool.hints.read_only]

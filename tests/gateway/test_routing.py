@@ -9,13 +9,18 @@ from builders import make_engine, make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mcpg
+from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
+from mcpg.catalog.sources import SourceBatch
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights, route
 from mcpg.gateway.routejson import route_json
 from mcpg.gateway.routing import adjustments_of, candidate_limit, categories_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mcpg.engine import Engine
     from mcpg.gateway import RoutedCategory, RouteResult
 
@@ -316,6 +321,26 @@ def test_no_tools_make_no_categories() -> None:
     """An empty catalogue is answered with nothing."""
     result = route(make_engine(), "incident")
     assert (result.categories, result.suggested, result.ranking_mode) == ((), (), "empty")
+
+
+@pytest.mark.parametrize("place", range(0, 100, 4))
+def test_a_damaged_index_changes_no_routing(place: int, tmp_path: Path) -> None:
+    """Wherever a byte is wrong, what is read for routing is made anew, as for a search."""
+    tools = [
+        make_tool(f"{verb}_{thing}", categories=(thing,), read_only=verb == "show")
+        for verb in ("show", "void")
+        for thing in ("invoice", "order", "parcel", "ticket", "letter", "contract")
+    ]
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, bundle_of(assemble(SourceBatch(tools=tuple(tools)))))
+    right = route_json(route(mcpg.load(path), "void the invoice"))
+    engine = mcpg.load(path)
+    index = tmp_path / "graph.mdld.idx"
+    with index.open("r+b") as file:
+        file.seek(index.stat().st_size * place // 100)
+        file.write(b"\xaa\x55\xaa\x55")
+    assert route_json(route(engine, "void the invoice")) == right
+    assert route_json(route(mcpg.load(path), "void the invoice")) == right
 
 
 def test_thousands_of_categories_are_no_trouble() -> None:
