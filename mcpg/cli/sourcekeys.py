@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.sources.addresses import host_of
+from mcpg.catalog.sources.oauthconfig import read_oauth
 from mcpg.catalog.sources.variables import check_variables, without_variables
 from mcpg.cli.asking import LONGEST
 from mcpg.cli.settingkeys import SOURCES
-from mcpg.errors import McpgError
+from mcpg.errors import McpgError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 KINDS: dict[str, tuple[str, ...]] = {
     "path": (),
     "command": ("args", "env", "cwd"),
-    "url": ("headers", "transport"),
+    "url": ("headers", "transport", "oauth"),
     "python": (),
 }
 """What an entry may be, each with the keys that go with it."""
@@ -27,6 +28,16 @@ COMMON = ("id", "timeout", "enabled")
 """Keys of every entry."""
 
 TRANSPORTS = ("http", "sse")
+OAUTH_KEYS = (
+    "grant",
+    "client_id",
+    "client_secret",
+    "scope",
+    "issuer",
+    "auth_method",
+    "redirect_uri",
+    "callback_port",
+)
 
 _KNOWN = (*KINDS, *(key for keys in KINDS.values() for key in keys), *COMMON)
 _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
@@ -179,10 +190,7 @@ def _table(key: str, value: Any) -> Sequence[tuple[str, Any]]:
 def _check_scalar(key: str, value: Any, at: str | int) -> None:
     if not isinstance(value, str | int | float):
         raise EntryError(f"{key!r} holds {_type(value)}", "give it texts", at)
-    try:
-        _check_characters(key, str(value))
-    except EntryError as fault:
-        raise EntryError(fault.message, fault.remedy, at) from None
+    _check_in(at, str(value), key)
 
 
 def _check_url(key: str, value: Any) -> None:
@@ -200,6 +208,35 @@ def _check_url(key: str, value: Any) -> None:
 def _check_transport(key: str, value: Any) -> None:
     if _text(key, value) not in TRANSPORTS:
         raise EntryError(f"{key!r} is {value!r}", _advice(value, TRANSPORTS))
+
+
+def _check_oauth(key: str, value: Any) -> None:
+    if value is False:
+        return
+    for name, item in _table(key, value):
+        if name not in OAUTH_KEYS:
+            raise EntryError(f"unknown key {name!r}", _advice(name, OAUTH_KEYS), name)
+        texts = item if isinstance(item, list) else [item]
+        for text in (text for text in texts if isinstance(text, str)):
+            _check_in(name, text, f"{key}.{name}")
+        if name == "client_secret" and without_variables(str(item)) == item:
+            raise EntryError(f"'{key}.{name}' holds a secret", _VARIABLE, name)
+
+    def fail(message: str, remedy: str) -> SourceError:
+        return SourceError(message.replace("its `oauth`", f"{key!r}"), remedy=remedy)
+
+    try:
+        read_oauth({"oauth": value}, str, fail)
+    except SourceError as fault:
+        raise EntryError(fault.message, str(fault.remedy)) from None
+
+
+def _check_in(at: str | int, text: str, key: str) -> None:
+    """Check a text that stands at *at* in a value."""
+    try:
+        _check_characters(key, text)
+    except EntryError as fault:
+        raise EntryError(fault.message, fault.remedy, at) from None
 
 
 def _check_python(key: str, value: Any) -> None:
@@ -249,6 +286,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "url": _check_url,
     "headers": _check_headers,
     "transport": _check_transport,
+    "oauth": _check_oauth,
     "python": _check_python,
     "id": _check_id,
     "timeout": _check_timeout,

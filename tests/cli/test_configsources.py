@@ -110,6 +110,34 @@ def test_each_kind_of_source(folder: Path) -> None:
     assert TOKEN not in repr((time, web))
 
 
+def test_how_a_server_lets_us_in(folder: Path) -> None:
+    """The client's own secret is a variable; `false` is for servers that want no OAuth."""
+    text = """
+        [[sources]]
+        url = "https://a.example/mcp"
+        [sources.oauth]
+        grant = "client_credentials"
+        client_id = "me"
+        client_secret = "${TOKEN}"
+        scope = ["read", "list"]
+        auth_method = "client_secret_post"
+        issuer = "https://login.example"
+        [[sources]]
+        url = "https://b.example/mcp"
+        oauth = false
+        """
+    first, second = opened(entries(folder, text), TOKEN=TOKEN)
+    assert isinstance(first, ServerSource)
+    assert isinstance(first.server, HttpServer)
+    assert first.server.oauth is not None
+    assert (first.server.oauth.client_secret, first.server.oauth.scope) == (TOKEN, "read list")
+    assert TOKEN in first.server.secrets
+    assert TOKEN not in repr(first)
+    assert isinstance(second, ServerSource)
+    assert isinstance(second.server, HttpServer)
+    assert second.server.oauth is None
+
+
 def test_a_project_file_has_sources_as_well(folder: Path) -> None:
     """In a pyproject.toml they stand under `tool.mcpg`; `mcpg.toml` goes before it."""
     text = WHOLE.replace("[[sources]]", "[[tool.mcpg.sources]]")
@@ -205,6 +233,23 @@ MISTAKES = [
     ("[[sources]]\npath = 'a'\ntimeout = inf", 3, "[0].timeout", "'timeout' is inf", "up to"),
     ("[[sources]]\npath = 'a'\nenabled = 1", 3, "[0].enabled", "is a number", "true or false"),
     (
+        "[[sources]]\nurl = 'http://a'\n[sources.oauth]\nclient_id = 'a'\nclientid = 'a'",
+        5,
+        "[0].oauth.clientid",
+        "unknown key 'clientid'",
+        "did you mean 'client_id'?",
+    ),
+    ("[[sources]]\nurl = 'http://a'\noauth = true", 3, "[0].oauth", "true or false", "a table"),
+    (
+        "[[sources]]\nurl = 'http://a'\noauth = {grant = 'client_credentials'}",
+        3,
+        "[0].oauth",
+        "'oauth' has no `clientId` and `clientSecret`",
+        "needs both",
+    ),
+    ("[[sources]]\nurl = 'http://a'\noauth = {grant = 'x'}", 3, "[0].oauth", "none that", "write"),
+    ("[[sources]]\nurl = 'http://a'\noauth = {scope = 3}", 3, "[0].oauth", "`scope`", "layout"),
+    (
         "[[sources]]\npath = 'a'\nid = 'Mine'\n\n[[sources]]\nid = 'mINE'\npath = 'b'",
         6,
         "[1].id",
@@ -238,6 +283,8 @@ def test_a_mistake_names_its_line(
         "command = 'a'\nenv = {DSN = 'postgres://me:s3cr3t@host'}",
         "command = 'a'\nargs = ['${s3cr3t']\nheaders = ['s3cr3t']",
         "command = 'a'\nenv = {X = ['s3cr3t']}",
+        "url = 'https://host/'\noauth = {client_id = 'a', client_secret = 's3cr3t'}",
+        "url = 'https://host/'\noauth = {client_secret = ['s3cr3t']}",
     ],
 )
 def test_no_file_holds_a_secret(folder: Path, text: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.asking import Asking
 from mcpg.cli.checks.check import Check, Status, timed, tried
 from mcpg.cli.settingkeys import SOURCES
 from mcpg.cli.wording import counted
@@ -79,9 +79,7 @@ class _Round:
 
     def checks(self) -> Iterator[Check]:
         """Give a check for every source, and one for all of them together."""
-        from mcpg.catalog.sources.servers import Live  # noqa: PLC0415 - help needs no sources
-
-        live = Live(os.environ)
+        live = Asking(()).live()
         opened = _open_all(self.entries, live)
         failed = self._ask([source for one in opened for source in one.sources], live)
         for one in opened:
