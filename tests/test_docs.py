@@ -190,6 +190,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/explain.md",
     "docs/how-to/graph-search.md",
     "docs/how-to/graph.md",
+    "docs/how-to/invoke.md",
     "docs/how-to/openapi.md",
     "docs/how-to/sparql.md",
     "docs/how-to/tune.md",

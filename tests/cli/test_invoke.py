@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcpg.cli.invokeview import invoke_text
+from mcpg.cli.invoking import _telling
+from mcpg.gateway.results import Invoked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
+TESTS = Path(__file__).parents[1]
+MODULE = '''
+from mcpg.authoring import tool
+
+@tool
+def double(text: str, times: int = 2) -> str:
+    """Repeat a text."""
+    print("noise")
+    return text * times
+
+@tool
+def add(numbers: list[int]) -> dict[str, int]:
+    """Add numbers."""
+    return {"sum": sum(numbers)}
+
+@tool(enabled_by_default=False)
+def hidden() -> None:
+    """Do nothing."""
+
+@tool
+def broken() -> None:
+    """Fail."""
+    raise ValueError("it is\\x1b[31m broken\\nfor good")
+'''
+
+
+@pytest.fixture
+def call(run: Callable[..., Run], folder: Path) -> Callable[..., Run]:
+    """Invoke a tool of a module."""
+    name = f"invoked_{folder.name.replace('-', '_')}"
+    (folder / f"{name}.py").write_text(MODULE, "utf-8")
+
+    def invoke(tool: str, *more: str, stdin: bytes = b"") -> Run:
+        return run("invoke", tool, "--from", f"python:{name}", *more, stdin=stdin)
+
+    return invoke
+
+
+def test_a_tool_is_called(call: Callable[..., Run]) -> None:
+    """Its answer is standard output, and nothing that it prints is."""
+    done = call("double", "--arg", "text=ab")
+    assert (done.code, done.out) == (0, "abab\n")
+    assert "noise" in done.err
+
+
+def test_arguments_come_in_many_ways(call: Callable[..., Run], folder: Path) -> None:
+    """As JSON, from a file, from standard input, one by one; a wanted text stays a text."""
+    given = {"text": "a\u00e9", "times": 3}
+    (folder / "call.json").write_text(json.dumps(given), "utf-8")
+    ways: list[tuple[str, ...]] = [
+        ("--arguments", json.dumps(given)),
+        ("--arguments", "@call.json"),
+        ("--arguments", '{"times": 3}', "--arg", "text=a\u00e9"),
+    ]
+    for way in ways:
+        assert call("double", *way).out == "a\u00e9" * 3 + "\n"
+    piped = call("double", "--arguments", "-", stdin=json.dumps(given).encode())
+    assert piped.out == "a\u00e9" * 3 + "\n"
+    assert call("double", "--arg", "text=12").out == "1212\n"
+    assert json.loads(call("add", "--arg", "numbers=[1, 2]").out) == {"sum": 3}
+
+
+def test_the_answer_as_json(call: Callable[..., Run]) -> None:
+    """With --format json an answer has the same members whether there is a result or not."""
+    done = json.loads(call("add", "--arg", "numbers=[1]", "--format", "json").out)
+    assert (done["isSuccess"], done["structured"], done["faults"]) == (True, {"sum": 1}, [])
+    assert done["content"] == [{"type": "text", "text": '{"sum": 1}'}]
+    failed = json.loads(call("add", "--arg", "numbers=x", "--format", "json").out)
+    assert failed.keys() == done.keys()
+    (fault,) = failed["faults"]
+    assert (fault["code"], fault["field"]) == ("arguments_invalid", "/numbers")
+    unknown = json.loads(call("ad", "--format", "json").out)
+    assert (unknown["toolId"], unknown["faults"][0]["code"]) == ("", "not_found")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("broken",), 1, "error: ValueError: it is\\x1b[31m broken for good"),
+        (("doubel",), 2, "did you mean double?"),
+        (("double",), 2, 'the argument "text" is missing'),
+        (("hidden",), 2, "invoke it with disabled tools included"),
+        (("hidden", "--include-disabled"), 0, ""),
+        (("double", "--arguments", "[]"), 2, "--arguments: this is no JSON object"),
+        (("double", "--arguments", "{"), 2, "--arguments: this is no JSON"),
+        (("double", "--arguments", "@none.json"), 2, "none.json"),
+        (("double", "--arg", "text"), 2, "write it as NAME=VALUE"),
+        (("double", "--arg", "text=a", "--timeout", "0"), 2, "the time is 0"),
+    ],
+)
+def test_what_goes_wrong_has_its_exit_code(
+    call: Callable[..., Run], arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """1 where the tool fails, 2 where it is called wrongly; both say why."""
+    done = call(*arguments)
+    assert (done.code, said in done.err) == (code, True)
+    assert done.out == ""
+
+
+def test_a_tool_on_a_server(run: Callable[..., Run], folder: Path) -> None:
+    """A server of mcpg.toml is started, called and ended; its control characters stay visible."""
+    program = [sys.executable, str(TESTS / "sdkserver.py")]
+    entry = f'[[sources]]\nid = "mine"\ncommand = "{program[0]}"\nargs = ["{program[1]}"]\n'
+    (folder / "mcpg.toml").write_text(entry, "utf-8")
+    done = run("invoke", "mine::say", "--arg", "text=a\x1b[31mb\nc")
+    assert (done.code, done.out, done.err) == (0, "a\\x1b[31mb\nc\n", "")
+
+
+def test_a_tool_that_is_only_described(run: Callable[..., Run], graph: Path) -> None:
+    """What a bundle tells of cannot be called, and the hint says what would make it so."""
+    assert graph.exists()
+    done = run("invoke", "shipment_status", "--arguments", "{}")
+    assert (done.code, done.out) == (2, "")
+    assert "add the server" in done.err
+
+
+def test_a_source_that_fails_is_told(run: Callable[..., Run]) -> None:
+    """Why there is no such tool stands above the message that there is none."""
+    done = run("invoke", "anything", "--from", "stdio:/no/such/program")
+    assert done.code == 2
+    assert "its command cannot be started" in done.err
+    assert "no tool is called 'anything'" in done.err
+
+
+def test_an_interrupt_ends_the_server(folder: Path) -> None:
+    """Ctrl-C during a call ends the program that was started for it."""
+    note = folder / "note"
+    server = shlex.join([sys.executable, str(TESTS / "callservers.py"), "mute"])
+    configuration = {
+        "mcpServers": {
+            "mute": {
+                "command": sys.executable,
+                "args": shlex.split(server)[1:],
+                "env": {"NOTE": str(note)},
+            }
+        }
+    }
+    (folder / "mcp.json").write_text(json.dumps(configuration), "utf-8")
+    command = [sys.executable, "-m", "mcpg", "invoke", "first", "--from", "mcp.json"]
+    program = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=folder, text=True)
+    while not (note.exists() and note.read_text("utf-8").strip()):
+        time.sleep(0.02)
+    program.send_signal(signal.SIGINT)
+    assert "interrupted" in program.communicate()[1]
+    assert program.returncode == 130
+    (pid,) = [int(line.split()[2]) for line in note.read_text("utf-8").splitlines()]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_all_kinds_of_content_are_shown() -> None:
+    """What is no text is named with its kind and size."""
+    content: Any = (
+        {"type": "text", "text": "first"},
+        {"type": "image", "mimeType": "image/png", "data": "A" * 4000},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
+        {"type": "resource", "resource": {"uri": "file:///b", "blob": "AAAA"}},
+        {"type": "resource_link", "uri": "file:///c\x1b", "name": "c"},
+        {},
+    )
+    assert invoke_text(Invoked("x", content=content)).splitlines() == [
+        "first",
+        "[image, image/png, 3,000 bytes]",
+        "inside",
+        "[resource, file:///b, 3 bytes]",
+        "[resource_link, file:///c\\x1b, c]",
+        "[None]",
+    ]
+    assert invoke_text(Invoked("x", structured={"a": "\x1b"})) == '{\n  "a": "\\u001b"\n}'
+    assert invoke_text(Invoked("x")) == ""
+
+
+@pytest.mark.anyio
+async def test_progress_is_shown_as_plain_text() -> None:
+    """A server's word on its progress is neither markup nor a control sequence."""
+    shown: list[str] = []
+
+    class Status:
+        def update(self, text: Any) -> None:
+            shown.append(text.plain)
+
+    tell = _telling(Status())
+    assert tell is not None
+    await tell(1, 3, "[red]\x1b[31m")
+    await tell(2, None, None)
+    assert shown == ["1 of 3 [red]\\x1b[31m", "2"]
+    assert _telling(None) is None
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop of the tests."""
+    return "asyncio"
+
+
+def test_without_the_sdk(run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the SDK is not installed, the error says how to install it."""
+    for name in [name for name in sys.modules if name.startswith("mcpg.gateway.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    done = run("invoke", "x", "--from", "python:calendar:isleap")
+    assert done.code == 2
+    assert "pip install 'mcpg-graph[mcp]'" in done.err
