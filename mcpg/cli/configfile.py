@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.settingkeys import KEYS, PATHS, SECTIONS, SOURCES, check_value, unknown_key
@@ -13,6 +14,8 @@ from mcpg.files import read_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from mcpg.cli.configsources import ConfiguredSource
 
 CONFIG_FILE = "mcpg.toml"
 PROJECT_FILE = "pyproject.toml"
@@ -26,6 +29,9 @@ _LONGEST_STATEMENT = 400
 def read_config(file: Path) -> dict[str, Any]:
     """Give the settings of a `mcpg.toml` by their names; paths begin with the file's folder.
 
+    Under `sources` stands what reads and checks these: only who uses them pays for that, and is
+    stopped by a mistake in them.
+
     Raises:
         InputError: It is no TOML.
         UsageError: A key is unknown, or its value makes no sense.
@@ -36,6 +42,8 @@ def read_config(file: Path) -> dict[str, Any]:
 
 def read_project(file: Path) -> dict[str, Any] | None:
     """Give the settings of `[tool.mcpg]` in a `pyproject.toml`, `None` where there are none.
+
+    Sources are as `read_config` gives them.
 
     Raises:
         InputError: It speaks of mcpg and is no TOML.
@@ -110,7 +118,7 @@ def _settings(
     found = {}
     for path, value in _flat(table):
         if path == (SOURCES,):
-            found[SOURCES] = _sources(value, file, text, above)
+            found[SOURCES] = partial(_sources, value, file, text, above)
             continue
         try:
             found[".".join(path)] = _value(path, value, file)
@@ -120,9 +128,10 @@ def _settings(
     return found
 
 
-def _sources(value: Any, file: Path, text: str, above: tuple[str, ...]) -> Any:
-    # Most files name no sources, and a search needs none.
-    from mcpg.cli.configsources import read_entries  # noqa: PLC0415
+def _sources(
+    value: Any, file: Path, text: str, above: tuple[str, ...]
+) -> tuple[ConfiguredSource, ...]:
+    from mcpg.cli.configsources import read_entries  # noqa: PLC0415 - a search needs no sources
     from mcpg.cli.sourcekeys import EntryError  # noqa: PLC0415
 
     try:

@@ -90,7 +90,7 @@ class Settings:
             InputError: See `find`.
         """
         found = self._in_files(SOURCES)
-        return None if found is None else found[1]
+        return None if found is None else found[1]()
 
     def _flag(self, key: Key) -> Setting | None:
         value = self.flags.get(key.parameter) if key.option else None

@@ -83,6 +83,16 @@ def opened(found: tuple[ConfiguredSource, ...], **environ: str) -> tuple[Source,
     return sources
 
 
+def test_a_search_is_not_stopped_by_a_source(folder: Path) -> None:
+    """What reads no sources does not look at them: not at mistakes in them either."""
+    (folder / "mcpg.toml").write_text("limit = 3\n[[sources]]\npth = 'a'", "utf-8")
+    found = Settings(folder).find("limit")
+    assert found is not None
+    assert found.value == 3
+    with pytest.raises(UsageError):
+        Settings(folder).sources()
+
+
 def test_each_kind_of_source(folder: Path) -> None:
     """Every key is read; paths are relative to the file, and variables are filled in at last."""
     found = entries(folder, WHOLE)

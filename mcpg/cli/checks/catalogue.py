@@ -26,6 +26,7 @@ def check_settings(settings: Settings) -> Check:
     from mcpg.cli.querying import strategy_of  # noqa: PLC0415 - help needs no engine
 
     strategy_of(settings)
+    settings.sources()
     found = {key: setting for key in KEYS if (setting := settings.find(key))}
     origins = {key: setting.origin for key, setting in found.items()}
     told = ", ".join(f"{key} ({origin})" for key, origin in origins.items())
