@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.embeddings.tokens import counted_tokens
@@ -20,6 +19,7 @@ from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine.cached import ResultCache
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from mcpg.telemetry.observer import Observer
     from mcpg.vectors.build import Built
 
-_EMBED = "embed"
-_OF_VECTORS = frozenset({_EMBED, "compare"})
+EMBED, COMPARE = "embed", "compare"
+"""The stages that make and compare vectors; all others are the graph's."""
+
 _WITH_VECTORS = frozenset({RankingMode.VECTOR, RankingMode.HYBRID})
 _WITH_GRAPH = frozenset({RankingMode.GRAPH, RankingMode.HYBRID})
 
@@ -44,47 +45,46 @@ class Timings(Trace):
     Attributes:
         is_cached: Whether the result came from the cache.
         tokens: Tokens that vectors of the query have cost, `None` where nobody told.
+        of_vectors: Seconds of each stage that made or compared vectors.
+        of_graph: Seconds of each other stage.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.is_cached = False
         self.tokens: int | None = None
-        self._of_vectors: list[float] = []
-        self._of_graph: list[float] = []
+        self.of_vectors: list[float] = []
+        self.of_graph: list[float] = []
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
         """Time the stage called *name*."""
-        times = self._of_vectors if name in _OF_VECTORS else self._of_graph
-        start = time.perf_counter()
-        try:
-            if name == _EMBED:
-                with self._counted():
-                    yield
-            else:
-                yield
-        finally:
-            times.append(time.perf_counter() - start)
-
-    @property
-    def vector_seconds(self) -> float | None:
-        """How long vectors were made and compared, `None` where they were not."""
-        return fsum(self._of_vectors) if self._of_vectors else None
-
-    @property
-    def graph_seconds(self) -> float | None:
-        """How long all other stages took, `None` where there were none."""
-        return fsum(self._of_graph) if self._of_graph else None
+        if name == EMBED:
+            return self._embedding()
+        return _Timed(self.of_vectors if name == COMPARE else self.of_graph)
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with counted_tokens() as tokens:
+    def _embedding(self) -> Iterator[None]:
+        with _Timed(self.of_vectors), counted_tokens() as tokens:
             try:
                 yield
             finally:
                 if tokens.total is not None:
                     self.tokens = (self.tokens or 0) + tokens.total
+
+
+class _Timed:
+    """Adds how long what stands inside takes; a generator would take longer than some stages."""
+
+    __slots__ = ("_start", "_times")
+
+    def __init__(self, times: list[float]) -> None:
+        self._times = times
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._times.append(time.perf_counter() - self._start)
 
 
 class ObservedDesk:
@@ -128,11 +128,15 @@ def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
         next_steps=len(result.next_step_matches),
         nodes=result.focused_graph.nodes,
         edges=result.focused_graph.edges,
-        vector_seconds=timings.vector_seconds,
-        graph_seconds=timings.graph_seconds,
+        vector_seconds=_total(timings.of_vectors),
+        graph_seconds=_total(timings.of_graph),
         vector_tokens=timings.tokens,
         normalized_query=result.normalized_query,
     )
+
+
+def _total(seconds: list[float]) -> float | None:
+    return sum(seconds) if seconds else None
 
 
 def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:

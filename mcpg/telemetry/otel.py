@@ -76,7 +76,9 @@ class OpenTelemetryObserver:
 
     def search(self, query: str, strategy: str) -> Operation[SearchFacts]:
         """See `mcpg.telemetry.Observer.search`."""
-        known = {"configured_strategy": strategy, **self._asked(query)}
+        known: dict[str, Value] = {"configured_strategy": strategy}
+        if self._record_queries and query:
+            known[QUERY] = _plain(query)
         return self._operation(SEARCH, self._of_search, known)
 
     def build(self) -> Operation[BuildFacts]:
@@ -89,19 +91,20 @@ class OpenTelemetryObserver:
 
     def route(self, query: str) -> Operation[RouteFacts]:
         """See `mcpg.telemetry.Observer.route`."""
-        return self._operation(ROUTE, _of_route, self._asked(query))
+        is_told = self._record_queries and bool(query)
+        return self._operation(ROUTE, _of_route, {QUERY: _plain(query)} if is_told else {})
 
     def invoke(self) -> Operation[InvokeFacts]:
         """See `mcpg.telemetry.Observer.invoke`."""
         return self._operation(INVOKE, _of_invoke)
 
     def _operation(
-        self, kind: Kind, read: Callable[[Facts], Values], known: Values | None = None
+        self,
+        kind: Kind,
+        read: Callable[[Facts], Values],
+        known: dict[str, Value] | None = None,
     ) -> Operation[Facts]:
         return Operation(self._tracer, kind, self._recorders[kind.span], read, known or {})
-
-    def _asked(self, query: str) -> dict[str, Value | None]:
-        return {QUERY: query} if self._record_queries and query else {}
 
     def _of_search(self, facts: SearchFacts) -> Values:
         rewritten = facts.normalized_query if self._record_queries else None
@@ -120,7 +123,7 @@ class OpenTelemetryObserver:
             "vector_tokens": facts.vector_tokens,
             "vector_duration": facts.vector_seconds,
             "graph_duration": facts.graph_seconds,
-            NORMALIZED_QUERY: rewritten,
+            NORMALIZED_QUERY: _plain(rewritten) if rewritten else None,
         }
 
 
@@ -136,14 +139,14 @@ class Operation(Generic[Facts]):
         kind: Kind,
         recorders: list[tuple[str, Callable[..., None]]],
         read: Callable[[Facts], Values],
-        known: Values,
+        known: dict[str, Value],
     ) -> None:
         """Prepare a span of *kind* whose first attributes are *known*."""
         self._tracer = tracer
         self._kind = kind
         self._recorders = recorders
         self._read = read
-        self._told: dict[str, Value] = _present(known)
+        self._told = known
 
     def __enter__(self) -> Callable[[Facts], None]:
         self._began = time.time_ns()
@@ -174,7 +177,8 @@ class Operation(Generic[Facts]):
             self._span.end(self._began + int(seconds * _NANOSECONDS))
 
     def _tell(self, facts: Facts) -> None:
-        self._told |= _present(self._read(facts))
+        read = self._read(facts)
+        self._told |= {name: value for name, value in read.items() if value is not None}
 
     def _fault(self) -> str | None:
         """Give how it failed where nothing was raised."""
@@ -182,13 +186,12 @@ class Operation(Generic[Facts]):
         return None if outcome == SUCCESS else str(outcome)
 
     def _measure(self, fault: str | None) -> None:
-        names = self._kind.attributes
-        told = {one: self._told[one] for one in self._kind.dimensions if one in self._told}
-        dimensions = {names[one]: value for one, value in told.items()}
+        told, names = self._told, self._kind.attributes
+        dimensions = {names[one]: told[one] for one in self._kind.dimensions if one in told}
         if fault:
             dimensions[ERROR_TYPE] = fault
         for of, record in self._recorders:
-            amount = self._told.get(of) if of else 1
+            amount = told.get(of) if of else 1
             if amount is not None:
                 record(amount, dimensions)
 
@@ -217,16 +220,8 @@ def _recorder(meter: metrics.Meter, metric: Metric) -> Callable[..., None]:
     ).record
 
 
-def _present(values: Values) -> dict[str, Value]:
-    """Give what is known of *values*; texts become such as every exporter can encode."""
-    return {
-        name: _plain(value) if isinstance(value, str) else value
-        for name, value in values.items()
-        if value is not None
-    }
-
-
 def _plain(text: str) -> str:
+    """Give *text*, which somebody else wrote, short and such that every exporter can encode it."""
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
 
 
@@ -261,7 +256,7 @@ def _of_route(facts: RouteFacts) -> Values:
 def _of_invoke(facts: InvokeFacts) -> Values:
     return {
         "source_kind": facts.source_kind or None,
-        "source_id": facts.source_id or None,
-        "tool_name": facts.tool_name or None,
+        "source_id": _plain(facts.source_id) or None,
+        "tool_name": _plain(facts.tool_name) or None,
         "outcome": facts.outcome,
     }
