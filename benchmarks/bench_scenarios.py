@@ -7,10 +7,12 @@ FILE is a JSON object with `catalogs` (tools, with `hints`, `source` and perhaps
 case is answered by the graph strategy unless it asks for one with vectors, which come from
 the recorded embedder of the case, as rewrites come from its normaliser; where it names a cache,
 searches before it fill one. A rewriter may be asked less often than recorded, for plain English is
-left alone; what texts are embedded, and what telemetry tells, is not judged. A case that routes is
-judged by its categories, and nothing that it expects is passed over. Where the graph has no path, a
-gateway of ours searches without it, and so fails a case that expects nothing to be found. A case
-that needs a part this replay does not supply (a SPARQL profile) is counted apart.
+left alone; what texts are embedded is not judged. What telemetry is to tell of a search is read
+from the span that OpenTelemetry's SDK gets, by the names that mcpg has for the recorded ones. A
+case that routes is judged by its categories, and nothing that it expects is passed over. Where the
+graph has no path, a gateway of ours searches without it, and so fails a case that expects nothing
+to be found. A case that needs a part this replay does not supply (a SPARQL profile) is counted
+apart.
 """
 
 from __future__ import annotations
@@ -25,15 +27,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import graph_scenarios
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.caches import MemoryCache
 from mcpg.catalog.sources import read_sources
-from mcpg.embeddings import FunctionEmbeddings
+from mcpg.embeddings import FunctionEmbeddings, count_tokens
 from mcpg.engine.equipment import Equipment
 from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.telemetry import telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,6 +181,7 @@ def embedder_of(case: Case, recorded: dict[str, Any]) -> FunctionEmbeddings | No
     is_counting = told["kind"].endswith("counts")
 
     def embed(texts: list[str]) -> list[list[float]]:
+        count_tokens(sum(len(text.split()) for text in texts))
         return [vector(text) for text in texts]
 
     def vector(text: str) -> list[float]:
@@ -241,6 +248,35 @@ def replay(engine: mcpg.Engine, case: Case, rewriter: Rewriter | None = None) ->
     return failed
 
 
+class Watching:
+    """OpenTelemetry's SDK, which keeps the spans of searches."""
+
+    def __init__(self) -> None:
+        self._spans = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self._spans))
+        self.observer = telemetry(tracer_provider=provider)
+
+    def failures(self, expected: Case) -> Iterator[str]:
+        """Name what the last search does not tell of itself as *expected*."""
+        spans = [one for one in self._spans.get_finished_spans() if one.name == "mcpg.search"]
+        told = spans[-1].attributes or {}
+        for name, value in expected.items():
+            if name == "absent":
+                yield from (f"telemetry {one}" for one in value if attribute(one) in told)
+            elif name.endswith("_above"):
+                found: Any = told.get(attribute(name.removesuffix("_above")), value)
+                if not found > value:
+                    yield f"telemetry {name}={value}"
+            elif told.get(attribute(name)) != (value.lower() if isinstance(value, str) else value):
+                yield f"telemetry {name}={value}"
+
+
+def attribute(recorded: str) -> str:
+    """Give mcpg's name of a recorded attribute, whose times are seconds."""
+    return f"mcpg.search.{recorded.removesuffix('_ms')}"
+
+
 def search(engine: mcpg.Engine, case: Case) -> mcpg.SearchResult:
     """Ask what *case* asks."""
     return engine.search(
@@ -294,12 +330,15 @@ def verdict(
     if name := case.get("normalizer"):
         rewriter = Rewriter(scenarios["normalizers"][name]["rules"])
         normalizer = FunctionNormalizer(rewriter.rewrite, name)
+    watching = Watching()
     equipment = Equipment(
         embedder_of(case, scenarios.get("embedders", {})),
         normalizer=normalizer,
         cache=MemoryCache() if "search_cache" in case else None,
+        observer=watching.observer,
     )
     failed = replay(mcpg.Engine(engine_of(case).index, equipment=equipment), case, rewriter)
+    failed += watching.failures(case["expect"].get("telemetry", {}))
     return ("fails", "; ".join(failed)) if failed else ("holds", "")
 
 

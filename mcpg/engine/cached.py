@@ -38,6 +38,10 @@ LASTING = frozenset(
         Code.LIMIT_CAPPED,
         Code.QUERY_NORMALIZED,
         Code.QUERY_LITERALS_RESTORED,
+        # What a model makes nothing of today it makes nothing of tomorrow.
+        Code.QUERY_VECTOR_EMPTY,
+        # Stands beside its cause, which decides.
+        Code.GRAPH_FALLBACK,
     }
 )
 """Diagnostics that the same search of the same index will always have. A result with any other

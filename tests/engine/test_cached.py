@@ -15,6 +15,7 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import MemoryCache, NoCache
 from mcpg.catalog.sources import SourceBatch
+from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cached import identity_of, key_of
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.guarded import REST, GuardedCache
@@ -245,6 +246,24 @@ def test_what_may_be_mended_is_not_kept(strategy: str) -> None:
     assert engine.search("order", strategy=strategy).diagnostics
     engine.search("order", strategy=strategy)
     assert not cache.entries
+
+
+def test_a_query_without_a_vector_is_kept() -> None:
+    """What a model makes nothing of stays so: the graph's answer and its reason are found again."""
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return [[float(text != "export"), 0.0] for text in texts]
+
+    asked: list[str] = []
+    cache = Listening()
+    equipment = Equipment(FunctionEmbeddings(embed, "words"), cache=cache)
+    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    first = engine.search("export", strategy="auto")
+    assert {"query_vector_empty", "graph_fallback"} <= {one.code for one in first.diagnostics}
+    asked.clear()
+    assert everything(engine.search("export", strategy="auto")) == everything(first)
+    assert not asked
 
 
 @settings(deadline=None)
