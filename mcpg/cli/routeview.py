@@ -50,7 +50,7 @@ def route_text(result: RouteResult, output: Output) -> str:
         for category in result.categories
     ]
     if blocks and result.preference.name != NONE:
-        told = f"preferring {_KINDS[result.preference.name]}: {_because(result.preference)}"
+        told = f"preferring {_KINDS[result.preference.name]}: {_briefly(result.preference)}"
         blocks.append([output.paint(cut(told, output.columns), "dim")])
     return "\n\n".join("\n".join(block) for block in blocks)
 
@@ -134,9 +134,20 @@ def _because(preference: Preference) -> str:
     needed = f"evidence {preference.evidence:+.3f}, {preference.needed:.3f} needed"
     if preference.name == NONE:
         return f"the words of the query say too little of it ({needed})"
-    spoke = [word for word in preference.words if word.evidence * preference.evidence > 0]
-    words = ", ".join(_spoken(word, preference) for word in spoke[:_WORDS_TOLD])
+    words = ", ".join(_spoken(word, preference) for word in _speaking(preference)[:_WORDS_TOLD])
     return f"{words} ({needed})"
+
+
+def _briefly(preference: Preference) -> str:
+    """Say what spoke most for *preference*."""
+    if preference.is_asked:
+        return "as asked"
+    return _spoken(_speaking(preference)[0], preference)
+
+
+def _speaking(preference: Preference) -> list[WordLeaning]:
+    """Give the words that speak for what is preferred, the most telling first."""
+    return [word for word in preference.words if word.evidence * preference.evidence > 0]
 
 
 def _spoken(word: WordLeaning, preference: Preference) -> str:

@@ -248,7 +248,7 @@ def routed_match(match: Match, hints: Hints, preferred: str, weights: RouteWeigh
     adjustments = tuple(
         Adjustment(name, weight, weight * match.score)
         for name in names
-        if (weight := weights.adjustments[name])
+        if match.score and (weight := weights.adjustments[name])
     )
     return RoutedMatch(match, min(1.0, max(0.0, _worth(match, adjustments))), adjustments)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -341,6 +343,17 @@ def test_a_damaged_index_changes_no_routing(place: int, tmp_path: Path) -> None:
         file.write(b"\xaa\x55\xaa\x55")
     assert route_json(route(engine, "void the invoice")) == right
     assert route_json(route(mcpg.load(path), "void the invoice")) == right
+
+
+def test_routing_needs_no_sdk() -> None:
+    """Nothing of what only running servers need is imported, nor what makes terminals pretty."""
+    code = (
+        "import sys; from mcpg.gateway.routejson import route_json; "
+        "from mcpg.gateway.routing import route; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"anyio", "mcp", "httpx", "numpy", "rich", "typer", "rdflib", "yaml", "opentelemetry"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_thousands_of_categories_are_no_trouble() -> None:
