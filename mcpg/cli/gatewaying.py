@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine.equipment import Equipment
-    from mcpg.gateway import Gateway, Limits, Source, SyncGateway
+    from mcpg.gateway import Gateway, Limits, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,6 @@ def gateway_of(wanted: Wanted, settings: Settings, *, reserved: Collection[str] 
     from mcpg.gateway import Gateway  # noqa: PLC0415 - help needs none
 
     return Gateway(**_arguments(wanted, settings, reserved))
-
-
-def sync_gateway_of(
-    wanted: Wanted, settings: Settings, *, reserved: Collection[str] = ()
-) -> SyncGateway:
-    """Make a gateway whose calls wait; see `gateway_of`."""
-    from mcpg.gateway import SyncGateway  # noqa: PLC0415 - as above
-
-    return SyncGateway(**_arguments(wanted, settings, reserved))
 
 
 def open_wanted(

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
 from mcpg.catalog.sources import read_sources
-from mcpg.cli.gatewaying import Wanted, gateway_of, limits_of, sync_gateway_of
+from mcpg.cli.gatewaying import Wanted, gateway_of, limits_of
 from mcpg.cli.settings import Settings
 from mcpg.diagnostics import Code
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.gateway import Limits
+from mcpg.gateway import Gateway, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 SERVERS = str(Path(__file__).parent.parent / "servers.py")
 MANIFEST = '{"tools": [{"name": "ping", "description": "Say hello."}, {"name": "pong"}]}'
@@ -33,6 +39,16 @@ def configured(folder: Path, mode: str = "pages") -> None:
     entry = {"id": "mine", "command": sys.executable, "args": ["-S", SERVERS, mode]}
     lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entry.items())
     (folder / "mcpg.toml").write_text(f"[[sources]]\n{lines}", "utf-8")
+
+
+def inside(gateway: Gateway, ask: Callable[[], Awaitable[Any]]) -> Any:
+    """Open a gateway, ask it, and close it."""
+
+    async def run() -> Any:
+        async with gateway:
+            return await ask()
+
+    return anyio.run(run)
 
 
 def ids(gateway: object) -> list[str]:
@@ -67,11 +83,11 @@ def test_what_is_named_by_nobody(folder: Path) -> None:
 def test_a_configured_server_is_asked(folder: Path) -> None:
     """The gateway lists and searches what the server of the configuration has."""
     configured(folder)
-    with sync_gateway_of(Wanted(), Settings(folder), reserved=("tool_1",)) as gateway:
-        tools = gateway.list_tools()
-        assert {tool.source_id for tool in tools} == {"mine"}
-        assert [tool.name for tool in tools if tool.id == "tool_1"] == []
-        assert len(tools) == 3
+    gateway = gateway_of(Wanted(), Settings(folder), reserved=("tool_1",))
+    tools = inside(gateway, gateway.list_tools)
+    assert {tool.source_id for tool in tools} == {"mine"}
+    assert "tool_1" not in {tool.id for tool in tools}
+    assert len(tools) == 3
 
 
 def test_limits_and_equipment_come_from_settings(folder: Path) -> None:
@@ -83,12 +99,12 @@ def test_limits_and_equipment_come_from_settings(folder: Path) -> None:
     settings = Settings(folder, environment)
     limits = limits_of(settings)
     assert (limits.invoke_seconds, limits.longest_seconds, limits.result_bytes) == (7200, 7200, 99)
-    assert gateway_of(Wanted(["tools.json"]), settings).limits == limits
-    with sync_gateway_of(Wanted(["tools.json"]), settings) as gateway:
-        engine = gateway.build_index().engine
-        assert engine.equipment is not None
-        assert engine.equipment.cache is not None
-        assert engine.equipment.embedder is None
+    gateway = gateway_of(Wanted(["tools.json"]), settings)
+    assert gateway.limits == limits
+    engine = inside(gateway, gateway.build_index).engine
+    assert engine.equipment is not None
+    assert engine.equipment.cache is not None
+    assert engine.equipment.embedder is None
 
 
 def test_a_graph_of_documents(folder: Path) -> None:
@@ -99,9 +115,9 @@ def test_a_graph_of_documents(folder: Path) -> None:
     made = bundle_of(assemble(read_sources(["written/tools.json"])))
     (folder / "graph.mdld").write_bytes(encode_bundle(made))
     wanted = Wanted(["tools.json"], graph="graph.mdld")
-    with sync_gateway_of(wanted, Settings(folder)) as gateway:
-        (match, *_) = gateway.search("is somebody there").matches
-        assert match.tool_id == "ping"
+    gateway = gateway_of(wanted, Settings(folder))
+    (match, *_) = inside(gateway, partial(gateway.search, "is somebody there")).matches
+    assert match.tool_id == "ping"
 
 
 @pytest.mark.parametrize(
