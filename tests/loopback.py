@@ -20,6 +20,7 @@ class Asked:
     path: str
     headers: dict[str, str]
     body: Any
+    method: str = "POST"
 
 
 @dataclass
@@ -39,14 +40,16 @@ class Conversation(BaseHTTPRequestHandler):
     loopback: Loopback
 
     def do_POST(self) -> None:
-        """Read the request, keep it, and let the script answer."""
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        asked = Asked(self.path, dict(self.headers.items()), json.loads(body or b"null"))
+        """Read the request, keep it, and let the script answer; a body that is no JSON is bytes."""
+        body: Any = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with suppress(ValueError):
+            body = json.loads(body or b"null")
+        asked = Asked(self.path, dict(self.headers.items()), body, self.command)
         self.loopback.asked.append(asked)
         with suppress(ConnectionError):
             type(self).script(self)
 
-    do_GET = do_POST  # noqa: N815 - as above
+    do_GET = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - as above
 
     @property
     def asked(self) -> Asked:

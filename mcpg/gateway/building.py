@@ -58,12 +58,14 @@ class Built:
         catalog: Gives the tools.
         diagnostics: What was noticed.
         owners: Which source has a tool.
+        sole: The source that has all other tools, `None` where nobody knows.
     """
 
     engine: Engine
     catalog: Callable[[], Catalog]
     diagnostics: tuple[Diagnostic, ...] = ()
     owners: Mapping[Key, Source] = field(default_factory=dict)
+    sole: Source | None = None
 
 
 def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
@@ -82,7 +84,7 @@ def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
         return None
     if {name.casefold() for name in plan.reserved} & engine.roll.keys():
         return None
-    return Built(engine, lambda: engine.catalog, engine.diagnostics)
+    return Built(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
 
 
 def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> Built:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcpg.gateway.results import FaultCode
+    from mcpg.gateway.results import Fault, FaultCode
     from mcpg.jsontypes import JsonObject, JsonValue
 
 
@@ -24,6 +24,18 @@ class CallError(Exception):
         self.code = code
         self.message = message
         self.has_died = has_died
+
+
+class RefusedError(Exception):
+    """Nothing was called, for what is asked cannot be.
+
+    Attributes:
+        faults: Why, each with the field where it is an argument's.
+    """
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(len(faults))
+        self.faults = faults
 
 
 class NothingDoneError(Exception):

@@ -110,6 +110,7 @@ class Gateway:
             sessions = Sessions(self._live, self._server_changed)
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
+            stack.push_async_callback(self._invoker.aclose)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             self._keeper = IndexKeeper(self._registry, self._plan, sessions.tools, group)

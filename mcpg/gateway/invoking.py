@@ -13,7 +13,7 @@ import anyio.to_thread
 from mcpg.catalog.sources.kinds import PYTHON
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.arguments import as_json, check_arguments
-from mcpg.gateway.called import Called, CallError
+from mcpg.gateway.called import Called, CallError, RefusedError
 from mcpg.gateway.limits import Limits
 from mcpg.gateway.results import Fault, FaultCode, Invoked
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcpg.catalog.model import Tool
+    from mcpg.catalog.openapi.document import Call
+    from mcpg.gateway.operations import Operations
     from mcpg.gateway.progress import Progress
     from mcpg.gateway.sessions import Sessions
     from mcpg.gateway.sources import Source
@@ -47,14 +49,6 @@ class _Order:
     meta: JsonObject | None
 
 
-class _RefusedError(Exception):
-    """There is no result."""
-
-    def __init__(self, *faults: Fault) -> None:
-        super().__init__(len(faults))
-        self.faults = faults
-
-
 class Invoker:
     """Invokes tools."""
 
@@ -68,6 +62,12 @@ class Invoker:
         self._sessions = sessions
         self._limits = limits or Limits()
         self._threads = anyio.CapacityLimiter(_THREADS)
+        self._operations: Operations | None = None
+
+    async def aclose(self) -> None:
+        """Close the connections that are none of the sessions'."""
+        if self._operations is not None:
+            await self._operations.aclose()
 
     async def invoke(
         self,
@@ -106,19 +106,36 @@ class Invoker:
         known = plain_context(context)
         try:
             _refuse(tool, owner, include_disabled)
+            operation = await self._operation(tool, owner)
             given = _checked(tool, arguments, query, known)
             seconds = self._limits.seconds(timeout)
             order = _Order(tool, given, seconds, progress, meta_of(query, known))
-            called = await self._called(order, owner)
-        except _RefusedError as refused:
+            called = await self._called(order, owner, operation)
+        except RefusedError as refused:
             return _invoked(tool, faults=refused.faults)
         except CallError as fault:
             return _invoked(tool, faults=(self._fault(fault),))
         return self._kept(tool, called)
 
-    async def _called(self, order: _Order, owner: Source | None) -> Called:
+    async def _operation(self, tool: Tool, owner: Source | None) -> Call | None:
+        """Give how the operation that *tool* is has to be called, `None` for other tools."""
+        if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
+            return None
+        if self._operations is None:
+            # HTTP and OpenAPI are looked at only by those who have such a document.
+            from mcpg.gateway.operations import Operations  # noqa: PLC0415
+
+            self._operations = Operations(self._limits)
+        call = await self._operations.find(owner, tool.name)
+        if call is None:
+            raise RefusedError(_not_invokable(tool))
+        return call
+
+    async def _called(self, order: _Order, owner: Source | None, operation: Call | None) -> Called:
         if isinstance(owner, ServerSource):
             return await self._by_server(order, owner)
+        if operation is not None and self._operations and isinstance(owner, FileSource):
+            return await self._operations.call(operation, owner, order.arguments, order.seconds)
         assert owner is not None  # noqa: S101 - it would have been refused
         return await self._by_function(order, owner)
 
@@ -156,10 +173,10 @@ class Invoker:
                 find = partial(function_of, owner, order.tool.name)
                 function = await anyio.to_thread.run_sync(find, limiter=self._threads)
                 if function is None:
-                    raise _RefusedError(_not_invokable(order.tool))
+                    raise RefusedError(_not_invokable(order.tool))
                 return await call_function(function, order.arguments, self._threads)
         except ArgumentsError as fault:
-            raise _RefusedError(*fault.faults) from None
+            raise RefusedError(*fault.faults) from None
         except McpgError as fault:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
         raise CallError(FaultCode.TIMED_OUT, f"it gave no answer within {order.seconds:g} s")
@@ -199,20 +216,19 @@ def _checked(
 ) -> JsonObject:
     plain = as_json(arguments)
     if isinstance(plain, Fault):
-        raise _RefusedError(plain)
+        raise RefusedError(plain)
     given = filled(tool.input_schema, plain, query, context)
     faults = check_arguments(tool.input_schema, given)
     if faults:
-        raise _RefusedError(*faults)
+        raise RefusedError(*faults)
     return given
 
 
 def _refuse(tool: Tool, owner: Source | None, include_disabled: bool) -> None:
     if not (tool.enabled or include_disabled):
-        raise _RefusedError(_disabled(tool))
-    is_read = isinstance(owner, FileSource) and not owner.path.startswith(PYTHON)
-    if owner is None or is_read:
-        raise _RefusedError(_not_invokable(tool))
+        raise RefusedError(_disabled(tool))
+    if owner is None:
+        raise RefusedError(_not_invokable(tool))
 
 
 def _disabled(tool: Tool) -> Fault:
@@ -222,7 +238,7 @@ def _disabled(tool: Tool) -> Fault:
 
 def _not_invokable(tool: Tool) -> Fault:
     message = f"the tool {tool.id} is only described here, not run"
-    remedy = "add the server, the module or the functions that it comes from as a source"
+    remedy = "add what it comes from as a source: a server, a module, or an OpenAPI document"
     return Fault(FaultCode.NOT_INVOKABLE, message, remedy)
 
 

@@ -49,7 +49,7 @@ class Snapshot:
 
     def owner(self, tool: Tool) -> Source | None:
         """Give the source that has *tool*; `None` for tools that are only written about."""
-        return self._built.owners.get((tool.source_id, tool.name))
+        return self._built.owners.get((tool.source_id, tool.name), self._built.sole)
 
     def find(
         self, tool: str | None, source_id: str | None = None, name: str | None = None

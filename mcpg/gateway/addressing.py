@@ -1,0 +1,51 @@
+"""Where the operations of an OpenAPI document are called, as a user sets it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from mcpg.catalog.openapi.servers import is_base_address
+from mcpg.catalog.sources.servers import secrets_of
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_BREAKS_HEADER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
+    """Check a base address and the headers that go there; no message repeats them.
+
+    Headers without an address are refused: the document would say who gets them.
+
+    Raises:
+        UsageError: They cannot be used.
+    """
+    if base_url is None:
+        message = "there are headers, and no base address that they go to"
+        raise UsageError(message, place="headers", remedy="set the base address as well")
+    if not is_base_address(base_url):
+        message = "the base address is none"
+        raise UsageError(message, place="base_url", remedy="write https://HOST/PATH")
+    if "@" in urlsplit(base_url).netloc:
+        message = "the base address names a user"
+        remedy = "give user and password in the header Authorization"
+        raise UsageError(message, place="base_url", remedy=remedy)
+    for name, text in headers.items():
+        if not _TOKEN.fullmatch(name):
+            raise UsageError("a header has no name that can be sent", place="headers")
+        if _BREAKS_HEADER.search(text):
+            message = f"the header {name!r} holds a control character"
+            raise UsageError(message, place="headers", remedy="remove it")
+
+
+def secrets_in(base_url: str | None, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Give what may be secret: the address, the parts of its path and query, and the headers."""
+    parts = urlsplit(base_url or "")
+    query = [text for _, text in parse_qsl(parts.query)]
+    raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
+    return (*secrets_of(base_url or "", headers), *parts.path.split("/"), *query, *raw)
