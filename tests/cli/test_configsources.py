@@ -7,14 +7,16 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mcpg.catalog.sources.servers import DEFAULT_TIMEOUT, HttpServer, Live, StdioServer
-from mcpg.cli.configsources import open_entries
+from mcpg.cli.configsources import open_entries, read_entries
 from mcpg.cli.settings import Settings
-from mcpg.cli.sourcekeys import COMMON, KINDS, TRANSPORTS
+from mcpg.cli.sourcekeys import COMMON, KINDS, OAUTH_KEYS, TRANSPORTS, EntryError
 from mcpg.diagnostics import Code
 from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
@@ -443,3 +445,54 @@ def test_the_examples_of_the_docs_are_read(folder: Path, page: str) -> None:
     found = entries(folder, example)
     assert [one.name for one in found] == ["manifests", "time", "tracker"]
     assert len(opened(found, TRACKER_TOKEN=TOKEN)) == 3
+
+
+TEXTS = st.text(max_size=8) | st.sampled_from(
+    ("", "http://a", "https://[", "http://a:b", "${X}", "${X:-http://c}", "${", "a.b:c", "~", "\0")
+)
+LEAVES = TEXTS | st.integers() | st.floats() | st.booleans() | st.dates()
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from((*OAUTH_KEYS, "A", "a b", "cookie")), inner, max_size=3)
+    ),
+    max_leaves=4,
+)
+KEYS = st.sampled_from((*KINDS, *COMMON, *(key for keys in KINDS.values() for key in keys), "x"))
+
+
+BASES = st.sampled_from(({"command": "a"}, {"url": "http://a"}, {"python": "a"}, {}))
+ENTRIES = st.builds(
+    lambda base, more: {**base, **more}, BASES, st.dictionaries(KEYS, ANYTHING, max_size=3)
+)
+
+
+def read(value: Any) -> tuple[ConfiguredSource, ...] | EntryError:
+    """Give the entries, or what is wrong with them."""
+    try:
+        return read_entries(value, Path("mcpg.toml"))
+    except EntryError as fault:
+        return fault
+
+
+@settings(deadline=None)
+@given(st.lists(ENTRIES | ANYTHING, max_size=3) | ANYTHING)
+def test_whatever_stands_there_is_read_or_told(value: Any) -> None:
+    """No value of whatever kind does anything else than being read, or told with its place."""
+    found = read(value)
+    if isinstance(found, EntryError):
+        assert found.message
+        assert found.remedy
+        place = value
+        for part in found.path:
+            place = place[part]
+        return
+    names = [one.name.casefold() for one in found]
+    assert len(set(names)) == len(names)
+    servers = [one for one in found if one.is_server]
+    sources, noticed = open_entries(servers, Live({"X": "marker-token-1234\0"}))
+    enabled = [one for one in servers if one.is_enabled]
+    assert len(sources) <= len(enabled)
+    assert len(sources) + len(noticed) == len(servers)
+    assert "marker-token" not in f"{sources!r} {noticed!r} {found!r}"
