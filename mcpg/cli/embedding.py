@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores.protocol import EmbeddingStore
+    from mcpg.telemetry import Observer
     from mcpg.vectors.build import Built
     from mcpg.vectors.opening import Found
 
@@ -40,11 +41,21 @@ class Embedding:
         provider: Who makes them.
         store: Keeps them between runs, `None` when nothing does.
         kind: How their numbers are kept in the file.
+        observer: Is told when some are made.
     """
 
     provider: EmbeddingProvider
     store: EmbeddingStore | None
     kind: str
+    observer: Observer | None = None
+
+    def watched(self, make: Callable[[], Built]) -> Built:
+        """Have *make* make vectors, and tell the observer."""
+        if self.observer is None:
+            return make()
+        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - most runs tell nobody
+
+        return observed_vectors(self.observer, make)
 
     def close(self) -> None:
         """Give back what the store holds open."""
@@ -109,7 +120,7 @@ def embedding_by(settings: Settings, kind: str) -> Embedding:
         raise UsageError(
             "nobody is to make vectors", place="--embed", remedy="name a provider, or leave it out"
         )
-    return Embedding(provider, equipping.store(), kind)
+    return Embedding(provider, equipping.store(), kind, equipping.observer())
 
 
 def embed(
@@ -133,12 +144,14 @@ def embed(
     if found.file and found.is_fresh and found.file.vectors.stored.kind == embedding.kind:
         return _result(embedding, 0, target.tools)
     with output.counting("embedding") as tell, closing(embedding):
-        built = vectors_for(
-            documents(),
-            embedding.provider,
-            store=embedding.store,
-            known=found.file if _is_precise(found, embedding.kind) else None,
-            on_progress=tell,
+        built = embedding.watched(
+            lambda: vectors_for(
+                documents(),
+                embedding.provider,
+                store=embedding.store,
+                known=found.file if _is_precise(found, embedding.kind) else None,
+                on_progress=tell,
+            )
         )
     output.diagnostics(built.diagnostics)
     is_written = _written(target, built, embedding.kind)

@@ -150,9 +150,9 @@ def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:
     return BuildFacts(len(index), vectorized, whole.nodes, whole.edges)
 
 
-def observed_vectors(observer: GuardedObserver, find: Callable[[], Built]) -> Built:
+def observed_vectors(observer: Observer, find: Callable[[], Built]) -> Built:
     """Have *find* find or make the vectors of an index, and tell *observer*."""
-    with observer.vectors() as tell, counted_tokens() as tokens:
+    with GuardedObserver.of(observer).vectors() as tell, counted_tokens() as tokens:
         built = find()
         tools = len(built.vectors)
         tell(VectorFacts(tools, tools - built.vectors.missing, built.embedded, tokens.total))

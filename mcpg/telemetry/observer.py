@@ -19,7 +19,10 @@ Facts_contra = TypeVar("Facts_contra", contravariant=True)
 
 
 class Tell(Protocol[Facts_contra]):
-    """Takes what came of something; called once, at its end, and not at all when it fails."""
+    """Takes what came of something; called once, at its end.
+
+    It is not called at all where nothing came of it: an exception ended it, or it was given up.
+    """
 
     def __call__(self, facts: Facts_contra, /) -> None:
         """Take the *facts*."""

@@ -147,6 +147,7 @@ class Operation(Generic[Facts]):
         self._recorders = recorders
         self._read = read
         self._told = known
+        self._is_told = False
 
     def __enter__(self) -> Callable[[Facts], None]:
         self._began = time.time_ns()
@@ -169,14 +170,16 @@ class Operation(Generic[Facts]):
         fault = _qualified(kind) if kind else self._fault()
         self._told[self._kind.duration] = seconds
         try:
-            # Inside the span, so that a metric can name it as its example.
-            self._measure(fault)
+            if self._is_told or fault:
+                # Inside the span, so that a metric can name it as its example.
+                self._measure(fault)
             self._describe(fault)
         finally:
             context.detach(self._token)
             self._span.end(self._began + int(seconds * _NANOSECONDS))
 
     def _tell(self, facts: Facts) -> None:
+        self._is_told = True
         read = self._read(facts)
         self._told |= {name: value for name, value in read.items() if value is not None}
 

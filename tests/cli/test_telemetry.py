@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
+from telemetrical import Recording
 
+import mcpg
 from mcpg.cli import main
 from mcpg.cli.equipping import Equipping
 from mcpg.cli.quick import quick_search
 from mcpg.cli.settings import Settings
+from mcpg.engine.observed import build_facts
 from mcpg.telemetry import telemetry
 from mcpg.telemetry.otel import OpenTelemetryObserver
 
@@ -136,3 +139,32 @@ def test_the_launcher_of_opentelemetry_sees_a_search(graph: Path) -> None:
     assert "shipment" not in json.dumps(span)
     (metrics,) = [one for one in told if "resource_metrics" in one]
     assert '"mcpg.search.duration"' in json.dumps(metrics)
+
+
+def test_a_bundle_that_is_made_is_told(
+    sources: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its index and its vectors are told with their counts; a run that compares tells nothing."""
+    recording = Recording()
+    monkeypatch.setattr("mcpg.telemetry.opening.telemetry", recording.observer)
+    monkeypatch.setenv("MCPG_TELEMETRY", "1")
+    target = str(sources.parent / "made.mdld")
+    arguments = ["bundle", str(sources), "-o", target]
+    assert main([*arguments, "--embed"]) == 0
+    plain = recording.attributes("mcpg.index.build")
+    engine = mcpg.load(target)
+    assert plain["mcpg.index.tool_count"] == len(engine.index)
+    facts = build_facts(engine.index)
+    assert plain["mcpg.index.graph_node_count"] == facts.nodes
+    assert plain["mcpg.index.graph_edge_count"] == facts.edges
+    vectors = recording.attributes("mcpg.index.vectors")
+    assert vectors["mcpg.index.embedded_tool_count"] == len(engine.index)
+
+    assert main([*arguments, "--check"]) == 0
+    assert main([*arguments, "--embed"]) == 0
+    assert main(["bundle", str(sources), "-o", "-"]) == 0
+    assert len(recording.spans()) == 2
+    monkeypatch.setattr("mcpg.telemetry.opening.find_spec", lambda _: None)
+    capsys.readouterr()
+    assert main([*arguments, "--force"]) == 0
+    assert "telemetry_missing" in capsys.readouterr().err

@@ -334,3 +334,13 @@ def test_names_follow_the_rules_of_opentelemetry() -> None:
     )
     assert all(set(kind.dimensions) <= kind.attributes.keys() for kind in KINDS)
     assert all(kind.duration in kind.attributes for kind in KINDS)
+
+
+def test_what_nothing_came_of_is_not_counted() -> None:
+    """A build that is given up, without facts or an error, has a span and no metrics."""
+    recording = Recording()
+    with recording.observer().build():
+        pass
+    (span,) = recording.spans()
+    assert span.status.status_code is StatusCode.UNSET
+    assert not recording.metrics()

@@ -117,13 +117,15 @@ def bundle(
     from mcpg.cli import lastrun  # noqa: PLC0415
     from mcpg.cli.kept import with_kept_ranking, without_ranking  # noqa: PLC0415
     from mcpg.cli.memory import Memory  # noqa: PLC0415
+    from mcpg.cli.watching import watched_bundle  # noqa: PLC0415
 
     compares = check or diff
     _check_options(target, form, compares=compares)
     embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
+    settings = options.settings_of()
     intake = Intake(
         sources,
-        options.settings_of(),
+        settings,
         source_id=source_id,
         header=header,
         seconds=server_timeout,
@@ -134,26 +136,38 @@ def bundle(
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
             vectors = _vectors_of_last(target, last, embedding, output)
             return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
-    memory = Memory(None if target == STDOUT else target)
-    assembly = building.assembled(intake, output, memory, [target])
-    if untuned:
-        assembly = without_ranking(assembly)
-    else:
-        assembly = with_kept_ranking(assembly, None if target == STDOUT else target, output)
-    if strict and building.refused(assembly, output):
-        return ExitCode.FINDINGS
-    made = bundle_of(assembly)
-    if compares:
-        return _compare(
-            made, assembly, target, embedding, shows_diff=diff, form=form, output=output
+    makes_index = not compares and target != STDOUT
+    with watched_bundle(settings, output, makes_index=makes_index) as tell:
+        memory = Memory(None if target == STDOUT else target)
+        assembly = building.assembled(intake, output, memory, [target])
+        if untuned:
+            assembly = without_ranking(assembly)
+        else:
+            assembly = with_kept_ranking(assembly, None if target == STDOUT else target, output)
+        if strict and building.refused(assembly, output):
+            return ExitCode.FINDINGS
+        made = bundle_of(assembly)
+        if compares:
+            return _compare(
+                made, assembly, target, embedding, shows_diff=diff, form=form, output=output
+            )
+        if target == STDOUT:
+            return _send(made, assembly, output)
+        if intake.asking.asked or signature != intake.sign(target):
+            signature = ""  # servers may answer otherwise, or files changed while they were read
+        code = _write(
+            made,
+            assembly,
+            target,
+            signature,
+            memory,
+            embedding,
+            force=force,
+            form=form,
+            output=output,
         )
-    if target == STDOUT:
-        return _send(made, assembly, output)
-    if intake.asking.asked or signature != intake.sign(target):
-        signature = ""  # servers may answer otherwise, or files changed while they were read
-    return _write(
-        made, assembly, target, signature, memory, embedding, force=force, form=form, output=output
-    )
+        tell(assembly)
+        return code
 
 
 def _embedding(
