@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,11 +87,31 @@ class Settings:
         """Give the sources that a configuration file names, `None` where none names any.
 
         Raises:
-            UsageError: See `find`.
+            UsageError: See `find`; or the file is a stranger's.
             InputError: See `find`.
         """
         found = self._in_files(SOURCES)
-        return None if found is None else found[1]()
+        if found is None:
+            return None
+        file, read = found
+        self._check_owner(file)
+        sources: tuple[ConfiguredSource, ...] = read()
+        return sources
+
+    def _check_owner(self, file: Path) -> None:
+        """Keep a file that somebody left in a folder above, such as `/tmp`, from starting programs.
+
+        Whoever works in a folder of somebody else's has chosen that; so its owner is trusted.
+        """
+        if not hasattr(os, "geteuid"):
+            return
+        trusted = {0, os.geteuid(), self.folder.stat().st_uid}
+        if file.stat().st_uid not in trusted:
+            raise UsageError(
+                "belongs to another user, and its sources may start programs",
+                place=f"{file}: {SOURCES}",
+                remedy="name the sources on the command line, or copy the file",
+            )
 
     def _flag(self, key: Key) -> Setting | None:
         value = self.flags.get(key.parameter) if key.option else None

@@ -462,6 +462,20 @@ ANYTHING = st.recursive(
 KEYS = st.sampled_from((*KINDS, *COMMON, *(key for keys in KINDS.values() for key in keys), "x"))
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives files away")
+def test_a_file_of_a_stranger_starts_nothing(folder: Path) -> None:
+    """What another user left in a folder above is refused; in a folder of theirs it is not."""
+    file, below, stranger = folder / "mcpg.toml", folder / "below", 54_321
+    file.write_text("limit = 3\n[[sources]]\ncommand = 'a'", "utf-8")
+    os.chown(file, stranger, -1)
+    with pytest.raises(UsageError, match="another user") as caught:
+        Settings(below).sources()
+    assert str(caught.value.place) == f"{file}: sources"
+    assert Settings(below).find("limit") is not None
+    os.chown(below, stranger, -1)
+    assert len(Settings(below).sources() or ()) == 1
+
+
 BASES = st.sampled_from(({"command": "a"}, {"url": "http://a"}, {"python": "a"}, {}))
 ENTRIES = st.builds(
     lambda base, more: {**base, **more}, BASES, st.dictionaries(KEYS, ANYTHING, max_size=3)
