@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,23 @@ _MOST_FAULTS = 20
 _MOST_NODES = 3_000
 _MOST_STEPS = 10_000
 _MOST_UNIQUE = 1_000
-_steps: ContextVar[list[int]] = ContextVar("steps")
+# Deeper, Python's own stack would end, which a library in Rust below takes for a reason to panic.
+_DEEPEST = 40
+_DEEPEST_SCHEMA = 60
+_left: ContextVar[_Left] = ContextVar("_left")
+
+
+@dataclass(slots=True)
+class _Left:
+    """What a check may still take.
+
+    Attributes:
+        steps: Keywords that may be looked at.
+        depth: How far one may lie inside another.
+    """
+
+    steps: int = _MOST_STEPS
+    depth: int = _DEEPEST
 
 
 class _TooMuchError(Exception):
@@ -69,7 +86,7 @@ def _faults(schema: JsonObject, arguments: JsonObject) -> list[Fault]:
     known = validator_for(schema, default=Draft202012Validator)
     known.check_schema(schema)
     validator = _bounded(known)(schema, registry=Registry())
-    token = _steps.set([_MOST_STEPS])
+    token = _left.set(_Left())
     try:
         found: dict[Fault, None] = {}
         for error in validator.iter_errors(arguments):
@@ -77,7 +94,7 @@ def _faults(schema: JsonObject, arguments: JsonObject) -> list[Fault]:
             if len(found) >= _MOST_FAULTS:
                 break
     finally:
-        _steps.reset(token)
+        _left.reset(token)
     return sorted(found, key=lambda fault: fault.field)[:_MOST_FAULTS]
 
 
@@ -107,16 +124,17 @@ def _innermost(error: ValidationError) -> ValidationError:
 
 def _is_small(schema: JsonValue) -> bool:
     """Say whether a schema has so few parts that checking it takes no time worth naming."""
-    waiting: list[Any] = [schema]
+    waiting: list[tuple[Any, int]] = [(schema, 0)]
     count = 0
-    while waiting and count <= _MOST_NODES:
+    while waiting:
+        node, depth = waiting.pop()
         count += 1
-        node = waiting.pop()
-        if isinstance(node, dict):
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
-    return count <= _MOST_NODES
+        if count > _MOST_NODES or depth > _DEEPEST_SCHEMA:
+            return False
+        members = node.values() if isinstance(node, dict) else node
+        if isinstance(node, dict | list):
+            waiting.extend((member, depth + 1) for member in members)
+    return True
 
 
 @cache
@@ -137,11 +155,15 @@ def _bounded(known: Any) -> Any:
 
 def _counted(check: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
     def counted(*given: Any) -> Iterator[ValidationError]:
-        left = _steps.get()
-        left[0] -= 1
-        if left[0] < 0:
+        left = _left.get()
+        left.steps -= 1
+        left.depth -= 1
+        if left.steps < 0 or left.depth < 0:
             raise _TooMuchError
-        yield from check(*given) or ()
+        try:
+            yield from check(*given) or ()
+        finally:
+            left.depth += 1
 
     return counted
 

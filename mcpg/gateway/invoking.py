@@ -107,7 +107,9 @@ class Invoker:
         try:
             _refuse(tool, owner, include_disabled)
             operation = await self._operation(tool, owner)
-            given = _checked(tool, arguments, query, known)
+            # In a thread: a schema may take its time, and needs a stack of its own.
+            check = partial(_checked, tool, arguments, query, known)
+            given = await anyio.to_thread.run_sync(check, limiter=self._threads)
             seconds = self._limits.seconds(timeout)
             order = _Order(tool, given, seconds, progress, meta_of(query, known))
             called = await self._called(order, owner, operation)

@@ -152,6 +152,29 @@ def _bomb(depth: int) -> JsonObject:
     return {"$defs": definitions, "properties": {"x": {"$ref": "#/$defs/a0"}}}
 
 
+def _deep(depth: int, key: str = "x") -> JsonObject:
+    """A schema of objects in objects."""
+    schema: JsonObject = {"type": "integer"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {key: schema}}
+    return schema
+
+
+def _nested(depth: int) -> Any:
+    """An object in objects."""
+    return {"x": _nested(depth - 1)} if depth else "no number"
+
+
+def test_depth_is_bounded_and_enough_for_what_is_met() -> None:
+    """Schemas and arguments of a sensible depth are checked; what is deeper is left alone."""
+    assert [field for field, _, _ in told(_deep(15), _nested(15))] == ["/x" * 15]
+    for depth in (35, 3000):
+        assert told(_deep(depth), _nested(min(depth, 300))) == []
+    endless = {"properties": {"x": {"$ref": "#"}}, "type": "object"}
+    assert told(endless, _nested(300)) == []
+    assert told(endless, _nested(5)) != []
+
+
 @pytest.mark.parametrize(
     "schema",
     [
