@@ -16,7 +16,10 @@ NOTE = Path(os.environ["NOTE"])
 """A file in which a server notes what it has seen, one line each."""
 
 
-NAMES = ["first", "second"]
+OTHER_NAME = NOTE.with_suffix(".name")
+"""Is there where the tool has its other name from the start."""
+
+NAMES = ["second"] if OTHER_NAME.exists() else ["first", "second"]
 """The names of the one tool, one after the other."""
 
 
@@ -42,6 +45,14 @@ def dies_after(number: int, params: dict[str, Any]) -> None:
     """Answer, and end."""
     plain(number, params)
     os._exit(0)
+
+
+def dies_renamed(number: int, params: dict[str, Any]) -> None:
+    """Answer, and for the first time take another name for the next time, and end."""
+    plain(number, params)
+    if not OTHER_NAME.exists():
+        OTHER_NAME.touch()
+        os._exit(0)
 
 
 def mute(_: int, __: dict[str, Any]) -> None:
@@ -114,6 +125,7 @@ CALLS = {
         dies,
         dies_once,
         dies_after,
+        dies_renamed,
         mute,
         huge,
         rubbish,

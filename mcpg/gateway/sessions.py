@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import json
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -53,6 +54,7 @@ class Sessions:
         self._live = live
         self._changed = changed
         self._connections: list[Connection] = []
+        self._told: list[tuple[Server, int]] = []  # a hash of what each has told of its tools
         self._living = Living()
         self._group: TaskGroup | None = None
         self._stack = ExitStack()
@@ -106,6 +108,7 @@ class Sessions:
             connection = self._of(server, seconds)
             try:
                 answer = await _listing(connection, seconds)
+                self._is_news(server, answer)
                 break
             except NothingDoneError:
                 answer = _LOST
@@ -139,13 +142,13 @@ class Sessions:
             UsageError: The context was not entered, or was left.
         """
         patience = max(timeout, self._live.timeout)
-        connection = self._of(server, patience)
+        connection = self._of(server, patience, compares=True)
         try:
             with anyio.move_on_after(timeout):
                 try:
                     return await connection.call(name, arguments, progress, meta)
                 except NothingDoneError:
-                    connection = self._of(server, patience)
+                    connection = self._of(server, patience, compares=True)
                 return await connection.call(name, arguments, progress, meta)
         except NothingDoneError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
@@ -158,8 +161,11 @@ class Sessions:
             connection.end()
             await connection.ended.wait()
 
-    def _of(self, server: Server, seconds: float) -> Connection:
-        """Give the connection to a server, which may not be open yet."""
+    def _of(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
+        """Give the connection to a server, which may not be open yet.
+
+        Where it is opened anew and *compares*, the server is asked whether its tools are the same.
+        """
         if self._group is None:
             raise UsageError("servers are asked inside `async with`", remedy="enter it before")
         for connection in self._connections:
@@ -168,7 +174,22 @@ class Sessions:
         connection = Connection(server, self._live, self._living, self._tell)
         self._connections.append(connection)
         self._group.start_soon(self._keep, connection, seconds)
+        if compares and any(server == known for known, _ in self._told):
+            self._group.start_soon(self._compare, connection, seconds)
         return connection
+
+    async def _compare(self, connection: Connection, seconds: float) -> None:
+        with suppress(AskingError, CallError, NothingDoneError):
+            listing = await _listing(connection, seconds)
+            if self._is_news(connection.server, listing):
+                self._tell(connection.server)
+
+    def _is_news(self, server: Server, listing: Listing) -> bool:
+        """Take note of what a server tells; say whether that is something else than before."""
+        said = hash(json.dumps(listing.tools, sort_keys=True))
+        before = [one for one in self._told if one[0] == server]
+        self._told = [*(one for one in self._told if one[0] != server), (server, said)]
+        return bool(before) and before[0][1] != said
 
     async def _keep(self, connection: Connection, seconds: float) -> None:
         try:

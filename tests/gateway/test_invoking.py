@@ -81,37 +81,34 @@ def a_tool(name: str = "first", **more: Any) -> Tool:
     return Tool(f"x_{name}", "x", name, **more)
 
 
-async def test_a_result_is_kept_as_it_is(serve: Callable[[str], ServerSource]) -> None:
-    """Structured content where there is some, else the first text as JSON where it is JSON."""
-    add = a_tool("add")
-    invoked = await invoke(add, serve("sdk"), {"a": 1, "b": 2})
-    assert (invoked.tool_id, invoked.source_id, invoked.tool_name) == ("x_add", "x", "add")
-    assert (invoked.text, invoked.structured, invoked.is_success) == ("3", {"result": 3}, True)
-    for text, structured in (('{"a": [1]}', {"a": [1]}), ("a\x1b[1m", None), ("NaN", None)):
-        invoked = await invoke(a_tool("say"), serve("sdk"), {"text": text})
-        assert (invoked.text, invoked.structured) == (text, structured)
+async def test_what_a_server_answers(serve: Callable[[str], ServerSource]) -> None:
+    """It is kept as it is; failures are faults in its words, bounded and without secrets."""
+    sdk = serve("sdk")
+    async with Sessions(QUICK) as sessions:
+        usual = Invoker(sessions)
+        short = Invoker(sessions, Limits(message_chars=20, result_bytes=2000))
 
+        add = a_tool("add")
+        invoked = await usual.invoke(add, sdk, {"a": 1, "b": 2})
+        assert (invoked.tool_id, invoked.source_id, invoked.tool_name) == ("x_add", "x", "add")
+        assert (invoked.text, invoked.structured, invoked.is_success) == ("3", {"result": 3}, True)
 
-async def test_a_tool_that_fails_says_why(serve: Callable[[str], ServerSource]) -> None:
-    """Its words are a fault, bounded and without secrets; its content is kept."""
-    limits = Limits(message_chars=20)
-    invoked = await invoke(a_tool("fail"), serve("sdk"), {"why": "because " * 10}, limits)
-    assert only(invoked) == (FaultCode.TOOL_FAILED, "because because beca...")
-    assert invoked.text.endswith(": ***")
-    code, message = only(await invoke(a_tool("nothing"), serve("sdk")))
-    assert code is FaultCode.TOOL_FAILED
-    assert "nothing" in message
-    silent = await invoke(a_tool("say"), serve("sdk"), {"text": "", "times": 0})
-    assert silent.is_success
+        say = a_tool("say")
+        for text, structured in (('{"a": [1]}', {"a": [1]}), ("a\x1b[1m", None), ("NaN", None)):
+            invoked = await usual.invoke(say, sdk, {"text": text})
+            assert (invoked.text, invoked.structured) == (text, structured)
+        assert (await usual.invoke(say, sdk, {"text": "", "times": 0})).is_success
 
+        invoked = await short.invoke(say, sdk, {"text": "x" * 1000, "times": 3})
+        assert only(invoked) == (FaultCode.TOO_LARGE, "its result is larger than 2000 bytes")
+        assert invoked.content == ()
 
-async def test_a_result_that_is_too_large_is_none(serve: Callable[[str], ServerSource]) -> None:
-    """What is larger than the limit is not handed on."""
-    say = a_tool("say")
-    given = {"text": "x" * 1000, "times": 3}
-    invoked = await invoke(say, serve("sdk"), given, Limits(result_bytes=2000))
-    assert only(invoked) == (FaultCode.TOO_LARGE, "its result is larger than 2000 bytes")
-    assert invoked.content == ()
+        invoked = await short.invoke(a_tool("fail"), sdk, {"why": "because " * 10})
+        assert only(invoked) == (FaultCode.TOOL_FAILED, "because because beca...")
+        assert invoked.text.endswith(": ***")
+
+        code, message = only(await usual.invoke(a_tool("nothing"), sdk, {}))
+        assert (code, "nothing" in message) == (FaultCode.TOOL_FAILED, True)
 
 
 async def test_arguments_are_checked_before_anything_is_started(

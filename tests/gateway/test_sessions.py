@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from mcp_types import HEADER_MISMATCH
 
 from mcpg.catalog.sources.live import ask_servers
 from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
@@ -32,8 +33,9 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX"),
 ]
-SERVERS = str(Path(__file__).parents[1] / "callservers.py")
-SDK = str(Path(__file__).parents[1] / "sdkserver.py")
+TESTS = Path(__file__).parents[1]
+SERVERS = str(TESTS / "callservers.py")
+SDK = str(TESTS / "sdkserver.py")
 TOKEN = "marker-token-1234"
 QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
 
@@ -64,22 +66,36 @@ def serve(note: Path) -> Callable[[str], StdioServer]:
     return server
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[HttpServer]:
-    """A server on loopback."""
+def free_port() -> int:
+    """A port that nobody listens at."""
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    program = subprocess.Popen([sys.executable, "-W", "ignore", SDK, str(port)])
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def listening(port: int, *arguments: str) -> Iterator[None]:
+    """Run a server for as long as the block runs."""
+    program = subprocess.Popen([sys.executable, "-W", "ignore", *arguments, str(port)])
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         with closing(socket.socket()) as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 break
         time.sleep(0.05)
-    yield HttpServer("mcp.json: web", "web", f"http://127.0.0.1:{port}/mcp")
-    program.kill()
-    program.wait()
+    try:
+        yield
+    finally:
+        program.kill()
+        program.wait()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[HttpServer]:
+    """A server on loopback."""
+    port = free_port()
+    with listening(port, SDK):
+        yield HttpServer("mcp.json: web", "web", f"http://127.0.0.1:{port}/mcp")
 
 
 def pids_of(note: Path) -> list[int]:
@@ -327,6 +343,23 @@ async def test_changes_of_the_tools_are_told(serve: Callable[[str], StdioServer]
             assert name in {tool.name for tool in (await sessions.tools(server)).tools}
 
 
+async def test_a_server_that_comes_back_with_other_tools(
+    serve: Callable[[str], StdioServer],
+) -> None:
+    """Who was started anew is asked whether its tools are still the same."""
+    changed = anyio.Event()
+    server = serve("dies_renamed")
+    async with Sessions(QUICK, lambda _: changed.set()) as sessions:
+        await sessions.tools(server)
+        await sessions.call(server, "first", {}, timeout=10)
+        with anyio.fail_after(10):
+            await sessions._connections[0].ended.wait()
+        assert not changed.is_set()
+        await sessions.call(server, "first", {}, timeout=10)
+        with anyio.fail_after(10):
+            await changed.wait()
+
+
 async def test_many_servers_are_opened_side_by_side(serve: Callable[[str], StdioServer]) -> None:
     """One that hangs does not hold up the others."""
     async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
@@ -460,6 +493,86 @@ async def test_a_session_that_the_server_has_forgotten_is_opened_anew(
         "it answered with HTTP status 503",
         False,
     )
+
+
+@pytest.mark.parametrize("mode", ["sse", "http"])
+async def test_a_server_on_the_web_that_comes_back(mode: str) -> None:
+    """A web server that went away in between is spoken to anew, in both of its protocols."""
+    port, other = free_port(), str(TESTS / "servers.py")
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"http://127.0.0.1:{port}/{'sse' if mode == 'sse' else 'mcp'}"
+    server = HttpServer("web", "web", url, headers, mode == "sse", (TOKEN,))
+    async with Sessions(QUICK) as sessions:
+        for _ in range(2):
+            with listening(port, other, mode):
+                called = await sessions.call(server, "add", {"a": 1, "b": 2}, timeout=20)
+                assert called.structured == {"result": 3}
+                connection = sessions._connections[0]
+            if mode == "sse":
+                with anyio.fail_after(10):
+                    await connection.ended.wait()
+
+
+class Modern(BaseHTTPRequestHandler):
+    """A web server of the newest protocol, which wants an argument repeated as a header."""
+
+    def do_POST(self) -> None:
+        """Answer by the method, and a call by the tool's name."""
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        method, params = request["method"], request.get("params") or {}
+        said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+        if method == "server/discover":
+            tools = {"tools": {"listChanged": True}}
+            said |= {"supportedVersions": ["2026-07-28"], "capabilities": tools}
+        elif method == "tools/list":
+            schema = {"type": "object", "properties": {"n": NUMBER}}
+            said |= {"tools": [{"name": "first", "inputSchema": schema}]}
+        elif method == "tools/call" and params["name"] == "asks":
+            said = {"resultType": "input_required", "inputRequests": {}, "requestState": "x"}
+        elif method == "tools/call" and params["name"] == "first":
+            if "Mcp-Param-N" not in self.headers:
+                self.answer(
+                    {"id": request["id"], "error": {"code": HEADER_MISMATCH, "message": ""}}
+                )
+                return
+            said = {"resultType": "complete", "content": []}
+        else:
+            self.answer(None)
+            return
+        self.answer({"id": request["id"], "result": said})
+
+    def answer(self, said: dict[str, Any] | None) -> None:
+        """Send an answer, or break off before it."""
+        self.send_response(200)
+        kind = "application/json" if said is not None else "text/event-stream"
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        if said is not None:
+            self.wfile.write(json.dumps({"jsonrpc": "2.0", **said}).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+NUMBER = {"type": "integer", "x-mcp-header": "N"}
+
+
+async def test_a_server_of_the_newest_protocol() -> None:
+    """What only the newest protocol has is dealt with, or said to be impossible."""
+    web = ThreadingHTTPServer(("127.0.0.1", 0), Modern)
+    Thread(target=web.serve_forever, daemon=True).start()
+    server = HttpServer("web", "web", f"http://127.0.0.1:{web.server_address[1]}/mcp")
+    async with Sessions(QUICK) as sessions:
+        called = await sessions.call(server, "first", {"n": 1}, timeout=10)
+        assert called.content == ()
+        with pytest.raises(CallError, match="asks for something in between") as caught:
+            await sessions.call(server, "asks", {}, timeout=10)
+        assert caught.value.code is FaultCode.TOOL_FAILED
+        with pytest.raises(CallError, match="its answer broke off") as caught:
+            await sessions.call(server, "breaks", {}, timeout=10)
+        assert (caught.value.code, caught.value.has_died) == (FaultCode.SOURCE_UNAVAILABLE, True)
+    web.shutdown()
+    web.server_close()
 
 
 async def test_an_address_where_nobody_is() -> None:

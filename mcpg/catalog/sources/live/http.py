@@ -54,7 +54,7 @@ async def http_transport(
         return httpx2.AsyncClient(
             headers={**_PLAIN, **server.headers},
             timeout=timeout,
-            transport=_Watched(trouble, login),
+            transport=_Watched(trouble, login, is_heard_there=server.is_sse),
             trust_env=False,
             auth=auth,
         )
@@ -81,10 +81,11 @@ async def _transport(server: HttpServer, client: Any) -> AsyncIterator[Any]:
 class _Watched(httpx2.AsyncHTTPTransport):
     """A transport that counts what is answered and remembers how a request failed."""
 
-    def __init__(self, trouble: Trouble, login: str) -> None:
+    def __init__(self, trouble: Trouble, login: str, *, is_heard_there: bool) -> None:
         super().__init__()
         self._trouble = trouble
         self._login = login
+        self._is_heard_there = is_heard_there  # all answers come by the one stream of a GET
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         is_for_tools = MARK not in request.extensions
@@ -104,6 +105,8 @@ class _Watched(httpx2.AsyncHTTPTransport):
         kind = response.headers.get("content-type", "")
         is_events = kind.lower().startswith("text/event-stream")
         response.stream = _Counted(response.stream, Meter(self._trouble), is_events)
+        if self._is_heard_there and is_events and request.method == "GET":
+            response.stream = _Lifeline(response.stream, self._trouble)
         return response
 
 
@@ -131,6 +134,26 @@ class _Counted(httpx2.AsyncByteStream):
                 self._meter.start()
             self._meter.count(len(chunk))
             yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Lifeline(httpx2.AsyncByteStream):
+    """A body with which the whole connection ends."""
+
+    def __init__(self, stream: Any, trouble: Trouble) -> None:
+        self._stream = stream
+        self._trouble = trouble
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._stream:
+                yield chunk
+        finally:
+            if self._trouble.over is not None:
+                self._trouble.said = self._trouble.said or "it has hung up"
+                self._trouble.over()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
