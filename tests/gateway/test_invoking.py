@@ -86,7 +86,8 @@ async def test_what_a_server_answers(serve: Callable[[str], ServerSource]) -> No
     sdk = serve("sdk")
     async with Sessions(QUICK) as sessions:
         usual = Invoker(sessions)
-        short = Invoker(sessions, Limits(message_chars=20, result_bytes=2000))
+        short = Invoker(sessions, Limits(message_chars=20))
+        small = Invoker(sessions, Limits(result_bytes=2000))
 
         add = a_tool("add")
         invoked = await usual.invoke(add, sdk, {"a": 1, "b": 2})
@@ -99,7 +100,7 @@ async def test_what_a_server_answers(serve: Callable[[str], ServerSource]) -> No
             assert (invoked.text, invoked.structured) == (text, structured)
         assert (await usual.invoke(say, sdk, {"text": "", "times": 0})).is_success
 
-        invoked = await short.invoke(say, sdk, {"text": "x" * 1000, "times": 3})
+        invoked = await small.invoke(say, sdk, {"text": "x" * 1000, "times": 3})
         assert only(invoked) == (FaultCode.TOO_LARGE, "its result is larger than 2000 bytes")
         assert invoked.content == ()
 
