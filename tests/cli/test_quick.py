@@ -132,6 +132,7 @@ def test_the_bundle_of_the_environment_is_used(
 SLOW = (
     *("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich"),
     *("rdflib", "oxrdflib", "pyoxigraph", "pyld", "markdown_it", "mcpg.graph"),
+    *("mcpg.telemetry", "mcpg.engine.observed", "opentelemetry"),
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from mcp import Client
 from opentelemetry import trace
 from telemetrical import MOMENTS, Noting, Raising, Recording
 
@@ -15,6 +16,9 @@ from mcpg.catalog.sources.servers import HttpServer, StdioServer
 from mcpg.engine.equipment import Equipment
 from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
 from mcpg.gateway.observing import kind_of
+from mcpg.gateway.serving.names import META_TOOLS
+from mcpg.gateway.serving.options import Serving
+from mcpg.gateway.serving.server import GatewayServer
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts
 
 if TYPE_CHECKING:
@@ -153,6 +157,23 @@ async def test_a_server_is_called_within_the_span(monkeypatch: pytest.MonkeyPatc
     calls = [span for span in recording.spans() if "tools/call" in span.name]
     assert calls
     assert {span.parent.span_id for span in calls if span.parent} == {invoked.context.span_id}
+
+
+async def test_what_a_client_asks_is_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the gateway is served, its spans are children of the SDK's span of the request."""
+    recording = Recording()
+    monkeypatch.setattr("mcp.shared._otel._tracer", recording.tracers.get_tracer("mcp"))
+    async with Gateway([FUNCTIONS], reserved=META_TOOLS, observer=recording.observer()) as gateway:
+        server = GatewayServer(gateway, Serving())
+        async with server.running(), Client(server.sdk) as client:
+            called = {"toolId": "parcel_status", "arguments": {"number": "7"}}
+            await client.call_tool("gateway_tool_invoke", called)
+            await client.call_tool("gateway_tools_route", {"query": "parcel"})
+    names = {span.context.span_id: span.name for span in recording.spans()}
+    for inner, outer in (("invoke", "tool_invoke"), ("route", "tools_route")):
+        (span,) = recording.spans(f"mcpg.{inner}")
+        assert span.parent is not None
+        assert names[span.parent.span_id] == f"tools/call gateway_{outer}"
 
 
 async def test_a_build_that_fails_is_told(
