@@ -220,14 +220,15 @@ async def _read(scope: Any, receive: Any) -> tuple[Request, Any]:
     return Request(scope, replay), replay
 
 
-def _app(realm: Realm, issuer: str) -> Any:
+def _app(realm: Realm, issuer: str, *, is_open: bool) -> Any:
     auth = AuthSettings(
         issuer_url=AnyHttpUrl(issuer),
         resource_server_url=AnyHttpUrl(realm.url),
         client_registration_options=ClientRegistrationOptions(enabled=True),
         validate_token_resource=False,
     )
-    server = MCPServer("guarded", auth=auth, auth_server_provider=realm.provider)
+    guard: dict[str, Any] = {"auth": auth, "auth_server_provider": realm.provider}
+    server = MCPServer("guarded", **({} if is_open else guard))
 
     @server.tool(description=f"Tell what was let in, such as {ACCESS}-1.")
     def whoami() -> str:
@@ -237,16 +238,17 @@ def _app(realm: Realm, issuer: str) -> Any:
 
 
 @contextmanager
-def authorising(issuer: str | None = None) -> Iterator[Realm]:
+def authorising(issuer: str | None = None, *, is_open: bool = False) -> Iterator[Realm]:
     """Run an authorisation server and an MCP server at one address.
 
     Args:
         issuer: Whom the MCP server names as its authorisation server, `None` for the one here.
+        is_open: Whether the MCP server lets in everybody.
     """
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         realm = Realm(f"http://127.0.0.1:{listening.getsockname()[1]}")
         config = uvicorn.Config(
-            _app(realm, issuer or realm.origin),
+            _app(realm, issuer or realm.origin, is_open=is_open),
             log_level="critical",
             ws="none",
             timeout_graceful_shutdown=1,

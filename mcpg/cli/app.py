@@ -15,6 +15,8 @@ from mcpg.cli.commands import (
     generate,
     graph,
     invoke,
+    login,
+    logout,
     publish,
     route,
     search,
@@ -57,6 +59,8 @@ for module in (
     publish,
     invoke,
     serve,
+    login,
+    logout,
     doctor,
     cache,
 ):

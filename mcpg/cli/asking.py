@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mcpg.cli.loginfolder import login_folder
 from mcpg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Asking:
             if tell is not None:
                 tell(done, of)
 
-        return Live(os.environ, self._headers, self.seconds or DEFAULT_TIMEOUT, told)
+        seconds = self.seconds or DEFAULT_TIMEOUT
+        return Live(os.environ, self._headers, seconds, told, login_folder())
 
 
 def _headers(sources: Sequence[str], headers: Sequence[str]) -> dict[str, str]:

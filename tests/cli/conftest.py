@@ -25,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (*variables, "OPENAI_BASE_URL", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MCPG_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
+    monkeypatch.setenv("MCPG_TOKENS", str(tmp_path.parent / f"{tmp_path.name}-tokens"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -295,7 +295,7 @@ def test_the_reference_has_every_setting_and_no_other() -> None:
         assert option.partition("`")[0] == key.option
         assert all(f"`{choice}" in holds for choice in key.choices)
     others = {row[1] for row in rows if not row[0]}
-    assert others == {"MCPG_CACHE", "MCPG_POSTGRES"}
+    assert others == {"MCPG_CACHE", "MCPG_POSTGRES", "MCPG_TOKENS"}
     assert all(f"| `{name}` |" in text for name in (*SECRET_VARIABLES, FOREIGN_URL_VARIABLE))
 
 

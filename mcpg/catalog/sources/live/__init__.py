@@ -10,10 +10,11 @@ from mcpg.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcpg.catalog.sources.live.oauth.manner import LoggedIn, Manner
     from mcpg.catalog.sources.replies import Reply
-    from mcpg.catalog.sources.servers import Live, Server
+    from mcpg.catalog.sources.servers import HttpServer, Live, Server
 
-__all__ = ["ask_each", "ask_servers"]
+__all__ = ["ask_each", "ask_servers", "log_in", "log_out"]
 
 
 def ask_servers(
@@ -55,9 +56,44 @@ def ask_each(
     try:
         from mcpg.catalog.sources.live.asking import ask_all  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as fault:
-        raise UsageError(
-            f"servers cannot be asked without the MCP SDK: {fault.name} is not installed",
-            place=servers[0].place,
-            remedy="pip install 'mcpg-graph[mcp]'",
-        ) from None
+        raise _without_sdk(fault, servers[0]) from None
     return ask_all(servers, live, source_id, timeouts or [None] * len(servers))
+
+
+def log_in(server: HttpServer, folder: str, manner: Manner) -> LoggedIn:
+    """Log in to *server*, see that it lets mcpg in, and keep the login in *folder*.
+
+    An earlier login stays as it was unless this one succeeds.
+
+    Raises:
+        OutputError: The login cannot be kept.
+        SourceError: There is no login; the message says why in our own words.
+        UsageError: The server needs none, or is not to be told one; or the SDK is not installed.
+    """
+    try:
+        from mcpg.catalog.sources.live.oauth import login  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as fault:
+        raise _without_sdk(fault, server) from None
+    return login.log_in(server, folder, manner)
+
+
+def log_out(server: HttpServer, folder: str) -> bool:
+    """Forget the login to *server* in *folder*; say whether there was one.
+
+    Raises:
+        OutputError: It cannot be removed.
+        UsageError: The SDK is not installed.
+    """
+    try:
+        from mcpg.catalog.sources.live.oauth.logins import LoginFile  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as fault:
+        raise _without_sdk(fault, server) from None
+    return LoginFile(folder, server.url).forget()
+
+
+def _without_sdk(fault: ModuleNotFoundError, server: Server) -> UsageError:
+    return UsageError(
+        f"servers cannot be asked without the MCP SDK: {fault.name} is not installed",
+        place=server.place,
+        remedy="pip install 'mcpg-graph[mcp]'",
+    )

@@ -39,9 +39,9 @@ _OK = 300
 class Memory:
     """Tokens and a client for as long as a connection lasts."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
         self._tokens: OAuthToken | None = None
-        self._client: OAuthClientInformationFull | None = None
+        self._client = client
 
     async def get_tokens(self) -> OAuthToken | None:
         return self._tokens
@@ -113,16 +113,24 @@ class Bounded(OAuthClientProvider):
         Raises:
             AskingError: It would go unencrypted over a network.
         """
-        url = request.url
-        is_local = self.is_here and url.scheme == "http" and is_loopback(url.host)
-        if url.scheme != "https" and not is_local:
-            raise AskingError("its authorisation server has an address that is not https")
+        self.check_address(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         request.extensions = {
             **request.extensions,
             "timeout": httpx2.Timeout(self.seconds).as_dict(),
             MARK: True,
         }
+
+    def check_address(self, address: str) -> None:
+        """See that nothing goes to *address* unencrypted over a network.
+
+        Raises:
+            AskingError: It would.
+        """
+        parts = urlsplit(address)
+        is_local = self.is_here and parts.scheme == "http" and is_loopback(parts.hostname or "")
+        if parts.scheme != "https" and not is_local:
+            raise AskingError("its authorisation server has an address that is not https")
 
     def reason(self, fault: Exception, status: int) -> str:
         """Say what went wrong, in nothing but our own words; *status* is of the last answer."""

@@ -1,0 +1,82 @@
+"""A login: a person is sent to a browser, and what comes of it is kept."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp import Client
+
+from mcpg.catalog.sources.live.http import http_transport
+from mcpg.catalog.sources.live.listing import listing_of, reason
+from mcpg.catalog.sources.live.muting import muted
+from mcpg.catalog.sources.live.oauth.callback import listening
+from mcpg.catalog.sources.live.oauth.choosing import may_be_told
+from mcpg.catalog.sources.live.oauth.logins import LoginFile
+from mcpg.catalog.sources.live.oauth.manner import LoggedIn
+from mcpg.catalog.sources.live.oauth.person import Person
+from mcpg.catalog.sources.live.trouble import Trouble
+from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, OAuth
+from mcpg.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from mcpg.catalog.sources.live.oauth.callback import Callback
+    from mcpg.catalog.sources.live.oauth.logins import Login
+    from mcpg.catalog.sources.live.oauth.manner import Manner
+    from mcpg.catalog.sources.servers import HttpServer
+
+_REMEDY = "try again, or see what its documentation says of OAuth"
+
+
+def log_in(server: HttpServer, folder: str, manner: Manner) -> LoggedIn:
+    """Log in to *server*; see `mcpg.catalog.sources.live.log_in`."""
+    oauth = _wanted(server)
+    with muted():
+        login, tools = anyio.run(partial(_log_in, server, oauth, manner))
+    if login is None:
+        return LoggedIn(False, tools)
+    LoginFile(folder, server.url).write(login)
+    return LoggedIn(True, tools)
+
+
+def _wanted(server: HttpServer) -> OAuth:
+    place = server.place
+    if server.has_key:
+        message = "its headers let mcpg in already"
+        raise UsageError(message, place=place, remedy="leave out `Authorization` to log in")
+    if server.oauth is None:
+        message = "its configuration wants no OAuth"
+        raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
+    if server.oauth.grant == CLIENT_CREDENTIALS:
+        message = "it is entered with a secret, and nobody needs to log in"
+        raise UsageError(message, place=place, remedy="leave out `grant` to log in")
+    if not may_be_told(server.url):
+        message = "a login would go over the network unencrypted"
+        raise UsageError(message, place=place, remedy="name its address with https")
+    return server.oauth
+
+
+async def _log_in(server: HttpServer, oauth: OAuth, manner: Manner) -> tuple[Login | None, int]:
+    trouble = Trouble()
+    with listening(oauth.redirect, manner.port) as callback:
+        person = _person(server, oauth, callback, manner, trouble)
+        try:
+            with anyio.fail_after(manner.seconds):
+                transport = http_transport(server, manner.step, trouble, auth=person)
+                async with Client(transport, cache=None) as client:
+                    listing = await listing_of(client, trouble)
+        except Exception as fault:  # noqa: BLE001 - whatever it is, it is told in our words
+            why = reason(fault, trouble, manner.seconds)
+            raise SourceError(why, place=server.place, remedy=_REMEDY) from None
+    return person.login(), len(listing.tools)
+
+
+def _person(
+    server: HttpServer, oauth: OAuth, callback: Callback, manner: Manner, trouble: Trouble
+) -> Person:
+    async def show(address: str) -> None:
+        # A browser within the terminal takes as long as its person does.
+        await anyio.to_thread.run_sync(manner.show, address, abandon_on_cancel=True)
+
+    return Person(server, oauth, callback, show, trouble, manner.step)
