@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from mcpg.diagnostics import Code
 from mcpg.engine.cached import LASTING
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.request import MAX_LIMIT, check_strategy
@@ -42,6 +43,8 @@ SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""
 
 _TIME_DECIMALS = 3
+# That a search came to the graph in place of vectors is told, however lasting its cause.
+_OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ def _noticed(told: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
     first: dict[str, Diagnostic] = {}
     counts: Counter[str] = Counter()
     for search in told:
-        found = {one.code: one for one in search if one.code not in LASTING}
+        found = {one.code: one for one in search if one.code not in _OF_A_QUERY}
         first = found | first
         counts.update(found.keys())
     return [
