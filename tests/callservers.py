@@ -90,8 +90,8 @@ def wrong(number: int, _: dict[str, Any]) -> None:
 
 
 def floods(number: int, params: dict[str, Any]) -> None:
-    """Tell of 5000 steps, and answer."""
-    for step in range(5000):
+    """Tell of 1000 steps, and answer."""
+    for step in range(1000):
         told = {"progressToken": params["_meta"]["progressToken"], "progress": step}
         say({"method": "notifications/progress", "params": told})
     plain(number, params)

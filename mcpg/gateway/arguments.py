@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator, ValidationError
@@ -30,6 +30,7 @@ _MOST_FAULTS = 20
 _MOST_NODES = 3_000
 _MOST_STEPS = 10_000
 _MOST_UNIQUE = 1_000
+_KEPT = 256
 # Deeper, Python's own stack would end, which a library in Rust below takes for a reason to panic.
 _DEEPEST = 40
 _DEEPEST_SCHEMA = 60
@@ -74,18 +75,24 @@ def check_arguments(schema: JsonObject, arguments: JsonObject) -> tuple[Fault, .
     Returns:
         What is wrong, each with the field, at most 20; nothing where the schema cannot be used.
     """
-    if schema.get("type", "object") != "object" or not _is_small(schema):
+    if schema.get("type", "object") not in ("object", ["object"]) or not _is_small(schema):
         return ()
     try:
-        return tuple(_faults(schema, arguments))
+        return tuple(_faults(_validator(json.dumps(schema)), arguments))
     except Exception:  # noqa: BLE001 - a schema that nobody can use is the server's to judge
         return ()
 
 
-def _faults(schema: JsonObject, arguments: JsonObject) -> list[Fault]:
+@lru_cache(maxsize=_KEPT)
+def _validator(text: str) -> Any:
+    """Give the validator of a schema, kept since looking at the schema itself takes longest."""
+    schema = json.loads(text)
     known = validator_for(schema, default=Draft202012Validator)
     known.check_schema(schema)
-    validator = _bounded(known)(schema, registry=Registry())
+    return _bounded(known)(schema, registry=Registry())
+
+
+def _faults(validator: Any, arguments: JsonObject) -> list[Fault]:
     token = _left.set(_Left())
     try:
         found: dict[Fault, None] = {}

@@ -329,5 +329,5 @@ class Gateway:
 
     def _server_changed(self, server: Server) -> None:
         for source in self._registry.sources:
-            if isinstance(source, ServerSource) and source.server is server:
+            if isinstance(source, ServerSource) and source.server == server:
                 self.invalidate(source.id)
