@@ -11,7 +11,7 @@ from mcpg.catalog.sources.addresses import host_of
 from mcpg.catalog.sources.clientconfig import server_of
 from mcpg.catalog.sources.kinds import PYTHON
 from mcpg.catalog.sources.servers import StdioServer
-from mcpg.catalog.sources.variables import without_variables
+from mcpg.catalog.sources.variables import expand, without_variables
 from mcpg.cli.sourcekeys import KINDS, TRANSPORTS, check_entries, kind_of
 from mcpg.diagnostics import Code, Diagnostic, error, info
 from mcpg.errors import McpgError, SourceError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcpg.catalog.sources.servers import Live, Server
+    from mcpg.gateway.addressing import Addressing
     from mcpg.gateway.sources import Source
 
 _VARIABLE = "variable"
@@ -96,6 +97,32 @@ class ConfiguredSource:
             return replace(server, name=self.id, cwd=folder)
         return replace(server, name=self.id)
 
+    def addressing(self, environ: Mapping[str, str]) -> Addressing | None:
+        """Give where the operations of a document are called, with variables filled in.
+
+        Raises:
+            McpgError: A variable is not set, or what is filled in makes no sense.
+        """
+        if "base_url" not in self.entry:
+            return None
+        # Few sources have one, and reading documents is none of the others' affair.
+        from mcpg.gateway.addressing import Addressing  # noqa: PLC0415
+
+        used: list[str] = []
+        headers = {
+            name: expand(_plain(value), environ, self.place, used)
+            for name, value in self.entry.get("headers", {}).items()
+        }
+        base = expand(self.entry["base_url"], environ, self.place, used)
+        return Addressing(base.strip(), headers, tuple(used))
+
+    def as_read(self) -> ConfiguredSource:
+        """Give the same for those who read it and call nothing: what only a call needs is out."""
+        if self.is_server:
+            return self
+        kept = {key: one for key, one in self.entry.items() if key not in KINDS["path"]}
+        return replace(self, entry=kept)
+
 
 def read_entries(value: Any, file: Path) -> tuple[ConfiguredSource, ...]:
     """Read what stands under `sources` in *file*.
@@ -117,8 +144,8 @@ def open_entries(
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Give the sources that *entries* name, as `mcpg.gateway.open_sources` does of words.
 
-    A server that cannot be used, because a variable is not set, becomes a diagnostic; one that is
-    switched off, an information.
+    What cannot be used, because a variable is not set, becomes a diagnostic; what is switched off,
+    an information.
 
     Args:
         entries: What the file says.
@@ -150,7 +177,7 @@ def open_entry(
     elif one.is_server:
         _open_server(one, opening, live, source_id, timeout)
     else:
-        _open_path(one, opening, source_id, timeout)
+        _open_path(one, opening, live, source_id, timeout)
 
 
 def _open_server(
@@ -163,8 +190,7 @@ def _open_server(
     try:
         server = one.server(live.environ)
     except SourceError as fault:
-        message = f"{fault.message} ({fault.remedy})"
-        opening.noticed([error(Code.SOURCE_LOAD_FAILED, message, one.place)])
+        opening.noticed([_unusable(fault, one)])
         return
     if source_id is not None:
         server = replace(server, name=source_id)
@@ -172,13 +198,35 @@ def _open_server(
 
 
 def _open_path(
-    one: ConfiguredSource, opening: Opening, source_id: str | None, timeout: float | None
+    one: ConfiguredSource,
+    opening: Opening,
+    live: Live,
+    source_id: str | None,
+    timeout: float | None,
 ) -> None:
     try:
-        opening.named(one.argument, source_id=source_id or one.id, timeout=timeout or one.timeout)
+        addressing = one.addressing(live.environ)
+    except McpgError as fault:
+        opening.noticed([_unusable(fault, one)])
+        return
+    try:
+        opening.named(
+            one.argument,
+            source_id=source_id or one.id,
+            timeout=timeout or one.timeout,
+            addressing=addressing,
+        )
     except McpgError as fault:
         place = ": ".join(part for part in (one.place, fault.place) if part)
         raise type(fault)(fault.message, place=place, remedy=fault.remedy) from None
+
+
+def _unusable(fault: McpgError, one: ConfiguredSource) -> Diagnostic:
+    return error(Code.SOURCE_LOAD_FAILED, f"{fault.message} ({fault.remedy})", one.place)
+
+
+def _plain(value: str | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _read(entry: Mapping[str, Any], file: Path, taken: set[str]) -> ConfiguredSource:

@@ -102,7 +102,10 @@ class Intake:
         from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
 
         sources, noticed = open_entries(
-            self._entries, live, source_id=self.source_id, timeout=self.asking.seconds
+            [one.as_read() for one in self._entries],
+            live,
+            source_id=self.source_id,
+            timeout=self.asking.seconds,
         )
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]

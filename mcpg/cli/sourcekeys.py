@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mcpg.catalog.sources.addresses import host_of
 from mcpg.catalog.sources.oauthconfig import read_oauth
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 KINDS: dict[str, tuple[str, ...]] = {
-    "path": (),
+    "path": ("base_url", "headers"),
     "command": ("args", "env", "cwd"),
     "url": ("headers", "transport", "oauth"),
     "python": (),
@@ -98,13 +99,16 @@ def _check_entry(entry: Mapping[str, Any], number: int) -> None:
     kind = _only_kind(entry, number)
     for key, value in entry.items():
         if key not in (kind, *KINDS[kind], *COMMON):
-            owner = next(one for one, keys in KINDS.items() if key in keys)
-            message = f"{key!r} goes with {owner!r}, and this source has {kind!r}"
+            owners = " or ".join(repr(one) for one, keys in KINDS.items() if key in keys)
+            message = f"{key!r} goes with {owners}, and this source has {kind!r}"
             raise EntryError(message, f"take {key!r} out", number, key)
         try:
             _CHECKS[key](key, value)
         except EntryError as fault:
             raise EntryError(fault.message, fault.remedy, number, key, *fault.path) from None
+    if kind == "path" and "headers" in entry and "base_url" not in entry:
+        message = "there are 'headers', and no 'base_url' that they go to"
+        raise EntryError(message, "add 'base_url'", number, "headers")
 
 
 def _only_kind(entry: Mapping[str, Any], number: int) -> str:
@@ -114,7 +118,7 @@ def _only_kind(entry: Mapping[str, Any], number: int) -> str:
         raise EntryError(message, f"write a [[{SOURCES}]] for each", number, kinds[1])
     if kinds:
         return kinds[0]
-    for kind, keys in KINDS.items():
+    for kind, keys in reversed(KINDS.items()):
         if any(key in keys for key in entry):
             raise EntryError(f"this source has no {kind!r}", f"add {kind!r}", number)
     raise EntryError("this source names nothing", f"give it one of {', '.join(KINDS)}", number)
@@ -205,6 +209,13 @@ def _check_url(key: str, value: Any) -> None:
         raise EntryError(f"{key!r} is no address", "write https://HOST/PATH") from None
 
 
+def _check_base_url(key: str, value: Any) -> None:
+    _check_url(key, value)
+    if "@" in urlsplit(without_variables(value, "1")).netloc:
+        remedy = "give user and password in the header Authorization"
+        raise EntryError(f"{key!r} names a user", remedy)
+
+
 def _check_transport(key: str, value: Any) -> None:
     if _text(key, value) not in TRANSPORTS:
         raise EntryError(f"{key!r} is {value!r}", _advice(value, TRANSPORTS))
@@ -279,6 +290,7 @@ def _advice(word: str, known: Sequence[str]) -> str:
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "path": _check_path,
+    "base_url": _check_base_url,
     "command": _check_command,
     "args": _check_args,
     "env": _check_env,

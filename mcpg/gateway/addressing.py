@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -13,8 +14,26 @@ from mcpg.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcpg.gateway.sources import FileSource
+
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BREAKS_HEADER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing:
+    """Where the operations of a document are called; the members of `FileSource`.
+
+    Raises:
+        UsageError: See `check_addressing`.
+    """
+
+    base_url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        check_addressing(self.base_url, self.headers)
 
 
 def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
@@ -43,9 +62,11 @@ def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
             raise UsageError(message, place="headers", remedy="remove it")
 
 
-def secrets_in(base_url: str | None, headers: Mapping[str, str]) -> tuple[str, ...]:
+def secrets_of_source(source: FileSource) -> tuple[str, ...]:
     """Give what may be secret: the address, the parts of its path and query, and the headers."""
-    parts = urlsplit(base_url or "")
+    base_url = source.base_url or ""
+    parts = urlsplit(base_url)
     query = [text for _, text in parse_qsl(parts.query)]
     raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
-    return (*secrets_of(base_url or "", headers), *parts.path.split("/"), *query, *raw)
+    known = secrets_of(base_url, source.headers)
+    return (*known, *parts.path.split("/"), *query, *raw, *source.secrets)

@@ -13,7 +13,7 @@ from mcpg.catalog.sources.kinds import PYTHON, FileKind, kind_of_named
 from mcpg.catalog.sources.missing import missing_source
 from mcpg.catalog.sources.textfile import read_text
 from mcpg.diagnostics import Code, Diagnostic, error
-from mcpg.errors import NotFoundError, UsageError
+from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.files import is_folder, text_of_path
 from mcpg.gateway.sources import FileSource, ServerSource
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcpg.catalog.sources.servers import Live, Server
+    from mcpg.gateway.addressing import Addressing
     from mcpg.gateway.sources import Source
 
 _STDIN = "-"
@@ -82,7 +83,12 @@ class Opening:
         return tuple(self._noticed)
 
     def named(
-        self, argument: str, *, source_id: str | None = None, timeout: float | None = None
+        self,
+        argument: str,
+        *,
+        source_id: str | None = None,
+        timeout: float | None = None,
+        addressing: Addressing | None = None,
     ) -> None:
         """Add what *argument* names; see `open_sources`.
 
@@ -90,7 +96,10 @@ class Opening:
             argument: A file, a folder, an address, or a module.
             source_id: Source id of its tools.
             timeout: Seconds that a server has to tell its tools.
+            addressing: Where the operations of an OpenAPI document are called.
         """
+        if addressing is not None and _is_no_file(argument):
+            raise _no_document(argument)
         if argument == _STDIN:
             raise UsageError(
                 "standard input is no source that stays",
@@ -108,7 +117,7 @@ class Opening:
             real = os.path.realpath(argument)
             self._file(real, argument, PurePath(real).name, source_id)
         else:
-            self._named_file(argument, source_id, timeout)
+            self._named_file(argument, source_id, timeout, addressing)
 
     def server(
         self, server: Server, wanted: str, timeout: float | None = None, *, is_fixed: bool
@@ -128,7 +137,13 @@ class Opening:
         """Take note of *diagnostics*."""
         self._noticed += diagnostics
 
-    def _named_file(self, argument: str, source_id: str | None, timeout: float | None) -> None:
+    def _named_file(
+        self,
+        argument: str,
+        source_id: str | None,
+        timeout: float | None,
+        addressing: Addressing | None,
+    ) -> None:
         path = Path(argument)
         try:
             text = read_text(path, argument) if argument else None
@@ -138,8 +153,11 @@ class Opening:
             raise missing_source(argument)
         name = text_of_path(path.name)
         real = os.path.realpath(path)
-        if kind_of_named(name, text, argument) is not FileKind.CLIENT:
-            self._file(real, argument, PurePath(name).stem, source_id)
+        kind = kind_of_named(name, text, argument)
+        if addressing is not None and kind is not FileKind.OPENAPI:
+            raise _no_document(argument)
+        if kind is not FileKind.CLIENT:
+            self._file(real, argument, PurePath(name).stem, source_id, addressing)
         elif self._is_new(real):
             self._configuration(text, argument, source_id, timeout)
 
@@ -152,15 +170,42 @@ class Opening:
             name = server.name or server.place
             self.server(_called(server, source_id), name, timeout, is_fixed=True)
 
-    def _file(self, key: str, path: str, name: str, source_id: str | None) -> None:
+    def _file(
+        self,
+        key: str,
+        path: str,
+        name: str,
+        source_id: str | None,
+        addressing: Addressing | None = None,
+    ) -> None:
         if self._is_new(key):
             source = FileSource(source_id or name or path, path, source_id)
+            if addressing is not None:
+                source = replace(
+                    source,
+                    base_url=addressing.base_url,
+                    headers=addressing.headers,
+                    secrets=addressing.secrets,
+                )
             self._found.append((source, False))
 
     def _is_new(self, key: str) -> bool:
         is_new = key not in self._seen
         self._seen.add(key)
         return is_new
+
+
+def _is_no_file(argument: str) -> bool:
+    is_other = argument == _STDIN or is_address(argument) or argument.startswith(PYTHON)
+    return is_other or is_folder(argument)
+
+
+def _no_document(argument: str) -> SourceError:
+    return SourceError(
+        "is no OpenAPI document, and only the operations of one are called at a base address",
+        place=argument,
+        remedy="take the base address out, or name the document itself",
+    )
 
 
 def _called(server: Server, source_id: str | None) -> Server:

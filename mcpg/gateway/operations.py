@@ -20,7 +20,7 @@ from mcpg.catalog.sources.kinds import FileKind, kind_of_named
 from mcpg.catalog.sources.textfile import read_text
 from mcpg.errors import McpgError
 from mcpg.files import is_file, text_of_path
-from mcpg.gateway.addressing import secrets_in
+from mcpg.gateway.addressing import secrets_of_source
 from mcpg.gateway.called import CallError, RefusedError
 from mcpg.gateway.operationanswers import is_redirect, read_answer
 from mcpg.gateway.operationrequests import request_of
@@ -112,7 +112,7 @@ class Operations:
         request = request_of(call, arguments, base, owner.headers)
         with anyio.move_on_after(seconds):
             async with aclosing(await self._answer(request)) as response:
-                secrets = secrets_in(owner.base_url, owner.headers)
+                secrets = secrets_of_source(owner)
                 return await read_answer(response, self._limits, secrets)
         raise CallError(FaultCode.TIMED_OUT, f"it gave no answer within {seconds:g} s")
 

@@ -26,6 +26,7 @@ class FileSource:
         base_url: What the paths of an OpenAPI document stand below, `http` or `https`, in place of
             the servers that it names; its query goes with every request.
         headers: Headers of every request; they go to *base_url* and nowhere else.
+        secrets: Texts beside these that must not come back in what is said of a failure.
 
     Raises:
         UsageError: *base_url* or *headers* cannot be used, or there are headers without address.
@@ -36,6 +37,7 @@ class FileSource:
     source_id: str | None = None
     base_url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.base_url is not None or self.headers:

@@ -195,6 +195,22 @@ MISTAKES = [
         "goes with 'command'",
         "take 'args' out",
     ),
+    (
+        "[[sources]]\ncommand = 'a'\nheaders = {}",
+        3,
+        "[0].headers",
+        "goes with 'path' or 'url'",
+        "take",
+    ),
+    ("[[sources]]\npath = 'a'\nheaders = {}", 3, "[0].headers", "no 'base_url'", "add 'base_url'"),
+    ("[[sources]]\npath = 'a'\nbase_url = 'b'", 3, "[0].base_url", "no address", "https://HOST"),
+    (
+        "[[sources]]\npath = 'a'\nbase_url = 'https://${A}@b'",
+        3,
+        "[0].base_url",
+        "names a user",
+        "Authorization",
+    ),
     ("[[sources]]\nurl = 'http://a'\ncwd = '.'", 3, "[0].cwd", "goes with 'command'", "take"),
     ("[[sources]]\npath = 3", 2, "[0].path", "'path' is a number", "a text"),
     ("[[sources]]\npath = ''", 2, "[0].path", "'path' is empty", "a text"),
@@ -271,6 +287,49 @@ MISTAKES = [
 ]
 
 
+DOCUMENT = """
+[[sources]]
+id = "parcels"
+path = "api.json"
+base_url = "https://api.example.com/v1?key=${TOKEN}"
+headers = { Authorization = "Bearer ${TOKEN}", X-Fast = true }
+"""
+
+
+def test_where_a_document_is_called(folder: Path) -> None:
+    """Address and headers of a document are filled in when it is called, and never shown."""
+    (folder / "api.json").write_text('{"openapi": "3.1.0", "paths": {}}', "utf-8")
+    found = entries(folder, DOCUMENT)
+    (source,) = opened(found, TOKEN=TOKEN)
+    assert isinstance(source, FileSource)
+    assert (source.id, source.source_id) == ("parcels", "parcels")
+    assert source.base_url == f"https://api.example.com/v1?key={TOKEN}"
+    assert source.headers == {"Authorization": f"Bearer {TOKEN}", "X-Fast": "true"}
+    assert TOKEN in source.secrets
+    assert TOKEN not in repr(source)
+
+
+@pytest.mark.parametrize("environ", [{}, {"TOKEN": "two\nlines"}])
+def test_a_document_without_its_token(folder: Path, environ: dict[str, str]) -> None:
+    """Where a variable is not set or makes no sense, the others go on; reading needs none."""
+    (folder / "api.json").write_text('{"openapi": "3.1.0", "paths": {}}', "utf-8")
+    found = entries(folder, DOCUMENT)
+    sources, (noticed,) = open_entries(found, Live(environ))
+    assert (sources, noticed.code) == ((), Code.SOURCE_LOAD_FAILED)
+    assert "two" not in noticed.message
+    (source,) = opened(tuple(one.as_read() for one in found))
+    assert source == FileSource("parcels", os.path.join("..", "api.json"), "parcels")  # noqa: PTH118 - text
+
+
+@pytest.mark.parametrize("path", ["manifests", "tools.json"])
+def test_only_a_document_has_a_base_address(folder: Path, path: str) -> None:
+    """An address for something that is not called there is refused."""
+    (folder / "tools.json").write_text('{"tools": []}', "utf-8")
+    text = f"[[sources]]\npath = '{path}'\nbase_url = 'https://a'"
+    with pytest.raises(SourceError, match="no OpenAPI document"):
+        open_entries(entries(folder, text), Live())
+
+
 @pytest.mark.parametrize(("text", "line", "key", "message", "remedy"), MISTAKES)
 def test_a_mistake_names_its_line(
     folder: Path, text: str, line: int, key: str | None, message: str, remedy: str
@@ -291,6 +350,8 @@ def test_a_mistake_names_its_line(
         "url = 'https://me:${X}s3cr3t@host/mcp'",
         "url = 'https://host/'\nheaders = {Authorization = 'Bearer s3cr3t'}",
         "url = 'https://host/'\nheaders = {COOKIE = 's3cr3t'}",
+        "path = 'a'\nbase_url = 'https://b'\nheaders = {Authorization = 'Bearer s3cr3t'}",
+        "path = 'a'\nbase_url = 'https://me:s3cr3t@b'",
         "command = 'a'\nargs = ['--password=s3cr3t']",
         "command = 'a'\nenv = {DSN = 'postgres://me:s3cr3t@host'}",
         "command = 'a'\nargs = ['${s3cr3t']\nheaders = ['s3cr3t']",
