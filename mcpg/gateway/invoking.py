@@ -240,7 +240,7 @@ def _disabled(tool: Tool) -> Fault:
 
 def _not_invokable(tool: Tool) -> Fault:
     message = f"the tool {tool.id} is only described here, not run"
-    remedy = "add what it comes from as a source: a server, a module, or an OpenAPI document"
+    remedy = "add the server, module or OpenAPI document that it comes from as a source"
     return Fault(FaultCode.NOT_INVOKABLE, message, remedy)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from loopback import answer, serving
 
 from mcpg.cli.invokeview import invoke_text
 from mcpg.cli.invoking import _telling
@@ -19,6 +20,7 @@ from mcpg.gateway.results import Invoked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loopback import Conversation
     from shop import Run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
@@ -65,6 +67,35 @@ def test_a_tool_is_called(call: Callable[..., Run]) -> None:
     done = call("double", "--arg", "text=ab")
     assert (done.code, done.out) == (0, "abab\n")
     assert "noise" in done.err
+
+
+def test_an_operation_is_called(
+    run: Callable[..., Run], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An API is called where the configuration says, and its token is nobody else's to see."""
+    monkeypatch.setenv("API_TOKEN", "t0ken-of-the-api")
+    operation = {"get": {"operationId": "look", "parameters": [{"name": "q", "in": "query"}]}}
+    document = {"openapi": "3.1.0", "paths": {"/things": operation}}
+    (folder / "api.json").write_text(json.dumps(document), "utf-8")
+    told = {"state": "ready\x1b[31m"}
+    with serving(answer(told, Content_Type="application/json"), _echo) as server:
+        (folder / "mcpg.toml").write_text(
+            f'[[sources]]\npath = "api.json"\nbase_url = "{server.url}"\n'
+            'headers = { Authorization = "Bearer ${API_TOKEN}" }',
+            "utf-8",
+        )
+        done = run("invoke", "look", "--arg", "q=a&b")
+        assert (done.code, json.loads(done.out)) == (0, told)
+        assert server.asked[0].path == "/v1/things?q=a%26b"
+        assert server.asked[0].headers["Authorization"] == "Bearer t0ken-of-the-api"
+        failed = run("invoke", "look", "--format", "json")
+        assert failed.code == 1
+        assert "HTTP status 403 Forbidden" in failed.out
+        assert "t0ken" not in failed.out + failed.err
+
+
+def _echo(conversation: Conversation) -> None:
+    conversation.send(f"no entry with {conversation.headers['Authorization']}", 403)
 
 
 def test_arguments_come_in_many_ways(call: Callable[..., Run], folder: Path) -> None:

@@ -12,6 +12,8 @@ from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
 from mcpg.diagnostics import Code, Severity
 from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource, open_sources
+from mcpg.gateway.addressing import Addressing
+from mcpg.gateway.opening import Opening
 
 if TYPE_CHECKING:
     from mcpg.gateway import Source
@@ -131,3 +133,20 @@ def test_words_that_make_no_sense(argument: str, kind: type[McpgError], says: st
     Path("broken.txt").write_text("nothing of the kind", "utf-8")
     with pytest.raises(kind, match=says):
         open_sources([argument], LIVE)
+
+
+def test_only_a_document_is_addressed(folder: Path) -> None:
+    """An address for calls goes with an OpenAPI document and with nothing else."""
+    (folder / "tools.json").write_text(MANIFEST, "utf-8")
+    (folder / "api.json").write_text('{"openapi": "3.1.0", "paths": {}}', "utf-8")
+    addressing = Addressing("https://host/v1", {"X-Key": "a"}, ("b",))
+    opening = Opening(LIVE)
+    opening.named("api.json", addressing=addressing)
+    (source,) = opening.sources
+    expected = FileSource("api", "api.json", None, "https://host/v1", {"X-Key": "a"}, ("b",))
+    assert source == expected
+    for other in ("tools.json", ".", "python:shop", "https://host/mcp", "-"):
+        with pytest.raises(SourceError, match="no OpenAPI document"):
+            opening.named(other, addressing=addressing)
+    with pytest.raises(NotFoundError):
+        opening.named("none.json", addressing=addressing)

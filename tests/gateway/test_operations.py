@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from loopback import Conversation, answer, serving
 
 from mcpg.errors import UsageError
 from mcpg.gateway import FaultCode, FileSource, Gateway, Limits
-from tests.loopback import Conversation, answer, serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from loopback import Asked, Loopback
+
     from mcpg.gateway import Invoked
-    from tests.loopback import Asked, Loopback
 
     Script = Callable[[Conversation], None]
 

@@ -28,8 +28,8 @@ From = Annotated[
         "--from",
         metavar="SOURCE",
         help="Where the tool lives: the configuration file of an MCP client, "
-        "'stdio:COMMAND ARGUMENT ...', https://HOST/PATH, or python:MODULE. Repeatable. Otherwise "
-        "[[sources]] of mcpg.toml.",
+        "'stdio:COMMAND ARGUMENT ...', https://HOST/PATH, python:MODULE, or an OpenAPI document. "
+        "Repeatable. Otherwise [[sources]] of mcpg.toml.",
     ),
 ]
 Arguments = Annotated[
