@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from mcpg.cli.equipping import Equipping
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.gatewaying import gateway_of
 from mcpg.cli.querying import fusion_of, strategy_of
+from mcpg.cli.screen import is_terminal
 from mcpg.cli.settingkeys import TOKEN_VARIABLE
 from mcpg.diagnostics import Severity
 from mcpg.errors import UsageError
@@ -128,6 +130,8 @@ def serve_gateway(
         ) from None
     gateway = gateway_of(wanted, settings, reserved=META_TOOLS)
     _hush(output)
+    if http is None and is_terminal(sys.stdin):
+        output.note("a client speaks here, over standard input; --http serves at an address")
     anyio.run(_run, gateway, serving, http, output)
     return _left(output)
 

@@ -159,6 +159,19 @@ def test_it_ends_when_its_client_leaves(config: Path) -> None:
     assert gone(child)
 
 
+def test_it_ends_when_nobody_reads(config: Path) -> None:
+    """A client that is gone without a word ends the server, as soon as it has something to say."""
+    with serving(str(config), "-q") as process:
+        sent(process, INITIALIZE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        [child] = appeared(process.pid)
+        process.stdout.close()
+        sent(process, {"jsonrpc": "2.0", "id": 2, "method": "ping"})
+        assert process.wait(20) == 0
+    assert gone(child)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_when_it_is_told_to(config: Path, number: signal.Signals) -> None:
     """A signal ends the server though its client still listens, and leaves no child behind."""

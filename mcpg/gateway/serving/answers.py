@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code, Severity
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.results import RankingMode
 from mcpg.gateway.answerjson import score_json
 from mcpg.gateway.serving import names
 from mcpg.gateway.serving.wording import line
@@ -35,6 +36,7 @@ _DOUBTFUL = (
     "No match is sure: the best has {score:.2f}, where 1 is certain. Read the descriptions before "
     "you take one, search again in other words, or do without; do not call a tool on a guess."
 )
+_BROWSING = "There is no word to look for: these are tools by name. Say what is to be done."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
         if brevity.neighbours:
             answer |= _comers("related", result.related_matches, brevity)
             answer |= _comers("nextSteps", result.next_step_matches, brevity)
-        answer |= advice(result.matches[:1])
+        is_browsing = result.ranking_mode == RankingMode.BROWSE
+        answer |= {"advice": _BROWSING} if is_browsing else advice(result.matches[:1])
         answer |= notes(result.diagnostics)
         yield answer | truncated(len(result.matches) - len(kept), brevity)
 

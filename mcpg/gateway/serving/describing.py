@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcpg.gateway.serving import names
 from mcpg.gateway.serving.hintsaid import annotations_said, hints_said
 from mcpg.gateway.serving.pruning import part_of, pruned
-from mcpg.gateway.serving.wording import cut, line
+from mcpg.gateway.serving.wording import line, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +41,11 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     }
     hints: JsonObject = {"hints": {**annotations_said(tool), **hints_said(tool.hints)}}
     output: JsonObject = {"outputSchema": tool.output_schema} if tool.output_schema else {}
-    full = {**card, "description": cut(tool.description, _LONG), "inputSchema": tool.input_schema}
+    full = {**card, "description": prose(tool.description, _LONG), "inputSchema": tool.input_schema}
     yield {**full, **output, **hints}
     yield {**full, **hints, **_rest("the output schema is left out")}
     yield {**full, **_rest("the output schema and the hints are left out")}
-    short = {**card, "description": cut(tool.description, _SHORT)}
+    short = {**card, "description": prose(tool.description, _SHORT)}
     for schema in pruned(tool.input_schema):
         yield {**short, "inputSchema": schema, **_rest(_ASK)}
 

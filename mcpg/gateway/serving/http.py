@@ -33,6 +33,7 @@ PATH = "/mcp"
 SHORTEST_TOKEN = 16
 _HEADER_BYTES = 32 << 10
 _GRACE = 5
+_SPARE, _OF_SESSION = 64, 4
 _ON_LOOPBACK = "localhost"
 
 
@@ -142,8 +143,8 @@ def _configuration(guard: Guard, http: Http) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        # Every connection counts, also one that says nothing.
-        limit_concurrency=2 * (http.rules.requests + http.sessions),
+        # Every connection counts, also one that says nothing; a client has several.
+        limit_concurrency=_SPARE + http.rules.requests + _OF_SESSION * http.sessions,
         timeout_graceful_shutdown=_GRACE,
     )
 

@@ -35,13 +35,20 @@ async def serve_stdio(served: GatewayServer) -> None:
     """Serve one client until it closes our standard input, or the process is told to end."""
     async with anyio.create_task_group() as group:
         group.start_soon(when_told, group.cancel_scope.cancel)
-        with _claimed() as descriptor:
-            # The SDK asks nothing of the stream but its lines.
-            lines = cast("anyio.AsyncFile[str]", _Lines(descriptor))
-            async with served.running(), stdio_server(stdin=lines) as (incoming, outgoing):
-                options = served.sdk.create_initialization_options()
-                await served.sdk.run(incoming, outgoing, options)
+        try:
+            await _serve(served)
+        except* BrokenPipeError:
+            pass  # the client has left without closing our standard input
         group.cancel_scope.cancel()
+
+
+async def _serve(served: GatewayServer) -> None:
+    with _claimed() as descriptor:
+        # The SDK asks nothing of the stream but its lines.
+        lines = cast("anyio.AsyncFile[str]", _Lines(descriptor))
+        async with served.running(), stdio_server(stdin=lines) as (incoming, outgoing):
+            options = served.sdk.create_initialization_options()
+            await served.sdk.run(incoming, outgoing, options)
 
 
 @contextmanager

@@ -23,6 +23,12 @@ def line(text: str, characters: int) -> str:
     return cut(" ".join(UNSAFE.sub(" ", text).split()), characters)
 
 
+def prose(text: str, characters: int) -> str:
+    """Shorten *text* to at most *characters*, and leave out what hides or steers; lines stay."""
+    lines = (UNSAFE.sub(" ", one.replace("\t", " ")).rstrip() for one in text.splitlines())
+    return cut("\n".join(lines), characters)
+
+
 def cut(text: str, characters: int) -> str:
     """Shorten *text* to at most *characters*, at a word's end where one is near."""
     if len(text) <= characters:

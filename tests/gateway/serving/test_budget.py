@@ -11,7 +11,7 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway.serving.budget import SMALLEST_BUDGET, failed, first_that_fits, passed_on, told
 from mcpg.gateway.serving.describing import describe_answers
 from mcpg.gateway.serving.pruning import part_of, pruned
-from mcpg.gateway.serving.wording import cut, line, size, whole
+from mcpg.gateway.serving.wording import cut, line, prose, size, whole
 
 _texts = st.text(st.characters(exclude_categories=[]), max_size=30)
 _values = st.recursive(
@@ -119,6 +119,12 @@ def test_lines_are_short_and_safe(value: str, characters: int) -> None:
     """A line has no more than the characters it may have, and nothing that steers a reader."""
     assert len(line(value, characters)) <= characters
     assert line(value, 99).isprintable() or not value.isprintable()
+
+
+def test_prose_keeps_its_lines() -> None:
+    """A description keeps its lines, and loses what hides or steers."""
+    assert prose("one\n\ttwo\u202e\x1b[31m three\u200b", 99) == "one\n two  [31m three"
+    assert prose("a" * 20, 5) == "aaaa…"
 
 
 def test_texts_are_cut_at_words() -> None:

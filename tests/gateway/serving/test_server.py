@@ -133,6 +133,8 @@ async def test_a_doubtful_answer_is_said_in_words(manifest: Manifest) -> None:
         nothing = answer(await client.call_tool(SEARCH, {"query": "zzyzx"}))
         assert nothing == {"matches": [], "advice": nothing["advice"]}
         assert "No tool here fits" in nothing["advice"]
+        browsed = answer(await client.call_tool(SEARCH, {"query": " "}))
+        assert "tools by name" in browsed["advice"]
 
 
 async def test_a_route_gives_categories(manifest: Manifest) -> None:
