@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import anyio
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.auth.provider import (
@@ -143,12 +144,16 @@ class Realm:
         origin: The address of all.
         provider: What the authorisation server knows.
         asked: Method, path and form of each request.
+        here: How many calls of `meet` have come.
+        met: Set when two have.
         instead: Answers that stand in for those of a path: status, headers, and body.
     """
 
     origin: str
     provider: Provider = field(default_factory=Provider)
     asked: list[tuple[str, str, FormData | None]] = field(default_factory=list)
+    here: int = 0
+    met: anyio.Event = field(default_factory=anyio.Event)
     instead: dict[str, tuple[int, dict[str, str], Any]] = field(default_factory=dict)
 
     @property
@@ -220,7 +225,7 @@ async def _read(scope: Any, receive: Any) -> tuple[Request, Any]:
     return Request(scope, replay), replay
 
 
-def _app(realm: Realm, issuer: str, *, is_open: bool) -> Any:
+def _app(realm: Realm, issuer: str, *, is_open: bool, meets: bool) -> Any:
     auth = AuthSettings(
         issuer_url=AnyHttpUrl(issuer),
         resource_server_url=AnyHttpUrl(realm.url),
@@ -234,21 +239,41 @@ def _app(realm: Realm, issuer: str, *, is_open: bool) -> Any:
     def whoami() -> str:
         return "a client"
 
-    return _Front(server.streamable_http_app(), realm)
+    if meets:
+
+        @server.tool()
+        async def meet() -> str:
+            """Wait until two are here."""
+            return await _meet(realm)
+
+    return _Front(server.streamable_http_app(json_response=True), realm)
+
+
+async def _meet(realm: Realm) -> str:
+    """Wait until two are here."""
+    realm.here += 1
+    if realm.here > 1:
+        realm.met.set()
+    with anyio.fail_after(5):
+        await realm.met.wait()
+    return "met"
 
 
 @contextmanager
-def authorising(issuer: str | None = None, *, is_open: bool = False) -> Iterator[Realm]:
+def authorising(
+    issuer: str | None = None, *, is_open: bool = False, meets: bool = False
+) -> Iterator[Realm]:
     """Run an authorisation server and an MCP server at one address.
 
     Args:
         issuer: Whom the MCP server names as its authorisation server, `None` for the one here.
         is_open: Whether the MCP server lets in everybody.
+        meets: Whether it has a tool that answers only when it is called twice at once.
     """
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         realm = Realm(f"http://127.0.0.1:{listening.getsockname()[1]}")
         config = uvicorn.Config(
-            _app(realm, issuer or realm.origin, is_open=is_open),
+            _app(realm, issuer or realm.origin, is_open=is_open, meets=meets),
             log_level="critical",
             ws="none",
             timeout_graceful_shutdown=1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 import httpx2
@@ -16,12 +16,14 @@ from mcp.client.auth import (
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import ValidationError
 
+from mcpg.catalog.sources.live.oauth.turnstile import Turnstile
 from mcpg.catalog.sources.live.trouble import AskingError
 from mcpg.errors import McpgError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    import anyio
     from mcp.shared.auth import OAuthToken
 
     from mcpg.catalog.sources.live.trouble import Trouble
@@ -34,6 +36,7 @@ OTHER_ISSUER = "it leads to another authorisation server than its client belongs
 NO_SERVER = "it wants OAuth, but names no authorisation server that can be used"
 
 _OK = 300
+_UNAUTHORISED = 401
 
 
 class Memory:
@@ -74,6 +77,8 @@ class Bounded(OAuthClientProvider):
         self.seconds = seconds
         self.scope = oauth.scope
         self.trouble = trouble
+        self._turnstile = Turnstile()
+        self.context.lock = cast("anyio.Lock", self._turnstile)
 
     async def _auth_flow(
         self, request: httpx2.Request
@@ -83,13 +88,20 @@ class Bounded(OAuthClientProvider):
         try:
             outgoing = await anext(flow)
             while True:
-                response = self.answer_of_our_own()
-                if response is None:
-                    if outgoing is not request:
-                        self.trouble.said = None  # that it wanted a token is no trouble yet
+                if outgoing is request:
+                    self._turnstile.leave()
+                    response = yield request
+                    await self._turnstile.enter()
+                    if response.status_code == _UNAUTHORISED and self._is_outdated(request):
+                        self._add_auth_header(request)
+                        continue
+                else:
+                    given = self.answer_of_our_own()
+                    if given is None:
                         self.check(outgoing)
-                    response = yield outgoing
-                    status = response.status_code if outgoing is not request else status
+                        given = yield outgoing
+                        status = given.status_code
+                    response = given
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
@@ -99,6 +111,12 @@ class Bounded(OAuthClientProvider):
         finally:
             await flow.aclose()
             await self.settle()
+
+    def _is_outdated(self, request: httpx2.Request) -> bool:
+        """Tell whether another request has brought a newer token than *request* was sent with."""
+        tokens = self.context.current_tokens
+        sent = request.headers.get("Authorization")
+        return tokens is not None and sent != f"Bearer {tokens.access_token}"
 
     def answer_of_our_own(self) -> httpx2.Response | None:
         """Give the answer to a request that need not be sent, `None` for one that must be."""
@@ -113,6 +131,7 @@ class Bounded(OAuthClientProvider):
         Raises:
             AskingError: It would go unencrypted over a network.
         """
+        self.trouble.said = None  # that the server wanted a token is no trouble yet
         self.check_address(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         request.extensions = {

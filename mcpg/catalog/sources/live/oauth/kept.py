@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 from mcp.shared.auth import (
     OAuthClientInformationFull,
@@ -45,6 +46,7 @@ class Kept(Bounded):
         self._client = client_of(oauth, server.url)
         self._file = file
         self._turn = AsyncExitStack()
+        self._turn_of = 0
         self._endpoint = ""
         self._adopted: Login | None = None
         self._again = f"run `{server.login}`"
@@ -86,6 +88,7 @@ class Kept(Bounded):
 
     async def _refresh_token(self) -> httpx2.Request:
         await self._turn.enter_async_context(self._file.turn(self.seconds))
+        self._turn_of = anyio.get_current_task().id
         present, newest = self.context.current_tokens, self._file.read()
         self._use(newest)
         is_other = newest and present and newest.access != present.access_token
@@ -130,5 +133,7 @@ class Kept(Bounded):
             raise AskingError(f"its login has ended: {self._again}")
 
     async def settle(self) -> None:
-        """Let other processes renew the login."""
-        await self._turn.aclose()
+        """Let other processes renew the login, if it is this request that holds them up."""
+        if self._turn_of == anyio.get_current_task().id:
+            self._turn_of = 0
+            await self._turn.aclose()

@@ -6,9 +6,7 @@ import stat
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -196,17 +194,22 @@ def test_two_processes_at_once(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
     code = (
-        "import sys; from mcpg.catalog.sources.live import ask_servers\n"
+        "import sys; from mcpg.catalog.sources.live import asking, ask_servers\n"
         "from mcpg.catalog.sources.servers import HttpServer, Live\n"
         "server = HttpServer('x', 'x', sys.argv[1])\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
         "batch = ask_servers([server], Live(timeout=20, tokens=sys.argv[2]))\n"
         "print([tool.name for tool in batch.tools], [one.message for one in batch.diagnostics])\n"
     )
     command = [sys.executable, "-c", code, realm.url, str(tmp_path)]
-    run = partial(subprocess.run, command, capture_output=True, text=True, check=True)
-    with ThreadPoolExecutor(2) as pool:
-        said = [pool.submit(run) for _ in range(2)]
-    assert [one.result().stdout for one in said] == ["['whoami'] []\n"] * 2
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        assert other.stdin is not None
+        other.stdin.write("\n")
+        other.stdin.flush()
+        assert asked(server, tmp_path) == ["whoami"]
+        assert other.communicate(timeout=30)[0] == "['whoami'] []\n"
     assert realm.grants() == ["authorization_code", "refresh_token"]
     assert asked(server, tmp_path) == ["whoami"]
 
