@@ -75,8 +75,8 @@ def _text(text: str) -> JsonObject:
 
 def _sentence(fault: Fault) -> str:
     where = f" at {line(fault.field, 200)}" if fault.field else ""
-    remedy = f" ({fault.remedy})" if fault.remedy else ""
-    return f"{fault.code}{where}: {line(fault.message, _MESSAGE)}{line(remedy, _MESSAGE)}"
+    remedy = f" ({line(fault.remedy, _MESSAGE)})" if fault.remedy else ""
+    return f"{fault.code}{where}: {line(fault.message, _MESSAGE)}{remedy}"
 
 
 def _faults(invoked: Invoked) -> JsonObject:

@@ -75,7 +75,7 @@ class _Lines:
         send, receive = anyio.create_memory_object_stream[str](0)
         reader = _Reader(self._descriptor, send, current_token())
         Thread(target=reader.run, name="standard input", daemon=True).start()
-        async with receive:
+        async with receive, send:
             async for line in receive:
                 yield line
 

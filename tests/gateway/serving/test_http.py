@@ -19,7 +19,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from mcpg.errors import UsageError
 from mcpg.gateway import FunctionSource, Gateway
-from mcpg.gateway.serving.guard import Rules
+from mcpg.gateway.serving.guard import Guard, Rules
 from mcpg.gateway.serving.http import Http, is_loopback, serve_http
 from mcpg.gateway.serving.names import EVERYDAY, INVOKE, META_TOOLS, SEARCH
 from mcpg.gateway.serving.options import Serving
@@ -184,6 +184,40 @@ async def test_slow_requests_are_ended() -> None:
         ):
             got = await anyio.to_thread.run_sync(slow, opening)
             assert got[:12] == answer
+
+
+async def test_a_guard_that_closes_lets_nobody_in() -> None:
+    """When the server ends, what only waits for news ends at once, and nothing new begins."""
+    begun = anyio.Event()
+
+    async def waiting(*_: Any) -> None:
+        begun.set()
+        await anyio.sleep(60)
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        await anyio.sleep(60)
+
+    guard = Guard(waiting, Rules())
+    scope: Any = {
+        "type": "http",
+        "method": "GET",
+        "path": "/mcp",
+        "headers": [(b"host", b"localhost")],
+    }
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(guard, scope, receive, send)
+            await begun.wait()
+            guard.close()
+        await guard(scope, receive, send)
+    assert sent[0]["status"] == 503
+    await guard({"type": "websocket"}, receive, send)
+    assert len(sent) == 2
 
 
 def test_a_server_for_others_needs_protection() -> None:

@@ -1,0 +1,78 @@
+"""Results of tools as our own server gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp_types.methods import validate_server_result
+
+from mcpg.catalog.model import Tool
+from mcpg.gateway.results import Fault, FaultCode, Invoked
+from mcpg.gateway.serving.exported import exported
+from mcpg.gateway.serving.passing import result_of
+
+ROOM = 9999
+LISTED: Any = {"type": "array", "items": {"type": "string"}}
+
+
+def passed(invoked: Invoked, tool: Tool | None = None) -> Any:
+    """Give the result, which every version of MCP accepts."""
+    result: Any = result_of(invoked, ROOM, exported(tool) if tool is not None else None)
+    for version in ("2025-11-25", "2026-07-28"):
+        validate_server_result("tools/call", version, {"resultType": "complete", **result})
+    return result
+
+
+def test_blocks_that_no_client_knows_become_text() -> None:
+    """Text, images and links pass as they are; what MCP does not know is shown as JSON."""
+    blocks: Any = (
+        {"type": "text", "text": "a\x1b[31m"},
+        {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+        {"type": "resource_link", "name": "b", "uri": "file:///b"},
+        {"type": "hologram", "depth": 3},
+    )
+    *known, odd = passed(Invoked("one", content=blocks))["content"]
+    assert known == list(blocks[:3])
+    assert odd == {"type": "text", "text": '{"type":"hologram","depth":3}'}
+
+
+def test_a_structured_result_alone_is_text_as_well() -> None:
+    """Clients that read no structured content see it as JSON; scalars are text alone."""
+    result = passed(Invoked("one", structured={"a": [None]}))
+    assert result["structuredContent"] == {"a": [None]}
+    assert result["content"] == [{"type": "text", "text": '{"a":[null]}'}]
+    assert "structuredContent" not in passed(Invoked("one", structured=7))
+    assert passed(Invoked("one", structured=["a"]))["structuredContent"] == {"result": ["a"]}
+    assert passed(Invoked("one"))["content"] == []
+
+
+def test_faults_are_told_with_field_and_remedy() -> None:
+    """A fault is a sentence for the model and members for a program."""
+    fault = Fault(FaultCode.ARGUMENTS_INVALID, "is\nno number", "give one", "/count")
+    result = passed(Invoked("one", faults=(fault,)))
+    assert result["isError"]
+    assert result["content"][0]["text"] == "arguments_invalid at /count: is no number (give one)"
+    told = {"code": "arguments_invalid", "message": "is no number", "remedy": "give one"}
+    assert result["structuredContent"] == {
+        "toolId": "one",
+        "faults": [{**told, "field": "/count"}],
+    }
+
+
+def test_what_a_tool_declares_is_held() -> None:
+    """A result that clients would refuse is an error that says so; the others pass."""
+    tool = Tool("one", "shop", "One", output_schema=LISTED)
+    assert passed(Invoked("one", structured=["a"]), tool)["structuredContent"] == {"result": ["a"]}
+    for wrong in ([1], None):
+        result = passed(
+            Invoked("one", content=({"type": "text", "text": "x"},), structured=wrong), tool
+        )
+        assert result["isError"]
+        assert "structuredContent" not in result
+        assert "not as its server declares" in result["content"][-1]["text"]
+
+
+def test_half_characters_do_not_pass() -> None:
+    """Text that UTF-8 cannot hold is repaired."""
+    result = passed(Invoked("one", content=({"type": "text", "text": "\ud800"},)))
+    assert result["content"][0]["text"] == "\ufffd"
