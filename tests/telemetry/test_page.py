@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from builders import make_tool
 
+import mcpg.telemetry
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.sources import SourceBatch
 from mcpg.telemetry.names import KINDS, Kind
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/reference/telemetry.md").read_text(encoding="utf-8")
@@ -70,6 +69,13 @@ def test_names_of_the_other_gateway_have_theirs_here() -> None:
     here = [row[-1] for row in rows(section("## Beside the .NET gateway"))]
     found = {name for cell in here for name in re.findall(r"mcpg\.[\w.]+", cell)}
     assert found <= known
+
+
+def test_the_package_offers_what_it_says() -> None:
+    """Every public name can be had, and no other."""
+    assert all(getattr(mcpg.telemetry, name) is not None for name in mcpg.telemetry.__all__)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        mcpg.telemetry.no_such_name  # noqa: B018
 
 
 def test_an_observer_as_the_guide_shows_it_works(

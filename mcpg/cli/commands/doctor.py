@@ -40,9 +40,9 @@ def doctor(
     """Try out every part that is configured, and say what is wrong and what to do about it.
 
     Settings, extras, cache folder, bundle, index, vectors, embedding provider, language model,
-    PostgreSQL, store, search cache, and each of the [[sources]] in mcpg.toml: servers are started
-    or reached, asked for their tools, and ended again. Only what is configured is asked over a
-    network. Exits with 1 when something that is configured does not work.
+    PostgreSQL, store, search cache, telemetry, and each of the [[sources]] in mcpg.toml: servers
+    are started or reached, asked for their tools, and ended again. Only what is configured is asked
+    over a network. Exits with 1 when something that is configured does not work.
     """
     from mcpg.cli import doctoring  # noqa: PLC0415 - help needs none of it
 
