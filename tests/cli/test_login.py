@@ -77,7 +77,7 @@ def test_a_login_serves_every_command(
     bundled = run("bundle", realm.url, "-o", "graph.mdld")
     assert (bundled.code, "wrote graph.mdld: 1 tool" in bundled.err) == (0, True)
     assert "marker-access" not in (config.parent / "graph.mdld").read_text("utf-8")
-    assert [path.suffix for path in logins.iterdir()] == [".json"]
+    assert len(list(logins.glob("*.login.json"))) == 1
     gone = run("logout", "guarded", "mcp.json")
     assert (gone.code, gone.err) == (0, "logged out of mcp.json: guarded\n")
     again = run("logout", realm.url)
@@ -94,7 +94,7 @@ def test_a_server_of_the_configuration_file(
     assert "run `mcpg login guarded`" in run("doctor").out
     assert run("login", "guarded").code == 0
     assert "run `mcpg login guarded`" not in run("doctor").out
-    assert len(list(logins.iterdir())) == len(browser) == 1
+    assert len(list(logins.glob("*.login.json"))) == len(browser) == 1
 
 
 @pytest.mark.usefixtures("logins", "config")
@@ -130,7 +130,7 @@ def test_a_login_that_fails(
     assert done.code == 2
     assert f"error: {realm.origin}: the login was refused\n" in done.err
     assert len(browser) == 1
-    assert not logins.exists()
+    assert not list(logins.glob("*"))
 
 
 def test_a_server_that_wants_no_login(
@@ -141,7 +141,7 @@ def test_a_server_that_wants_no_login(
         done = run("login", realm.url)
     assert (done.code, done.err) == (0, f"{realm.origin} wants no login: 1 tool\n")
     assert browser == []
-    assert not logins.exists()
+    assert not list(logins.glob("*"))
 
 
 @pytest.mark.parametrize("fault", [None, webbrowser.Error("marker"), OSError("marker")])

@@ -10,9 +10,10 @@ import httpx
 import pytest
 from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
 
-from mcpg.catalog.sources.live import log_in
+from mcpg.catalog.sources.live import log_in, log_out
 from mcpg.catalog.sources.live.oauth.manner import Manner
 from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.gateway.called import CallError
 from mcpg.gateway.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -92,6 +93,19 @@ async def test_a_login_while_it_runs(realm: Realm, tmp_path: Path) -> None:
             for _ in range(2):
                 group.start_soon(_met, sessions, server)
         assert realm.grants() == ["authorization_code", "refresh_token"]
+
+
+async def test_a_login_that_is_removed_under_way(realm: Realm, tmp_path: Path) -> None:
+    """A login that was removed is not made again by who was still using it."""
+    server = HttpServer("mcp.json: guarded", "guarded", realm.url)
+    await logged_in(server, tmp_path)
+    async with Sessions(Live(timeout=20, tokens=str(tmp_path))) as sessions:
+        await sessions.call(server, "whoami", {}, timeout=10)
+        log_out(server, str(tmp_path))
+        realm.provider.access.clear()
+        with pytest.raises(CallError, match="its login is gone: run `mcpg login guarded"):
+            await sessions.call(server, "whoami", {}, timeout=10)
+    assert not log_out(server, str(tmp_path))
 
 
 async def test_two_gateways_take_turns(realm: Realm, tmp_path: Path) -> None:

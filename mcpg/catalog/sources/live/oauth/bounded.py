@@ -171,8 +171,9 @@ class Bounded(OAuthClientProvider):
         return await super()._perform_authorization()
 
     def _add_auth_header(self, request: httpx2.Request) -> None:
-        if self.context.current_tokens is not None:
-            self.trouble.secrets.add(self.context.current_tokens.access_token)
+        tokens = self.context.current_tokens
+        if tokens is not None:
+            self.trouble.secrets |= {tokens.access_token, tokens.refresh_token or ""}
         super()._add_auth_header(request)
 
 

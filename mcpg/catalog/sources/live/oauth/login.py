@@ -16,7 +16,7 @@ from mcpg.catalog.sources.live.oauth.choosing import may_be_told
 from mcpg.catalog.sources.live.oauth.logins import LoginFile
 from mcpg.catalog.sources.live.oauth.manner import LoggedIn
 from mcpg.catalog.sources.live.oauth.person import Person
-from mcpg.catalog.sources.live.trouble import Trouble
+from mcpg.catalog.sources.live.trouble import AskingError, Trouble
 from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, OAuth
 from mcpg.errors import SourceError, UsageError
 
@@ -32,12 +32,10 @@ _REMEDY = "try again, or see what its documentation says of OAuth"
 def log_in(server: HttpServer, folder: str, manner: Manner) -> LoggedIn:
     """Log in to *server*; see `mcpg.catalog.sources.live.log_in`."""
     oauth = _wanted(server)
+    file = LoginFile(folder, server.url)
+    file.prepare()  # before a person takes trouble for nothing
     with muted():
-        login, tools = anyio.run(partial(_log_in, server, oauth, manner))
-    if login is None:
-        return LoggedIn(False, tools)
-    LoginFile(folder, server.url).write(login)
-    return LoggedIn(True, tools)
+        return anyio.run(partial(_log_in, server, oauth, file, manner))
 
 
 def _wanted(server: HttpServer) -> OAuth:
@@ -57,7 +55,7 @@ def _wanted(server: HttpServer) -> OAuth:
     return server.oauth
 
 
-async def _log_in(server: HttpServer, oauth: OAuth, manner: Manner) -> tuple[Login | None, int]:
+async def _log_in(server: HttpServer, oauth: OAuth, file: LoginFile, manner: Manner) -> LoggedIn:
     trouble = Trouble()
     with listening(oauth.redirect, manner.port) as callback:
         person = _person(server, oauth, callback, manner, trouble)
@@ -69,7 +67,19 @@ async def _log_in(server: HttpServer, oauth: OAuth, manner: Manner) -> tuple[Log
         except Exception as fault:  # noqa: BLE001 - whatever it is, it is told in our words
             why = reason(fault, trouble, manner.seconds)
             raise SourceError(why, place=server.place, remedy=_REMEDY) from None
-    return person.login(), len(listing.tools)
+        login = person.login()
+        if login is not None:
+            await _keep(login, server, file, manner.step)
+    return LoggedIn(login is not None, len(listing.tools))
+
+
+async def _keep(login: Login, server: HttpServer, file: LoginFile, seconds: float) -> None:
+    """Keep a login once nobody is renewing an earlier one."""
+    try:
+        async with file.turn(seconds):
+            file.write(login)
+    except AskingError as fault:
+        raise SourceError(str(fault), place=server.place, remedy="try again") from None
 
 
 def _person(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -52,9 +53,21 @@ class Login:
     resource: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
+    def is_sound(self) -> bool:
+        """Whether its parts are of the kinds that they should be."""
+        texts = (self.access, self.endpoint, self.issuer)
+        tables = (self.client, self.server or {}, self.resource or {})
+        return (
+            all(isinstance(text, str) for text in texts)
+            and all(isinstance(table, dict) for table in tables)
+            and isinstance(self.expires, int | float | None)
+        )
+
+    @property
     def access(self) -> str:
         """The access token."""
-        return str(self.tokens["access_token"])
+        found: str = self.tokens["access_token"]
+        return found
 
 
 class LoginFile:
@@ -75,10 +88,20 @@ class LoginFile:
             if found.pop("schema") != SCHEMA:
                 return None
             login = Login(**found)
-            is_ours = login.url == self._url and bool(login.access)
+            is_ours = login.url == self._url and login.is_sound
         except (NotFoundError, InputError, ValueError, TypeError, KeyError, AttributeError):
             return None
         return login if is_ours else None
+
+    def prepare(self) -> None:
+        """See that a login can be kept.
+
+        Raises:
+            OutputError: It cannot.
+        """
+        self._make_folder()
+        if not os.access(self._folder, os.W_OK):
+            raise self._unusable("it cannot be written")
 
     def write(self, login: Login) -> None:
         """Keep *login* in place of any earlier one.
@@ -130,12 +153,14 @@ class LoginFile:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as fault:
-            reason = (fault.strerror or str(fault)).lower()
-            raise OutputError(
-                f"cannot be made: {reason}",
-                place=str(self._folder),
-                remedy="name another folder with MCPG_TOKENS",
-            ) from fault
+            raise self._unusable((fault.strerror or str(fault)).lower()) from fault
+
+    def _unusable(self, reason: str) -> OutputError:
+        return OutputError(
+            f"no login can be kept there: {reason}",
+            place=str(self._folder),
+            remedy="name another folder with MCPG_TOKENS",
+        )
 
 
 def canonical(url: str) -> str:

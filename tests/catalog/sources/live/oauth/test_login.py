@@ -17,7 +17,7 @@ from mcpg.catalog.sources.live import ask_servers, log_in, log_out
 from mcpg.catalog.sources.live.oauth.logins import LoginFile
 from mcpg.catalog.sources.live.oauth.manner import Manner
 from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.errors import SourceError, UsageError
+from mcpg.errors import OutputError, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def test_a_login_is_its_owners_alone(realm: Realm, tmp_path: Path) -> None:
     assert stat.S_IMODE(file_in(folder).stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     logged_in(realm, folder)
-    assert [path.name for path in folder.iterdir()] == [file_in(folder).name]
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".lock"}
 
 
 def test_nothing_secret_is_shown(
@@ -254,7 +254,17 @@ def test_logging_out(realm: Realm, tmp_path: Path) -> None:
     assert asked(server, tmp_path)[0].startswith("it wants a login")
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"schema": "mcpg/login/1"}', b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"schema": "mcpg/login/1"}',
+        b"\xff",
+        b'{"schema": "mcpg/login/2", "url": ""}',
+    ],
+)
 def test_a_file_that_is_no_login(realm: Realm, tmp_path: Path, content: bytes) -> None:
     """A damaged file counts as no login."""
     server = logged_in(realm, tmp_path)
@@ -263,7 +273,25 @@ def test_a_file_that_is_no_login(realm: Realm, tmp_path: Path, content: bytes) -
 
 
 @pytest.mark.parametrize(
-    "members", [{"client": {}}, {"server": {"issuer": 7}}, {"tokens": {"access_token": ["x"]}}]
+    "members",
+    [
+        {"expires": "soon"},
+        {"endpoint": None},
+        {"client": []},
+        {"tokens": {"access_token": ["x"]}},
+        {"tokens": {}},
+        {"url": "https://example.com/"},
+    ],
+)
+def test_a_login_of_other_kinds(realm: Realm, tmp_path: Path, members: dict[str, Any]) -> None:
+    """A file whose parts are of other kinds, or that is of another server, counts as no login."""
+    server = logged_in(realm, tmp_path)
+    change(tmp_path, **members)
+    assert asked(server, tmp_path)[0].startswith("it wants a login")
+
+
+@pytest.mark.parametrize(
+    "members", [{"client": {}}, {"server": {"issuer": 7}}, {"resource": {"resource": "x"}}]
 )
 def test_a_login_that_cannot_be_read(realm: Realm, tmp_path: Path, members: dict[str, Any]) -> None:
     """A file of which the SDK can make nothing is told."""
@@ -272,11 +300,31 @@ def test_a_login_that_cannot_be_read(realm: Realm, tmp_path: Path, members: dict
     assert asked(server, tmp_path) == [f"its login cannot be read: {AGAIN}"]
 
 
+def test_a_folder_in_which_nothing_can_be_kept(realm: Realm, tmp_path: Path) -> None:
+    """Before a person takes trouble, it is seen that the login can be kept."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError) as caught:
+        log_in(server_of(realm), str(tmp_path / "file"), manner())
+    assert caught.value.remedy == "name another folder with MCPG_TOKENS"
+    assert realm.asked == []
+
+
+def test_a_login_that_cannot_be_removed(realm: Realm, tmp_path: Path) -> None:
+    """What cannot be removed is told by its path."""
+    server = logged_in(realm, tmp_path)
+    file = file_in(tmp_path)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(OutputError) as caught:
+        log_out(server, str(tmp_path))
+    assert caught.value.place == str(file)
+
+
 def refusal(server: HttpServer, folder: Path, **more: Any) -> str:
     """Say why nobody is logged in; nothing is kept."""
     with pytest.raises((SourceError, UsageError)) as caught:
         log_in(server, str(folder), manner(**more))
-    assert not list(folder.glob("*"))
+    assert not list(folder.glob("*.login.json"))
     assert "marker" not in str(caught.value)
     return caught.value.message
 
