@@ -165,7 +165,7 @@ class _Writer:
                 raise _refused(name, str(fault)) from None
             if _BREAKS_HEADER.search(text):
                 raise _refused(name, "holds a control character")
-            yield key, text.strip()
+            yield key, text
 
     def body(self) -> tuple[bytes | None, tuple[Part, ...], str]:
         """Give the body, or its parts, and the kind of content that has to be said."""
@@ -322,7 +322,7 @@ def _merged(*given: Mapping[str, str]) -> dict[str, bytes]:
     for headers in given:
         for name, text in headers.items():
             found[name.casefold()] = (name, text)
-    return {name: text.encode() for name, text in found.values()}
+    return {name: text.strip().encode() for name, text in found.values()}
 
 
 def _refused(name: str, message: str, remedy: str = "") -> RefusedError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
@@ -27,7 +27,7 @@ from mcpg.gateway.operationrequests import request_of
 from mcpg.gateway.results import Fault, FaultCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mcpg.catalog.openapi.document import Call
     from mcpg.gateway.called import Called
@@ -39,17 +39,30 @@ if TYPE_CHECKING:
 _MOST_REDIRECTS = 5
 _CLOSING = 3.0
 _SAFE = ("GET", "HEAD")
-_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.LocalProtocolError)
+_UNSENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.LocalProtocolError,
+    UnicodeError,  # a host that is no name
+)
 _UNWRITABLE = "its request cannot be written"
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file as it was read: what tells whether it has changed, and its operations by name."""
+    """A file as it was read.
+
+    Attributes:
+        signature: What tells whether it has changed.
+        document: The document, `None` where it is none.
+        operations: Its operations, by name.
+        calls: How those are called that were called before.
+    """
 
     signature: tuple[int, ...]
     document: Document | None = None
-    operations: Mapping[str, tuple[Operation, ...]] | None = None
+    operations: Mapping[str, Sequence[Operation]] = field(default_factory=dict)
+    calls: dict[str, Call] = field(default_factory=dict)
 
 
 class Operations:
@@ -81,12 +94,14 @@ class Operations:
                 message = f"its document cannot be read: {fault.message}"
                 raise CallError(FaultCode.SOURCE_UNAVAILABLE, message) from None
             self._documents[owner.path] = opened
-        if opened.document is None or opened.operations is None:
+        if opened.document is None:
             return None
         found = opened.operations.get(name, ())
         if len(found) != 1:
             raise RefusedError(_not_one(len(found)))
-        return opened.document.call(found[0])
+        if name not in opened.calls:
+            opened.calls[name] = opened.document.call(found[0])
+        return opened.calls[name]
 
     async def call(
         self, call: Call, owner: FileSource, arguments: JsonObject, seconds: float
@@ -135,10 +150,10 @@ class Operations:
         if kind_of_named(text_of_path(Path(path).name), text, path) is not FileKind.OPENAPI:
             return _Opened(signature)
         document = Document(text, path)
-        operations: dict[str, tuple[Operation, ...]] = {}
+        operations: dict[str, list[Operation]] = {}
         for one in document.operations():
             if isinstance(one, Operation):
-                operations[one.name] = (*operations.get(one.name, ()), one)
+                operations.setdefault(one.name, []).append(one)
         return _Opened(signature, document, operations)
 
     async def _answer(self, request: Request) -> httpx2.Response:
@@ -183,18 +198,22 @@ class Operations:
 async def _sent(
     client: httpx2.AsyncClient, request: httpx2.Request, *, is_safe: bool
 ) -> httpx2.Response:
-    for is_last in (not is_safe, True):
-        try:
-            return await client.send(request, stream=True)
-        except httpx2.LocalProtocolError:
-            raise CallError(FaultCode.NOT_INVOKABLE, _UNWRITABLE) from None
-        except _UNSENT:
-            raise CallError(FaultCode.SOURCE_UNAVAILABLE, "it cannot be reached") from None
-        except httpx2.TransportError:
-            if is_last:
-                message = "its connection was lost before there was an answer"
-                raise CallError(FaultCode.SOURCE_UNAVAILABLE, message) from None
-    raise AssertionError
+    try:
+        return await _sent_once(client, request)
+    except CallError as fault:
+        if not (is_safe and fault.has_died):
+            raise
+    return await _sent_once(client, request)
+
+
+async def _sent_once(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    try:
+        return await client.send(request, stream=True)
+    except _UNSENT:
+        raise CallError(FaultCode.SOURCE_UNAVAILABLE, "it cannot be reached") from None
+    except httpx2.TransportError:
+        message = "its connection was lost before there was an answer"
+        raise CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True) from None
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:

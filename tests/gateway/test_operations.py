@@ -384,6 +384,14 @@ async def test_swagger_2(trying: Trying) -> None:
     assert b'name="f"; filename="f"' in file.body
 
 
+async def test_an_older_document_without_a_host(trying: Trying) -> None:
+    """Nor does one of the older kind that names no host, or more than one, say where to call."""
+    for host in (None, "a/b", "user@a", "a?b"):
+        swagger = {"swagger": "2.0", "host": host, "paths": {"/a": {"get": {"operationId": "op"}}}}
+        async with trying.gateway(swagger, None) as gateway:
+            assert "base_url" in (await gateway.invoke("op")).faults[0].remedy
+
+
 async def test_servers_of_the_document(trying: Trying) -> None:
     """The server that stands nearest to the operation counts, with its variables filled in."""
     with serving(answer("ok")) as server:
@@ -432,7 +440,7 @@ async def test_a_document_without_an_address(trying: Trying, url: str) -> None:
 
 async def test_what_is_set_counts_whatever_is_said(trying: Trying) -> None:
     """The address and the headers that were set win over document and arguments."""
-    trying.headers = {"Authorization": f"Bearer {TOKEN}", "x-tenant": "mine", "Cookie": "s=1"}
+    trying.headers = {"Authorization": f" Bearer {TOKEN}", "x-tenant": "mine", "Cookie": "s=1"}
     shared = document(
         servers=[{"url": "https://other.invalid"}],
         parameters=[parameter("X-Tenant", "header"), parameter("s", "cookie"), parameter("q")],
@@ -490,7 +498,7 @@ async def test_answers_become_results(trying: Trying) -> None:
     ).text == "hé"
     assert (await of(b"h\xe9", Content_Type="text/a; charset=punycode")).text == "h\ufffd"
     assert (await of(b"a\x1b[31m\x00b", Content_Type="text/plain")).text == "a\x1b[31m\x00b"
-    assert (await of("<a/>", Content_Type="application/atom+xml")).text == "<a/>"
+    assert (await of("<a/>", Content_Type="application/atom+xml; charset=none")).text == "<a/>"
     png = await of(b"\x89PNG", Content_Type="image/png")
     data = base64.b64encode(b"\x89PNG").decode()
     assert png.content == ({"type": "image", "data": data, "mimeType": "image/png"},)
@@ -580,6 +588,14 @@ async def test_only_what_reads_is_sent_again(trying: Trying) -> None:
         assert (fault.code, fault.message) == (FaultCode.SOURCE_UNAVAILABLE, "it cannot be reached")
 
 
+@pytest.mark.parametrize("host", ["a..b", "\u2024.example", "x" * 300])
+async def test_hosts_that_are_no_names(trying: Trying, host: str) -> None:
+    """A host that cannot be asked for is a fault like another."""
+    async with trying.gateway(document(), f"http://{host}") as gateway:
+        (fault,) = (await gateway.invoke("op")).faults
+    assert fault.code in {FaultCode.SOURCE_UNAVAILABLE, FaultCode.NOT_INVOKABLE}
+
+
 async def test_redirects_stay_on_the_host(trying: Trying) -> None:
     """Only what reads is redirected, and never to another host, which gets no header either."""
     trying.headers = {"Authorization": f"Bearer {TOKEN}", "Cookie": "a=b"}
@@ -624,6 +640,9 @@ async def test_documents_are_read_again_when_they_change(trying: Trying) -> None
             path = trying.write(document("/newer"))
             assert (await gateway.invoke("op")).is_success
             assert [asked.path for asked in server.asked] == ["/v1/old", "/v1/newer"]
+            trying.write(document("/{later}", parameters=[parameter("later", "path")]))
+            (fault,) = (await gateway.invoke("op")).faults
+            assert (fault.code, fault.field) == (FaultCode.ARGUMENTS_INVALID, "/later")
             trying.write({**document(), "paths": {}})
             (fault,) = (await gateway.invoke("op")).faults
             assert (fault.code, "no such operation" in fault.message) == (
