@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from statistics import fmean, median
 
-from fit_ranking import VARIANTS, read
+from samplings import VARIANTS, read
 
 import mcpg
 from mcpg.evaluation.metrics import ndcg_at

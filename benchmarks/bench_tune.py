@@ -14,7 +14,16 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fit_ranking import asked, fit_scores, fit_weights, load, pools, read, shipped_weights
+from fit_ranking import (
+    asked_of_all,
+    fit_scores,
+    fit_weights,
+    load,
+    pools,
+    seen_in,
+    shipped_weights,
+)
+from samplings import read
 
 from mcpg.engine.model import Model
 from mcpg.engine.ranking import with_fitted
@@ -79,7 +88,8 @@ def row(name: str, folder: Path, model: Model, count: int) -> str:
 def beginning(name: str, judged: Sequence[Judged], seen: Sequence[Top]) -> Model:
     """Fit a model on all sets but the one called *name*."""
     weights = fit_weights([one for one in judged if one.set != name])
-    intercept, *coefficients = fit_scores([one for one in seen if one.set != name])
+    others = {one.set for one in seen} - {name}
+    intercept, *coefficients = fit_scores(seen_in(seen, others))
     return Model(with_fitted(weights), intercept, tuple(coefficients))
 
 
@@ -94,7 +104,7 @@ def main() -> None:
     chosen = [f for f in folders if not arguments.sets or f.name in arguments.sets.split(",")]
     judged = [one for folder in chosen for one in pools(folder, WEIGHED)]
     root, weights = arguments.folder.parent, shipped_weights()
-    seen = [one for folder in chosen for one in asked(folder, root, CALIBRATED, weights)]
+    seen = asked_of_all(chosen, root, CALIBRATED, weights)
     print("| set | queries | kept | nDCG@5 | recall@5 | calibration error |")
     print("|---|---|---|---|---|---|")
     for folder in chosen:

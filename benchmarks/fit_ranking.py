@@ -8,8 +8,9 @@ belief in what is shipped: fusion weights maximise the mean nDCG@5 of the sets, 
 alike, by coordinate ascent; every set weighs the same. The calibration is a logistic regression on
 the best matches of each query, the first before all, with the answers of every fifth query taken
 out of the catalogue; as the queries of the sets are long, a few of their words and the names of
-tools, also misspelt, are asked as well. Both are then fitted on all sets but one and measured on
-that one. `--write` puts the model fitted on all sets into `mcpg/engine/data/ranking.json`.
+tools, also misspelt, are asked as well. All this is asked of two sets as one catalogue, too. Both
+are then fitted on all sets but one and measured on that one. `--write` puts the model fitted on all
+sets into `mcpg/engine/data/ranking.json`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ import argparse
 import json
 import random
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import samplings
 import texts
+from samplings import VARIANTS, WHOLE, Catalogue, catalogues_of, read
+from scaling import standardised_logistic
 
 import mcpg.engine
 from mcpg.engine.analysis import analyse
@@ -39,7 +43,7 @@ from mcpg.text import split_words
 from mcpg.tuning.ascent import ascend, won
 from mcpg.tuning.cases import ANSWERLESS_SHARE, LOWER
 from mcpg.tuning.contests import Contest, contests_of
-from mcpg.tuning.logistic import evenly, logistic, sigmoid, weighted_calibration_error
+from mcpg.tuning.logistic import evenly, sigmoid, weighted_calibration_error
 from mcpg.tuning.samples import look, tops
 
 if TYPE_CHECKING:
@@ -49,7 +53,6 @@ if TYPE_CHECKING:
 
     Fit = tuple[float, ...]
 
-VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
 # Of the queries of a catalogue, some are taken to have no answer there, and half as many more to be
 # noise.
 JUDGED, ANSWERLESS, NOISE = "judged", "answerless", "noise"
@@ -60,14 +63,13 @@ SHARES = {
 }
 # What is asked: the queries of the sets, clean and misspelt, a few words of them, names of tools.
 ASKED, WORDS, NAMES, MISSPELT_NAMES = "asked", "words", "names", "misspelt names"
-FORMS = {ASKED: 1.0, WORDS: 0.05, NAMES: 0.03, MISSPELT_NAMES: 0.03}
+FORMS = {ASKED: 1.0, WORDS: 0.1, NAMES: 0.06, MISSPELT_NAMES: 0.06}
 SURE = "; calibration, on sets left out: "
 MOST_WORDS = 4
 MOST_NAMES = 120
 LONG_WORD = 5
-FOLDS = (0, 2)
-# How much a coefficient of 0 is believed, in units of the mean log loss.
-RIDGE = 1e-4
+# How much a coefficient of 0 is believed, in units of the mean log loss, of inputs that vary by 1.
+RIDGE = 1e-2
 
 
 class Judged(NamedTuple):
@@ -87,16 +89,8 @@ class Top(NamedTuple):
     rank: int
     inputs: tuple[float, ...]
     is_right: bool
-
-
-def read(file: Path, count: int | None = None) -> list[dict[str, Any]]:
-    """Read the queries of *file*, shuffled with a fixed seed when only *count* are wanted."""
-    if not file.exists():
-        return []
-    queries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
-    if count is not None:
-        random.Random(0).shuffle(queries)
-    return queries[:count]
+    catalogue: str = WHOLE
+    company: str = ""
 
 
 def load(tools: list[dict[str, Any]]) -> mcpg.Engine:
@@ -151,44 +145,74 @@ def shipped_weights() -> list[float]:
     return [weight for name, weight in named if name in FITTED]
 
 
-def asked(folder: Path, root: Path, count: int, weights: Sequence[float]) -> Iterator[Top]:
-    """Give the best matches of each query, the answers of every fifth one taken away."""
-    tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
-    queries = {variant: read(folder / variant, count) for variant in VARIANTS}
-    model = Model(with_fitted(weights), 0.0, (0.0,) * len(INPUTS))
-    for fold in FOLDS:
-        without = [one for some in queries.values() for one in some[fold::5]]
-        gone = {key for query in without for key in query["relevant"]}
-        engine = load([tool for tool in tools if texts.key(tool) not in gone])
-        for variant, some in queries.items():
-            for place, query in enumerate(some):
-                relevant = set(query["relevant"]) - gone
-                if place % 5 == fold or relevant == set(query["relevant"]):
-                    label = folder.name, JUDGED if relevant else ANSWERLESS
-                    yield from seen(engine, query["query"], relevant, model, (*label, ASKED))
-                    if variant == VARIANTS[0]:
-                        words = few_words(query["query"], engine)
-                        yield from seen(engine, words, relevant, model, (*label, WORDS))
-        yield from named(folder.name, tools, gone, engine, model)
-    for text in unanswerable(root, folder.name):
-        yield from seen(engine, text, set(), model, (folder.name, NOISE, ASKED))
+def asked_of_all(
+    folders: Sequence[Path], root: Path, count: int, weights: Sequence[float]
+) -> list[Top]:
+    """Give the best matches of what is asked of all sets, each in the company of the next."""
+    pairs = zip(folders, [*folders[1:], *folders[:1]], strict=True)
+    return [one for pair in pairs for one in asked(*pair, root, count, weights)]
 
 
-def named(
-    name: str, tools: list[dict[str, Any]], gone: set[str], engine: mcpg.Engine, model: Model
+def asked(
+    folder: Path, beside: Path, root: Path, count: int, weights: Sequence[float]
 ) -> Iterator[Top]:
-    """Ask for some tools by their names, as they are and misspelt."""
-    rng = random.Random(name)
-    holders: defaultdict[str, set[str]] = defaultdict(set)
-    for tool in tools:
-        holders[" ".join(split_words(tool["name"]))].add(texts.key(tool))
-    for asked in rng.sample(sorted(holders), min(len(holders), MOST_NAMES)):
-        relevant = holders[asked] - gone
-        label = name, JUDGED if relevant else ANSWERLESS
-        yield from seen(engine, asked, relevant, model, (*label, NAMES))
-        slipped = misspelt(asked, rng)
-        if slipped != asked:
-            yield from seen(engine, slipped, relevant, model, (*label, MISSPELT_NAMES))
+    """Give the best matches of what is asked of each catalogue that is made of a set."""
+    model = Model(with_fitted(weights), 0.0, (0.0,) * len(INPUTS))
+    for catalogue in catalogues_of(folder, beside, count):
+        asker = Asker(folder.name, catalogue, model)
+        for variant in VARIANTS:
+            yield from asker.judged(read(folder / variant, count), variant == VARIANTS[0])
+        yield from asker.named(samplings.tools_of(folder))
+        if catalogue.is_asked_noise:
+            for text in unanswerable(root, folder.name):
+                yield from asker.seen(text, set(), NOISE, ASKED)
+
+
+class Asker:
+    """Asks one catalogue."""
+
+    def __init__(self, name: str, catalogue: Catalogue, model: Model) -> None:
+        self._name, self._catalogue, self._model = name, catalogue, model
+        self._engine = load(catalogue.tools)
+        self._kept = {texts.key(tool) for tool in catalogue.tools}
+
+    def judged(self, queries: list[dict[str, Any]], with_words: bool) -> Iterator[Top]:
+        """Ask judged queries, and perhaps a few words of each."""
+        told: Counter[str] = Counter()
+        for place, query in enumerate(queries):
+            judged = set(query["relevant"])
+            relevant = judged & self._kept
+            kind = JUDGED if relevant else ANSWERLESS
+            is_taken = self._catalogue.takes(place, len(judged), len(relevant))
+            if told[kind] == self._catalogue.most or not is_taken:
+                continue
+            told[kind] += 1
+            yield from self.seen(query["query"], relevant, kind, ASKED)
+            if with_words:
+                words = few_words(query["query"], self._engine)
+                yield from self.seen(words, relevant, kind, WORDS)
+
+    def named(self, tools: list[dict[str, Any]]) -> Iterator[Top]:
+        """Ask for some tools by their names, as they are and misspelt."""
+        rng = random.Random(self._name)
+        holders: defaultdict[str, set[str]] = defaultdict(set)
+        for tool in tools:
+            holders[" ".join(split_words(tool["name"]))].add(texts.key(tool))
+        for name in rng.sample(sorted(holders), min(len(holders), MOST_NAMES)):
+            relevant = holders[name] & self._kept
+            kind = JUDGED if relevant else ANSWERLESS
+            yield from self.seen(name, relevant, kind, NAMES)
+            slipped = misspelt(name, rng)
+            if slipped != name:
+                yield from self.seen(slipped, relevant, kind, MISSPELT_NAMES)
+
+    def seen(self, query: str, relevant: set[str], kind: str, form: str) -> Iterator[Top]:
+        """Give the best matches of a query with what the calibration is told of them."""
+        index, catalogue = self._engine.index, self._catalogue
+        sample = look(query, index, numbers_of(index, relevant))
+        for top in tops(sample, self._model):
+            place = self._name, kind, form, top.rank, top.inputs, top.is_right
+            yield Top(*place, catalogue.name, catalogue.company)
 
 
 def few_words(query: str, engine: mcpg.Engine) -> str:
@@ -211,15 +235,6 @@ def misspelt(text: str, rng: random.Random) -> str:
     return text.replace(word, word[:place] + swapped + word[place + (2 if swapped else 1) :], 1)
 
 
-def seen(
-    engine: mcpg.Engine, query: str, relevant: set[str], model: Model, label: tuple[str, str, str]
-) -> Iterator[Top]:
-    """Give the best matches of a query with what the calibration is told of them."""
-    sample = look(query, engine.index, numbers_of(engine.index, relevant))
-    for top in tops(sample, model):
-        yield Top(*label, top.rank, top.inputs, top.is_right)
-
-
 def unanswerable(root: Path, name: str) -> list[str]:
     """Give the queries that no tool of the set called *name* answers."""
     queries = [*read(root / "noise.jsonl"), *read(root / "ood.jsonl")]
@@ -227,24 +242,32 @@ def unanswerable(root: Path, name: str) -> list[str]:
 
 
 def shares(samples: Sequence[Top]) -> list[float]:
-    """Give each sample its weight: every set the same, kinds, forms and ranks as told above."""
+    """Give each sample its weight: every set the same, and every catalogue of a set.
+
+    Kinds, forms and ranks weigh as told above.
+    """
+    made = Counter(name for name, _ in {(one.set, one.catalogue) for one in samples})
 
     def mass(key: Any) -> float:
-        _, kind, form, rank = key
-        return SHARES[kind] * FORMS[form] * (LOWER if rank else 1)
+        name, _, kind, form, rank = key
+        return SHARES[kind] * FORMS[form] * (LOWER if rank else 1) / made[name]
 
-    return evenly([(one.set, one.kind, one.form, one.rank) for one in samples], mass)
+    return evenly([(one.set, one.catalogue, one.kind, one.form, one.rank) for one in samples], mass)
+
+
+def seen_in(samples: Sequence[Top], names: set[str]) -> list[Top]:
+    """Give what was seen in catalogues that hold none but these sets."""
+    return [one for one in samples if {one.set, one.company} <= {*names, ""}]
 
 
 def fit_scores(samples: Sequence[Top]) -> tuple[float, ...]:
     """Give a fitted calibration, the intercept first."""
-    return logistic(
+    rows, right, weights = (
         [one.inputs for one in samples],
         [one.is_right for one in samples],
         shares(samples),
-        prior=(0.0,) * (len(INPUTS) + 1),
-        ridge=RIDGE,
     )
+    return standardised_logistic(rows, right, weights, ridge=RIDGE)
 
 
 def scores(samples: Sequence[Top], fitted: Sequence[float]) -> list[float]:
@@ -256,8 +279,8 @@ def scores(samples: Sequence[Top], fitted: Sequence[float]) -> list[float]:
 
 
 def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
-    """Give the best match of each query of one form."""
-    return [one for one in samples if not one.rank and one.form == form]
+    """Give the best match of each query of one form, asked of whole catalogues."""
+    return [one for one in samples if not one.rank and one.form == form and one.catalogue == WHOLE]
 
 
 def calibration_error(samples: Sequence[Top], fitted: Sequence[float]) -> float:
@@ -316,7 +339,7 @@ def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Fit, 
         found.append((calibration_error(own, fitted), apart[0], apart[1]))
         return "error {:.4f}, AUROC against answerless {:.3f}, noise {:.3f}".format(*found[-1])
 
-    left_out(names, lambda kept: fit_scores([one for one in samples if one.set in kept]), test)
+    left_out(names, lambda kept: fit_scores(seen_in(samples, kept)), test)
     error, answerless, noise = map(fmean, zip(*found, strict=True))
     summary = (
         f"error {error:.3f}, AUROC of right against answerless {answerless:.3f}, noise {noise:.3f}"
@@ -355,7 +378,7 @@ def main() -> None:
         weights, unseen = fit_fusion(queries, names)
         told = f"{made}; nDCG@5 of sets left out {unseen}"
     root = arguments.folder.parent
-    samples = [one for f in chosen for one in asked(f, root, arguments.queries, weights)]
+    samples = asked_of_all(chosen, root, arguments.queries, weights)
     calibration, sure = fit_calibration(samples, names)
     text = document(weights, calibration, f"{told}{SURE}{sure}")
     print(text)

@@ -1,6 +1,7 @@
 """Fit the ways to rank with vectors, and say what that is worth on sets they were not fitted on.
 
-    python benchmarks/fit_vectors.py FOLDER [--queries 400] [--with local]... [--write]
+    python benchmarks/fit_vectors.py FOLDER [--queries 400] [--with local]... [--keep-closeness]
+        [--write]
 
 FOLDER is laid out as for `fit_ranking.py`. `--with` names who makes vectors, and may be given
 several times; after an `@` stand the sets that are asked with them, joined by `+`, all sets where
@@ -10,7 +11,8 @@ The weight of closeness in the learned fusion is that of the highest mean nDCG@5
 set and variant weighing the same. Each way to rank (cosines alone, semantic order, the learned
 fusion, reciprocal ranks) then has a logistic regression of its own on the same inputs, for which
 the answers of every fifth query are taken out of the catalogue; a few words of the queries and
-noise are asked as well. Both are also fitted on all sets but one, and measured on that one.
+noise are asked as well. Both are also fitted on all sets but one, and measured on that one. With
+`--keep-closeness` the calibrations alone are fitted.
 `--write` puts what is fitted on all sets into `mcpg/engine/data/vectors.json`.
 """
 
@@ -27,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fit_ranking as ranking
 import texts
+from samplings import FOLDS, VARIANTS, read, tools_of
 
 import mcpg.engine
 from mcpg.embeddings.choosing import provider_of
@@ -57,9 +60,12 @@ if TYPE_CHECKING:
 Samples = dict[str, list[ranking.Top]]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"
 DEPTH, GAIN_DEPTH = 3, 5
+SURE = (
+    "; calibration error, AUROC of right against answerless and against noise, on sets left out: "
+)
 DECIMALS = 4
 MODEL = default_model()
-FEW_WORDS_FROM = ranking.VARIANTS[0]
+FEW_WORDS_FROM = VARIANTS[0]
 WEIGHTS = tuple(range(21))
 """The weights of closeness that are tried."""
 
@@ -160,8 +166,8 @@ def source_of(named: str, folders: Sequence[Path]) -> Source:
 def judged(folder: Path, source: Source, count: int) -> Iterator[Gains]:
     """Ask the judged queries of a set with each of `WEIGHTS`."""
     asker = Asker(tools_of(folder), source.provider, source.store)
-    for variant in ranking.VARIANTS:
-        for query in ranking.read(folder / variant, count):
+    for variant in VARIANTS:
+        for query in read(folder / variant, count):
             part = source.spec, folder.name, variant
             yield Gains(folder.name, part, asker.gains(query["query"], set(query["relevant"])))
 
@@ -201,18 +207,12 @@ def fit_closeness(gains: Sequence[Gains]) -> tuple[int, str]:
     return fitted, told
 
 
-def tools_of(folder: Path) -> list[dict[str, Any]]:
-    """Read the tools of a set."""
-    tools: list[dict[str, Any]] = json.loads((folder / "tools.json").read_bytes())["tools"]
-    return tools
-
-
 def asked(
     folder: Path, root: Path, count: int, source: Source, weight: float
 ) -> Iterator[tuple[str, ranking.Top]]:
     """Ask what a set asks, the answers of every fifth query taken away."""
-    queries = {one: ranking.read(folder / one, count) for one in ranking.VARIANTS}
-    fold = ranking.FOLDS[0]
+    queries = {one: read(folder / one, count) for one in VARIANTS}
+    fold = FOLDS[0]
     without = [one for some in queries.values() for one in some[fold::5]]
     gone = {key for query in without for key in query["relevant"]}
     tools = [tool for tool in tools_of(folder) if texts.key(tool) not in gone]
@@ -288,14 +288,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--queries", type=int, default=400)
     parser.add_argument("--with", dest="providers", action="append")
+    parser.add_argument("--keep-closeness", action="store_true", help="fit the calibrations alone")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     folders = sorted(path for path in arguments.folder.iterdir() if (path / "tools.json").exists())
     sources = [source_of(named, folders) for named in arguments.providers or ["local"]]
     pairs = [(folder, source) for source in sources for folder in source.folders]
     count = arguments.queries
-    gains = [one for pair in pairs for one in judged(*pair, count)]
-    weight, unseen = fit_closeness(gains)
+    data = json.loads(FILE.read_bytes())
+    if arguments.keep_closeness:
+        weight, unseen = data["closeness"], data["provenance"].split(SURE)[0].split("seed 0; ")[1]
+    else:
+        weight, unseen = fit_closeness([one for pair in pairs for one in judged(*pair, count)])
     samples: Samples = {scheme: [] for scheme in SCHEMES}
     for folder, source in pairs:
         for scheme, top in asked(folder, arguments.folder.parent, count, source, weight):
@@ -306,10 +310,8 @@ def main() -> None:
     )
     provenance = (
         f"benchmarks/fit_vectors.py with {asked_with}; {count} queries a set, clean and misspelt, "
-        f"seed 0; {unseen}; calibration error, AUROC of right against answerless and against "
-        f"noise, on sets left out: {sure}"
+        f"seed 0; {unseen}{SURE}{sure}"
     )
-    data = json.loads(FILE.read_bytes())
     data |= {"provenance": provenance, "closeness": weight, "calibrations": calibrations}
     text = json.dumps(data, indent=2) + "\n"
     print(text)

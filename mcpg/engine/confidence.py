@@ -27,11 +27,11 @@ LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
 
 INPUTS = (
-    "likeness",
     "likenessLead",
     "gramsLead",
     "margin",
-    "knownWords",
+    "heldWords",
+    "heldShare",
     "queryWords",
     "literalShare",
     "repairedShare",
@@ -62,16 +62,16 @@ class Calibration:
     """From evidence to a probability, for one match.
 
     Attributes:
-        inputs: In the order of `INPUTS`: the root of its cosine with the query; that cosine less
-            the mean of those looked at; its cosine of 3-grams less the mean of the five greatest;
-            the logarithm of one more than its fused score less that of the tenth, both without
-            what they add for intents, at most 5; those of one more than the number of the query's
-            words that it holds as they stand or in another inflection, and of one more than the
-            number of its words; the share of the query that is numbers and codes no tool holds;
-            the cube of the share, of what it holds of the query, that it holds by repair alone,
-            for a few slips are nothing and nothing but slips is noise; the share of the query that
-            its opening words take when they are the tool's whole name; 1 when the query spells its
-            name.
+        inputs: In the order of `INPUTS`: its cosine with the query less the mean of those looked
+            at; its cosine of 3-grams less the mean of the five greatest; the logarithm of one more
+            than its fused score less that of the tenth, both without what they add for intents, at
+            most 5; that of one more than the number of the query's words that it holds, function
+            words aside; what share of them that is; the logarithm of one more than the number of
+            the query's words, function words among them; the share of the query that is numbers
+            and codes no tool holds; the cube of the share, of what it holds of the query, that it
+            holds by repair alone, for a few slips are nothing and nothing but slips is noise; the
+            share of the query that its opening words take when they are the tool's whole name; 1
+            when the query spells its name.
         score: The probability that the match is wanted, in [0, 1].
     """
 
@@ -157,7 +157,10 @@ class Inputs:
         self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
         self._asked = [clause for clause in analysis.clauses if clause.origin == "query"]
         literals = [clause.weight for clause in self._asked if clause.role == "literal"]
-        self._of_query = log1p(len(self._asked)), fsum(literals) / analysis.total_weight
+        self._of_query = (
+            log1p(len(analysis.words)),
+            fsum(literals) / analysis.total_weight,
+        )
 
     def of(self, fused: Fused) -> tuple[float, ...]:
         """Give the inputs of one match, in the order of `INPUTS`."""
@@ -168,11 +171,11 @@ class Inputs:
         known = [clause.weight for clause in held if clause.repairs[0].kind in _KNOWN]
         total = fsum([clause.weight for clause in held]) or 1.0
         return (
-            candidate.cosine**0.5,
             candidate.cosine - self._mean,
             candidate.grams - self._nearest,
             log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
-            log1p(len(known)),
+            log1p(len(held)),
+            len(held) / len(self._asked) if held else 0.0,
             *self._of_query,
             (1 - fsum(known) / total) ** 3 if held else 0.0,
             candidate.opening,
