@@ -8,12 +8,14 @@ are the SDK's, in one process, and cost about as much as what they ask. `echo` i
 the SDK whose tool gives back its argument; `in process` is the same search without a server.
 
 Columns: p50 and p99 in ms of a call as its client sees it, with all clients at once; calls a
-second; errors; MB resident of the server after its first round, and after its last.
+second; errors; ms of the processor's time that the server spent on a call, which other work on the
+machine disturbs less; MB resident of the server after its first round, and after this one.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -97,6 +99,12 @@ def echo() -> None:
     uvicorn.run(bare.streamable_http_app(), port=0, log_level="info", access_log=False)
 
 
+def processor(pid: int) -> float:
+    """Give the ms of the processor's time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
 def resident(pid: int) -> float:
     """Give the MB that a process has resident."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
@@ -113,16 +121,13 @@ def measured(
         held: list[float] = []
         for number in range(args.rounds):
             load = Load(address, args.clients, args.searches, args.mode)
+            spent = processor(pid)
             seconds = anyio.run(load.run, tool, asked)
+            spent = (processor(pid) - spent) / len(load.times)
             held.append(resident(pid))
-            print(told(f"{name}, round {number + 1}", load, seconds, held), flush=True)
-
-
-def told(name: str, load: Load, seconds: float, held: list[float]) -> str:
-    """Write a row."""
-    p50, p99 = percentile(load.times, 0.5), percentile(load.times, 0.99)
-    rate = len(load.times) / seconds
-    return row(name, p50, p99, rate, str(load.errors), held[0], held[-1])
+            p50, p99 = percentile(load.times, 0.5), percentile(load.times, 0.99)
+            cells = (p50, p99, len(load.times) / seconds, str(load.errors), spent)
+            print(row(f"{name}, round {number + 1}", *cells, held[0], held[-1]), flush=True)
 
 
 def in_process(catalogue: Catalogue, manifest: Path) -> None:
@@ -131,14 +136,15 @@ def in_process(catalogue: Catalogue, manifest: Path) -> None:
 
     engine = mcpg.load(str(manifest))
     times = []
-    begin = time.perf_counter()
+    begin, spent = time.perf_counter(), time.process_time()
     for number in range(IN_PROCESS):
         start = time.perf_counter()
         engine.search(catalogue.queries[number % len(catalogue.queries)])
         times.append((time.perf_counter() - start) * 1000)
     rate = IN_PROCESS / (time.perf_counter() - begin)
     p50, p99 = percentile(times, 0.5), percentile(times, 0.99)
-    print(row("search, in process, one by one", p50, p99, rate, "0", "", ""), flush=True)
+    spent = (time.process_time() - spent) * 1000 / IN_PROCESS
+    print(row("search, in process, one by one", p50, p99, rate, "0", spent), flush=True)
 
 
 def main() -> None:
@@ -157,7 +163,7 @@ def main() -> None:
     catalogue = next(iter(chosen(args.folder, "bfcl", [SIZE])))
     count = f"{len(catalogue.tools):,} tools of {catalogue.name}"
     print(f"{count}, {args.clients} clients, {args.searches} calls each, protocol: {args.mode}")
-    print(row("", "p50", "p99", "calls/s", "errors", "MB first", "MB last"))
+    print(row("", "p50", "p99", "calls/s", "errors", "cpu ms", "MB first", "MB now"))
     with workshop(None) as folder:
         manifest = folder / "tools.json"
         manifest.write_text(catalogue.manifest, encoding="utf-8")
