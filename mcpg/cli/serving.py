@@ -80,14 +80,21 @@ def served_by(settings: Settings, endpoints: tuple[str, ...]) -> Served:
     )
 
 
-def address_by(settings: Settings) -> Address | None:
+def address_by(settings: Settings, *, is_stdio: bool = False) -> Address | None:
     """Give where the server is reached by *settings*, `None` for standard input and output.
 
+    Args:
+        settings: What is set.
+        is_stdio: Whether the command line asks for standard input and output.
+
     Raises:
-        UsageError: A setting makes no sense.
+        UsageError: A setting makes no sense, or the command line asks for both.
     """
     found = settings.find("serve.http")
-    if found is None:
+    if is_stdio and settings.flags.get("http") is not None:
+        message = "one server cannot speak over both"
+        raise UsageError(message, place="--stdio", remedy="leave out --stdio or --http")
+    if found is None or is_stdio:
         return None
     return Address(
         found.value,

@@ -258,6 +258,9 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         http_of(address)
     assert str(caught.value.place).endswith("mcpg.toml: serve.http")
+    assert address_by(Settings(tmp_path), is_stdio=True) is None
+    with pytest.raises(UsageError, match="over both"):
+        address_by(Settings(tmp_path, {}, {"http": "80"}), is_stdio=True)
     said = Settings(tmp_path, {}, {"http": "8080", "expose": "meta", "allow_host": ["b.example"]})
     address = address_by(said)
     assert address is not None

@@ -53,6 +53,13 @@ HttpAddress = Annotated[
         "configuration file.",
     ),
 ]
+Stdio = Annotated[
+    bool,
+    typer.Option(
+        "--stdio",
+        help="Serve over standard input and output whatever the configuration file says.",
+    ),
+]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(
@@ -134,6 +141,7 @@ def serve(
     sources: Sources = None,
     graph: Graph = None,
     http: HttpAddress = None,
+    stdio: Stdio = False,
     allow_host: AllowHost = None,
     expose: Expose = None,
     graph_tools: ShowGraphTools = None,
@@ -176,6 +184,6 @@ def serve(
         max_sessions=max_sessions,
     )
     served = served_by(settings, tuple(endpoint or ()))
-    address = address_by(settings)
+    address = address_by(settings, is_stdio=stdio)
     wanted = Wanted(tuple(sources or ()), graph, source_id, header, server_timeout)
     return serve_gateway(wanted, settings, served, address, output)
