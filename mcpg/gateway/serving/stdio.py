@@ -6,6 +6,8 @@ waits for a line cannot be ended, and the process must end when it is told to.
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import os
 from contextlib import contextmanager
 from threading import Thread
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 _LONGEST = 16 << 20
 _STDIN = 0
+# What a thread meets that hands lines to an event loop which wants no more of them, or is gone.
+_UNWANTED = (
+    RuntimeError,
+    OSError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    asyncio.CancelledError,
+    concurrent.futures.CancelledError,
+)
 
 
 async def serve_stdio(served: GatewayServer) -> None:
@@ -95,8 +106,8 @@ class _Reader:
             for line in self._lines():
                 self._do(self._send.send, line)
             self._do(self._send.aclose)
-        except (RuntimeError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # nobody wants the lines any more
+        except _UNWANTED:
+            return
 
     def _do(self, work: Any, *given: Any) -> None:
         from_thread.run(work, *given, token=self._token)

@@ -36,16 +36,6 @@ async def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -
     assert await lines_of(b"ok\n" + b"x" * 500, monkeypatch) == ["ok"]
 
 
-async def test_a_reader_is_left_behind() -> None:
-    """A server that ends does not wait for a line that nobody sends."""
-    reading, writing = os.pipe()
-    with anyio.move_on_after(0.1):
-        async for _ in stdio._Lines(reading):
-            pytest.fail("nobody wrote a line")
-    os.write(writing, b"late\n")
-    os.close(writing)
-
-
 async def test_standard_input_is_claimed() -> None:
     """Nothing else reads standard input meanwhile, and it is given back."""
     before = os.fstat(0)
