@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 Samples = dict[str, list[ranking.Top]]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"
 DEPTH, GAIN_DEPTH = 3, 5
+# How much a coefficient of 0 is believed, in units of the mean log loss.
+RIDGE = 1e-2
 SURE = (
     "; calibration error, AUROC of right against answerless and against noise, on sets left out: "
 )
@@ -241,7 +243,7 @@ def fit(samples: Sequence[ranking.Top]) -> tuple[float, ...]:
         [one.is_right for one in samples],
         ranking.shares(samples),
         prior=(0.0,) * (len(VECTOR_INPUTS) + 1),
-        ridge=ranking.RIDGE,
+        ridge=RIDGE,
     )
 
 
