@@ -161,7 +161,10 @@ class Gateway:
         return found
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Have *callback* called, in the event loop, whenever a new index is there."""
+        """Have *callback* called, in the event loop, whenever a new index is there.
+
+        What it raises is passed over.
+        """
         self._callbacks.append(callback)
 
     # The index

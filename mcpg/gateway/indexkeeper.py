@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -103,7 +104,8 @@ class IndexKeeper:
             self._building = None
             done.set()
         for callback in self.callbacks:
-            callback()
+            with suppress(Exception):  # a host that fails to listen does not end the gateway
+                callback()
         if self._snapshot is not None and self._snapshot.version < self._registry.version:
             self.refresh()
 

@@ -246,6 +246,21 @@ async def test_changes_in_a_row_do_not_keep_the_machine_busy(
     assert len(builds) <= 3
 
 
+async def test_who_fails_to_listen_does_not_end_the_gateway(manifest: Manifest) -> None:
+    """What a callback raises reaches neither the gateway nor those that listen after it."""
+
+    def fail() -> None:
+        raise RuntimeError
+
+    told: list[str] = []
+    async with Gateway([manifest("mail", mail_send="Send a mail")]) as gateway:
+        gateway.on_change(fail)
+        gateway.on_change(lambda: told.append("new"))
+        await gateway.build_index(force=True)
+        assert ids((await gateway.search("mail")).matches) == ["mail_send"]
+    assert told == ["new"]
+
+
 async def test_a_gateway_is_asked_only_while_it_is_open(manifest: Manifest) -> None:
     """Before and after, every question is an error that says what to do; it opens only once."""
     gateway = Gateway([manifest("mail", mail_send="Send a mail")])
