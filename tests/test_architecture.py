@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import ast
-import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import mcpg
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("mcpg/**/*.py"))
@@ -33,8 +28,6 @@ FLOORS = [
     {"reports"},
     {"cli"},
 ]
-LONGEST_MODULE = 450
-USUAL_FUNCTION, LONG_FUNCTION = 10, 30
 IMPORTED_BY_MCPG_ALONE = {"mcpg"}
 
 
@@ -85,30 +78,6 @@ def test_imports_run_one_way(module: Path) -> None:
     below = {folder for floor in FLOORS[:height] for folder in floor}
     used = {floor_of(name) for name in imported(module)} - {own, None}
     assert used <= below
-
-
-def functions(module: Path) -> Iterator[tuple[str, int]]:
-    """Give the functions of *module* with their lines of code, without the docstring."""
-    for node in ast.walk(tree(module)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            start = node.body[0]
-            is_docstring = isinstance(start, ast.Expr) and isinstance(start.value, ast.Constant)
-            skipped = (start.end_lineno or 0) - start.lineno + 1 if is_docstring else 0
-            length = (node.end_lineno or 0) - node.lineno + 1 - skipped
-            yield f"{dotted(module)}.{node.name}", length
-
-
-def test_functions_are_short() -> None:
-    """Half of all functions have at most ten lines, nine of ten at most thirty."""
-    lengths = sorted(length for module in MODULES for _, length in functions(module))
-    assert statistics.median(lengths) <= USUAL_FUNCTION
-    assert lengths[len(lengths) * 9 // 10] <= LONG_FUNCTION
-
-
-@pytest.mark.parametrize("module", MODULES, ids=dotted)
-def test_modules_are_short(module: Path) -> None:
-    """A module holds one concept."""
-    assert len(module.read_text(encoding="utf-8").splitlines()) < LONGEST_MODULE
 
 
 def test_public_names_are_sorted_and_exist() -> None:
