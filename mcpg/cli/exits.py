@@ -42,7 +42,7 @@ def guarded(run: Callable[[], int], output: Output) -> int:
         silence()
         return ExitCode.DONE
     except McpgError as fault:  # from the flush: standard output cannot be written
-        return _explained(fault, output)
+        return explained(fault, output)
     return code
 
 
@@ -55,12 +55,13 @@ def _judged(run: Callable[[], int], output: Output) -> int:
         output.error("interrupted")
         return ExitCode.INTERRUPTED
     except McpgError as fault:
-        return _explained(fault, output)
+        return explained(fault, output)
     except Exception as fault:  # noqa: BLE001 - the last defence against a bare traceback
         return _foreign(fault, output)
 
 
-def _explained(fault: McpgError, output: Output) -> int:
+def explained(fault: McpgError, output: Output) -> int:
+    """Print what went wrong and give the exit code."""
     _trace(fault, output)
     output.error(fault.message, place=fault.place, remedy=fault.remedy)
     return ExitCode.FAILED
@@ -77,7 +78,7 @@ def _foreign(fault: Exception, output: Output) -> int:
         return ExitCode.FAILED
     if isinstance(fault, FileNotFoundError) and not _has_folder():
         message = "the folder in which mcpg runs does not exist any more"
-        return _explained(NotFoundError(message, remedy="change to one that does"), output)
+        return explained(NotFoundError(message, remedy="change to one that does"), output)
     _trace(fault, output)
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"

@@ -192,9 +192,14 @@ def _data_stream() -> Iterator[Any]:
     except BrokenPipeError:
         raise ClosedPipeError from None
     except OSError as fault:
-        silence()
-        raise OutputError(
-            f"cannot be written: {(fault.strerror or str(fault)).lower()}",
-            place="standard output",
-            remedy="make room there, or send the output somewhere else",
-        ) from fault
+        raise unwritable(fault) from fault
+
+
+def unwritable(fault: OSError) -> OutputError:
+    """Give up standard output, and give the error that says why."""
+    silence()
+    return OutputError(
+        f"cannot be written: {(fault.strerror or str(fault)).lower()}",
+        place="standard output",
+        remedy="make room there, or send the output somewhere else",
+    )

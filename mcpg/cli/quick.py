@@ -58,17 +58,10 @@ def quick_search(arguments: Sequence[str]) -> int | None:
     try:
         asked, options = _parse(arguments[1:])
         engine = _engine(options.pop("bundle", None))
-        result = engine.search(asked or None, **options)
-        return _print(result)
-    except KeyboardInterrupt:
-        raise
-    except BrokenPipeError:
-        from mcpg.cli.screen import silence  # noqa: PLC0415 - few readers go away
-
-        silence()
-        return 0
+        text, noticed = _lay_out(engine.search(asked or None, **options))
     except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
         return None
+    return _print(text, noticed)
 
 
 def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
@@ -107,20 +100,21 @@ def _engine(named: str | None) -> Engine:
     from mcpg.engine.engine import Engine  # noqa: PLC0415
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
-    index = fresh_index(named or _bundle(), recipe(), cache_folder())
+    index = fresh_index(_bundle(named), recipe(), cache_folder())
     # Where the bundle's own model is not used, that is told.
     if index is None or index.has_section("model.ignored"):
         raise _UnusualError
     return Engine(index)
 
 
-def _bundle() -> str:
+def _bundle(named: str | None) -> str:
     """Find the bundle as the settings do, where no configuration file has a say.
 
+    A configuration holds more than the name of a bundle, so it is looked for in any case.
+
     Raises:
-        _UnusualError: A configuration file may have one, or nothing is found.
+        _UnusualError: A configuration file may have a say, or nothing is found.
     """
-    variable = os.environ.get("MCPG_BUNDLE")
     folder, found = os.getcwd(), ""  # noqa: PTH109 - pathlib costs more than the search
     while True:
         if _is_configured(folder):
@@ -132,9 +126,10 @@ def _bundle() -> str:
         if parent == folder:
             break
         folder = parent
-    if not (variable or found):
+    bundle = named or os.environ.get("MCPG_BUNDLE") or found
+    if not bundle:
         raise _UnusualError
-    return variable or found
+    return bundle
 
 
 def _is_configured(folder: str) -> bool:
@@ -143,22 +138,53 @@ def _is_configured(folder: str) -> bool:
         return True
     try:
         with open(folder + os.sep + "pyproject.toml", "rb") as file:  # noqa: PTH123 - as above
-            return b"mcpg" in file.read()
+            project = file.read()
     except FileNotFoundError:
         return False
+    # Many a project depends on mcpg without settings for it.
+    return b"mcpg" in project and _has_settings(project)
 
 
-def _print(result: SearchResult) -> int:
-    from mcpg.cli.screen import Screen, prepare_streams  # noqa: PLC0415 - as above
+def _has_settings(project: bytes) -> bool:
+    import tomllib  # noqa: PLC0415 - few projects mention mcpg
+
+    tools = tomllib.loads(project.decode("utf-8-sig")).get("tool")
+    return isinstance(tools, dict) and "mcpg" in tools
+
+
+def _lay_out(result: SearchResult) -> tuple[str, str]:
+    """Give what goes to standard output, and what to standard error.
+
+    Raises:
+        _UnusualError: Nothing is found.
+    """
+    from mcpg.cli.screen import Screen  # noqa: PLC0415 - as above
     from mcpg.cli.textview import search_text  # noqa: PLC0415
 
     screen = Screen()
     text = search_text(result, screen)
     if not text:
         raise _UnusualError
-    noticed = "".join(map(screen.diagnostic_line, result.diagnostics))
+    return text, "".join(map(screen.diagnostic_line, result.diagnostics))
+
+
+def _print(text: str, noticed: str) -> int:
+    """Print both; from here on a failure is reported, and nothing is answered anew."""
+    from mcpg.cli.screen import prepare_streams, silence  # noqa: PLC0415 - as above
+
     prepare_streams()
-    sys.stderr.write(noticed)
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    try:  # noqa: SIM105 - `suppress` costs more than the search
+        sys.stderr.write(noticed)
+    except (OSError, AttributeError):  # full, or closed by whoever started the program
+        pass
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence()
+    except OSError as fault:
+        from mcpg.cli.exits import explained  # noqa: PLC0415 - few outputs cannot be written
+        from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
+
+        return explained(unwritable(fault), Output())
     return 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from builders import make_tool
@@ -14,9 +15,6 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.sources import SourceBatch
 from mcpg.cli import _guarded, main
 from mcpg.cli.quick import quick_search
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOOLS = (
     make_tool("shipment_status", description="Tell where a shipment is.", keywords=("parcel",)),
@@ -99,14 +97,57 @@ def test_a_stale_or_damaged_index_is_left_to_the_whole_program(bundle: Path) -> 
     assert quick_search(["search", "shipment"]) == 0
 
 
+NAMED = pytest.mark.parametrize("named", [[], ["-b", "../graph.mdld"]], ids=["found", "named"])
+
+
+@NAMED
 @pytest.mark.parametrize("name", ["mcpg.toml", "pyproject.toml"])
 @pytest.mark.usefixtures("bundle")
-def test_a_configuration_is_left_to_the_whole_program(name: str, tmp_path: Path) -> None:
-    """Where a file may have a say, it is heard."""
-    text = {"mcpg.toml": "limit = 1\n", "pyproject.toml": "[tool.mcpg]\nlimit = 1\n"}[name]
-    (tmp_path / name).write_text(text, encoding="utf-8")
+def test_a_configuration_is_obeyed(
+    name: str,
+    named: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A configuration in a folder above counts, whether the bundle is found or named."""
+    section = "" if name == "mcpg.toml" else "[tool.mcpg]\n"
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
 
-    assert quick_search(["search", "shipment"]) is None
+    def search(setting: str) -> tuple[int, str]:
+        (tmp_path / name).write_text(section + setting, encoding="utf-8")
+        code = main(["search", "shipment", *named])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    code, printed = search("limit = 1\n")
+    assert (code, "shipment_status" in printed, "order_get" in printed) == (0, True, False)
+    code, printed = search("limt = 1\n")
+    assert (code, "did you mean 'limit'?" in printed) == (2, True)
+
+
+@NAMED
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[project]\ndependencies = ["mcpg"]\n', 0),
+        ('tool = "mcpg"\n', 0),
+        ("tool.mcpg.limit = 1\n", None),
+        ('[tool]\n"mcpg" = { limit = 1 }\n', None),
+        ("[mcpg\n", None),
+    ],
+)
+@pytest.mark.usefixtures("bundle")
+def test_a_project_without_settings_is_searched_quickly(
+    text: str, code: int | None, named: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project file that mentions mcpg alone configures nothing; a broken one is explained."""
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+
+    assert quick_search(["search", "shipment", *named]) == code
 
 
 @pytest.mark.usefixtures("bundle")
@@ -127,6 +168,27 @@ def test_the_bundle_of_the_environment_is_used(
     monkeypatch.setenv("MCPG_BUNDLE", "../graph.mdld")
 
     assert quick_search(["search", "shipment"]) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize(("device", "mode"), [("/dev/full", "wb"), (os.devnull, "rb")])
+@pytest.mark.usefixtures("bundle")
+def test_output_that_cannot_be_written_is_reported_once(device: str, mode: str) -> None:
+    """What has been noticed is printed once, then why the matches cannot be."""
+    with Path(device).open(mode) as unwritable:
+        done = subprocess.run(
+            [sys.executable, "-m", "mcpg", "search", "zebra shipment of quantum bananas"],
+            stdout=unwritable,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    noticed, error, hint = done.stderr.splitlines()
+    assert "low_confidence" in noticed
+    assert error.startswith("error: standard output: cannot be written")
+    assert "hint" in hint
 
 
 SLOW = (
