@@ -52,24 +52,25 @@ class Intake:
         self.source_id = source_id
         self._entries = () if sources else _configured(settings)
         self.asking = Asking(sources or (), header, seconds)
-        self.paths = tuple(sources or (one.argument for one in self._entries if not one.is_server))
+        self._used = tuple(one for one in self._entries if one.is_enabled)
+        self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
 
     def sign(self, target: str) -> str:
         """Sign the sources of the bundle *target*, "" when they cannot be signed."""
-        if any(one.is_server for one in self._entries):
+        if any(one.is_server for one in self._used):
             return ""
         from mcpg.cli import lastrun  # noqa: PLC0415 - help does without
 
         given = self.source_id
         if self._entries:
-            given = repr((given, [one.id for one in self._entries]))
+            given = repr((given, [(one.name, one.id, one.is_enabled) for one in self._entries]))
         return lastrun.sign(self.paths, given, target)
 
     def tell(self, output: Output) -> None:
         """Say which configuration file names the sources, for it may start programs."""
         if self._entries:
             file = self._entries[0].file
-            count = counted(len(self._entries), "source")
+            count = counted(len(self._used), "source")
             output.note(f"reading {count} of {_shown(file)}")
 
     def read(

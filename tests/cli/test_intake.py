@@ -90,6 +90,37 @@ def test_files_that_have_not_changed_are_not_read_again(
     assert "reading" not in named.err
 
 
+@pytest.mark.usefixtures("sources")
+def test_a_source_that_is_switched_off_or_on_is_noticed(
+    run: Callable[..., Run], configure: Callable[..., None]
+) -> None:
+    """Switching a source changes the bundle; one that is off is neither read nor in the way."""
+
+    def names() -> set[str]:
+        return {tool["sourceId"] for tool in run("list", "--format", "json").json["tools"]}
+
+    tools, more = source(id="a", path="tools"), source(id="b", path="tools/shop.json")
+    configure(tools, more)
+    assert "wrote graph.mdld" in run("bundle").err
+    assert names() == {"a", "b"}
+    configure(tools, source(id="b", path="tools/shop.json", enabled=False))
+    assert run("bundle", "--check").code == 1
+    done = run("bundle")
+    assert "wrote graph.mdld" in done.err
+    assert "reading 1 source of" in done.err
+    assert names() == {"a"}
+    assert "up to date: graph.mdld" in run("bundle").err
+    configure(tools, more)
+    assert "wrote graph.mdld" in run("bundle").err
+    assert names() == {"a", "b"}
+    off = source(id="c", path="absent.json", enabled=False), source(mode="toolless", enabled=False)
+    configure(tools, *off)
+    assert "wrote graph.mdld" in run("bundle").err
+    again = run("bundle")
+    assert "up to date: graph.mdld" in again.err
+    assert "reading" not in again.err
+
+
 def test_options_go_before_the_file(
     run: Callable[..., Run], configure: Callable[..., None]
 ) -> None:
