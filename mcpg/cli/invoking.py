@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.argvalue import value_of
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.gatewaying import gateway_of
 from mcpg.cli.invokeview import invoke_json, invoke_text, progress_line
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
     from mcpg.gateway import Gateway
     from mcpg.gateway.progress import Progress
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.jsontypes import JsonObject
 
 _LIMIT = 32 << 20
 _PLACE = "--arguments"
@@ -104,7 +105,7 @@ async def _run(
             found = snapshot.find(call.tool)
             if isinstance(found, Fault):
                 return Invoked("", faults=(found,))
-            named = {name: _value(found.input_schema, name, text) for name, text in pairs}
+            named = {name: value_of(found.input_schema, name, text) for name, text in pairs}
             return await gateway.invoke(
                 found.id,
                 {**given, **named},
@@ -152,20 +153,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise UsageError(f"{text!r} is no argument", place="--arg", remedy="write it as NAME=VALUE")
     return name, value
-
-
-def _value(schema: JsonObject, name: str, text: str) -> JsonValue:
-    """Give *text* as the tool takes it: a text where it takes one, else JSON where it is JSON."""
-    properties = schema.get("properties")
-    member = properties.get(name) if isinstance(properties, dict) else None
-    wanted = member.get("type") if isinstance(member, dict) else None
-    if wanted == "string":
-        return text
-    try:
-        value: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value
 
 
 def _exit_code(invoked: Invoked) -> int:

@@ -160,9 +160,11 @@ class Output:
         if self.quiet or not is_terminal(sys.stderr):
             return nullcontext()
         from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+        from rich.text import Text  # noqa: PLC0415 - as above
 
         plain = not self.colored(sys.stderr)
-        return Console(stderr=True, no_color=plain).status(f"{what}...")
+        # As a text, since rich reads markup in what is a mere string.
+        return Console(stderr=True, no_color=plain).status(Text(f"{what}..."))
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -171,7 +173,9 @@ class Output:
 
             def tell(done: int, of: int) -> None:
                 if shown is not None:
-                    shown.update(f"{what} {done:,} of {of:,}...")
+                    from rich.text import Text  # noqa: PLC0415 - as above
+
+                    shown.update(Text(f"{what} {done:,} of {of:,}..."))
 
             yield tell
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, serving
 
+from mcpg.cli.argvalue import value_of
 from mcpg.cli.invokeview import invoke_text
 from mcpg.cli.invoking import _telling
 from mcpg.gateway.results import Invoked
@@ -26,7 +28,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 TESTS = Path(__file__).parents[1]
 MODULE = '''
+from enum import Enum
+from typing import Literal
+
 from mcpg.authoring import tool
+
+class Size(Enum):
+    TEN = "10"
+    TWELVE = "12"
 
 @tool
 def double(text: str, times: int = 2) -> str:
@@ -38,6 +47,17 @@ def double(text: str, times: int = 2) -> str:
 def add(numbers: list[int]) -> dict[str, int]:
     """Add numbers."""
     return {"sum": sum(numbers)}
+
+@tool
+def typed(
+    code: str | None,
+    state: Literal["1", "2"] = "1",
+    size: Size = Size.TEN,
+    many: int | Literal["all"] = 1,
+    plain=None,
+) -> list[object]:
+    """Tell what came."""
+    return [code, state, size.value, many, plain]
 
 @tool(enabled_by_default=False)
 def hidden() -> None:
@@ -113,6 +133,63 @@ def test_arguments_come_in_many_ways(call: Callable[..., Run], folder: Path) -> 
     assert piped.out == "a\u00e9" * 3 + "\n"
     assert call("double", "--arg", "text=12").out == "1212\n"
     assert json.loads(call("add", "--arg", "numbers=[1, 2]").out) == {"sum": 3}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (["code=123"], ["123", "1", "10", 1, None]),
+        (["code=null"], ["null", "1", "10", 1, None]),
+        (["code=a", "state=2"], ["a", "2", "10", 1, None]),
+        (["code=a", "size=12"], ["a", "1", "12", 1, None]),
+        (["code=a", "many=12"], ["a", "1", "10", 12, None]),
+        (["code=a", "many=all"], ["a", "1", "10", "all", None]),
+        (["code=a", "plain=5"], ["a", "1", "10", 1, 5]),
+    ],
+)
+def test_a_value_is_a_text_wherever_one_is_accepted(
+    given: list[str], sent: list[Any], call: Callable[..., Run]
+) -> None:
+    """A nullable text, one of several texts and a reference to one are texts; the rest is JSON."""
+    done = call("typed", *(part for one in given for part in ("--arg", one)))
+    assert json.loads(done.out) == sent
+
+
+TEXT = {"$defs": {"name": {"type": "string"}, "loop": {"$ref": "#/$defs/loop"}}}
+
+
+@pytest.mark.parametrize(
+    ("member", "text", "sent"),
+    [
+        ({"$ref": "#/$defs/name"}, "1", "1"),
+        ({"allOf": [{"$ref": "#/$defs/name"}, {"minLength": 1}]}, "true", "true"),
+        ({"type": ["integer", "string"]}, "1", "1"),
+        ({"const": "1"}, "1", "1"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "1", "1"),
+        ({"anyOf": [{"type": "string", "pattern": "^[a-z]+$"}, {"type": "integer"}]}, "1", 1),
+        ({"enum": [1, "auto"]}, "1", 1),
+        ({"type": "integer", "maximum": 5}, "9", 9),
+        ({"not": {"type": "number"}}, "1", "1"),
+        ({"$ref": "#/$defs/loop"}, "1", 1),
+        ({"$ref": "#/$defs/absent"}, "1", 1),
+        ({"type": {"odd": 1}, "enum": 3}, "1", 1),
+        (True, "1", 1),
+        ({}, "[1", "[1"),
+    ],
+)
+def test_schemas_of_others_say_what_is_a_text(member: Any, text: str, sent: Any) -> None:
+    """A value follows what the schema names, then what it accepts; no schema is too odd."""
+    assert value_of({**TEXT, "properties": {"a": member}, "required": ["b"]}, "a", text) == sent
+
+
+def test_a_name_is_no_markup(call: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal the name of a tool is shown as it is, whatever brackets are in it."""
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert call("files[/root]").code == 2
+    assert "invoking files[/root]..." in terminal.getvalue()
+    assert "no tool" in terminal.getvalue()
 
 
 def test_the_answer_as_json(call: Callable[..., Run]) -> None:

@@ -45,8 +45,8 @@ Arg = Annotated[
     typer.Option(
         "--arg",
         metavar="NAME=VALUE",
-        help="One argument, beside --arguments: a text where the tool takes a text, else JSON "
-        "where it is JSON. Repeatable.",
+        help="One argument, beside --arguments: a text where the tool accepts a text, else "
+        "JSON where it is JSON. Repeatable.",
     ),
 ]
 Timeout = Annotated[
