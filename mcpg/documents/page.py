@@ -29,7 +29,7 @@ _GENERATED = {
     heading.casefold()
     for heading in (IDENTITY_HEADING, CONTRACT_HEADING, INPUT_HEADING, OUTPUT_HEADING)
 }
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
 _BLANK_START = re.compile(r"\A(?:[ \t]*\n)+")
 _LABELLED = re.compile(r"(?:[-*] +)?[A-Z][a-z]+(?: [a-z]+)*:(?: |\Z)")
@@ -106,21 +106,24 @@ def _cut(markdown: str, first_line: int, page: Page) -> list[_Piece]:
     pieces = [_Piece("", first_line, [])]
     taken: set[str] = set()
     fence = ""
+    is_blank = True
     lines = markdown.split("\n")
     for number, line in enumerate(lines):
         if line.lstrip(" ")[:1] not in _MARKS:
+            is_blank = is_blank and not line.strip()
             pieces[-1].lines.append(line)
             continue
-        heading = None if fence else _HEADING.match(line)
+        level, title = (0, "") if fence else _heading(line)
         fence = _fence_after(line, fence)
-        level, title = (len(heading[1]), (heading[2] or "").strip()) if heading else (0, "")
         name = title.casefold() if level == _TOP_LEVELS else ""
         if name == _NOTES:
             pieces.append(_Piece("", first_line + number + 1, lines[number + 1 :]))
             break
-        if level == 1 and not page.heading and _is_blank(pieces):
+        if level == 1 and not page.heading and is_blank:
             page.heading = title
-        elif name in _GENERATED and name not in taken:
+            continue
+        is_blank = False
+        if name in _GENERATED and name not in taken:
             taken.add(name)
             pieces.append(_Piece(name, first_line + number, [line]))
         elif 0 < level <= _TOP_LEVELS and pieces[-1].name:
@@ -134,8 +137,15 @@ def _cut(markdown: str, first_line: int, page: Page) -> list[_Piece]:
 _MARKS = {"#", "`", "~"}
 
 
-def _is_blank(pieces: list[_Piece]) -> bool:
-    return len(pieces) == 1 and not any(line.strip() for line in pieces[0].lines)
+def _heading(line: str) -> tuple[int, str]:
+    """Give level and text of the heading that *line* is, 0 and "" when it is none."""
+    mark = _HEADING.match(line)
+    if mark is None:
+        return 0, ""
+    text = line[mark.end() :].strip(" \t")
+    before = text.rstrip("#")
+    # Marks at the end close the heading where a blank parts them from its text.
+    return len(mark[1]), (before if before.endswith((" ", "\t")) else text).strip()
 
 
 def _fence_after(line: str, fence: str) -> str:
