@@ -61,7 +61,7 @@ def parse_json_documents(
         raise SourceError(message, place=at, remedy="write a finite number or null") from None
     except RecursionError:
         raise _too_deep(content, place) from None
-    if _is_deeper(values, MAX_DEPTH):
+    if is_deeper(values, MAX_DEPTH):
         raise _too_deep(content, place)
     return values
 
@@ -155,7 +155,8 @@ def _event_data(text: str) -> str:
     return "\n".join(value for name, _, value in lines if name == "data")
 
 
-def _is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
+def is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
+    """Tell whether lists and mappings nest deeper than *levels*, without recursion."""
     level = [value for value in values if isinstance(value, (dict, list))]
     for _ in range(levels):
         level = [

@@ -7,7 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.jsontext import is_deeper
 from mcpg.errors import DocumentError
+from mcpg.text.safeyaml import MAX_DEPTH, plain_value
 
 if TYPE_CHECKING:
     from mcpg.jsontypes import JsonObject, JsonValue
@@ -108,7 +110,8 @@ def _read_plain(text: str) -> JsonObject | None:
             values[key] = _plain_value(key, rest, block)
     except (ValueError, RecursionError):
         return None
-    return values
+    # What is nested too deeply is refused by the YAML parser, which knows the line.
+    return None if is_deeper([values], MAX_DEPTH) else values
 
 
 def _entries(text: str) -> list[tuple[str, str, list[str]]]:
@@ -176,5 +179,12 @@ def _refuse_constant(name: str) -> JsonValue:
     raise ValueError(name)
 
 
+def _number(text: str) -> JsonValue:
+    value = plain_value(text)
+    if isinstance(value, str):
+        raise ValueError(text)  # noqa: TRY004 - too big for a number: YAML takes it for text
+    return value
+
+
 _QUOTES = 2
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_number, parse_int=_number)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from mcpg.documents.page import json_object
+from mcpg.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.jsontypes import JsonObject
 
 MAX_PARSED = 256 * 1024
 """How much of a body is parsed, in characters; what follows is taken as plain text."""
@@ -142,10 +144,8 @@ def _schema(text: str) -> JsonObject | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        value: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
+        value = json_object(text, "")
+    except InputError:
         return None
     is_object = value.get("type") == "object" or "$schema" in value
     return value if is_object or isinstance(value.get("properties"), dict) else None

@@ -179,7 +179,7 @@ def _read_schema(piece: _Piece, page: Page, place: str) -> str:
         return "\n".join(piece.lines)
     start, end = span
     try:
-        schema = _json_object("\n".join(piece.lines[start + 1 : end]), place)
+        schema = json_object("\n".join(piece.lines[start + 1 : end]), place)
     except InputError as fault:
         message = f"the schema in this section cannot be used: {fault.message}"
         at = f"{place}:{piece.line}"
@@ -201,7 +201,16 @@ def _first_fence(lines: list[str]) -> tuple[int, int] | None:
     return (start, len(lines)) if fence else None
 
 
-def _json_object(text: str, place: str) -> JsonObject:
+def json_object(text: str, place: str) -> JsonObject:
+    """Read *text* as one JSON object, with whole characters only.
+
+    Args:
+        text: What stands in a fence.
+        place: Name of the document, for messages.
+
+    Raises:
+        InputError: It is anything else.
+    """
     value, *more = parse_json_documents(text, place)
     if has_surrogate_escapes(text):
         value = repair_surrogates(value, "", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.jsontext import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.descriptor import descriptor_text
 from mcpg.documents.extras import extras_for
@@ -53,7 +54,8 @@ def write_document(document: ToolDocument) -> str:
             `parse_document` gives it (else blank lines around it are lost).
 
     Raises:
-        DocumentError: The tool's texts and relations are too long for front matter.
+        DocumentError: The tool's texts and relations are too long for front matter, or nest too
+            deeply.
     """
     markdown = _markdown(document)
     text = _compose(document, markdown, cut=None)
@@ -89,6 +91,13 @@ def _extras(document: ToolDocument, text: str) -> str:
     evidence = evidence_of(document.links)
     if evidence:
         extras[RELATIONS_KEY] = evidence
+    if is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
+        raise DocumentError(
+            f"the tool {document.tool.name[:80]!r} has values that nest too deeply for front matter"
+            f" of {MAX_DEPTH} levels",
+            place=document.path,
+            remedy="flatten its annotations and _meta",
+        )
     lines = (line for key, value in extras.items() for line in _member_lines(key, value))
     return "".join((f"{EXTRAS_KEY}:\n", *lines)) if extras else ""
 

@@ -30,9 +30,7 @@ MAX_DEPTH = 100
 YamlPath: TypeAlias = "tuple[str | int, ...]"
 """Keys and list positions from the root to a value."""
 
-_MAX_DIGITS = 300
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
-_FORBIDDEN = re.compile("[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _FORBIDDEN = re.compile("[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {
     "": None,
@@ -161,13 +159,11 @@ def plain_value(text: str) -> JsonValue:
     """Read an unquoted YAML scalar: a JSON number, `true`, `false`, `null` or else text."""
     if text in _WORDS:
         return _WORDS[text]
-    number = _NUMBER.match(text) if len(text) <= _MAX_DIGITS else None
-    if number is None:
+    number = _NUMBER.match(text)
+    if number is None or not math.isfinite(float(text)):
         return text
-    if number.group(1) is None and number.group(2) is None:
-        return int(text)
-    value = float(text)
-    return value if math.isfinite(value) else text
+    is_whole = number.group(1) is None and number.group(2) is None
+    return int(text) if is_whole else float(text)
 
 
 def _read(text: str, builder: _Builder) -> JsonValue:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from mcpg.documents import markdown
+import pytest
+
 from mcpg.documents.markdown import Reference, read_markdown
 
 
@@ -41,6 +42,18 @@ def test_a_schema_in_a_fence_is_no_prose() -> None:
     assert prose.texts == ['{"sku": 1}', '{"broken', "[1]"]
 
 
+@pytest.mark.parametrize(
+    "inner",
+    ["NaN", "-Infinity", "1e999", '{"a":' * 100 + "1" + "}" * 100],
+    ids=["nan", "infinite", "overflow", "deep"],
+)
+def test_a_schema_in_a_fence_is_strict_json(inner: str) -> None:
+    """What a manifest could not hold, numbers that are none and deep nesting, is an example."""
+    text = f'{{"type": "object", "default": {inner}}}'
+    prose = read_markdown(f"```json\n{text}\n```\n")
+    assert (prose.schemas, prose.texts) == ([], [text])
+
+
 def test_links_of_both_kinds_are_found() -> None:
     """Wiki links, ordinary links and links by reference, each with what is shown."""
     prose = read_markdown(
@@ -64,11 +77,16 @@ def test_what_only_begins_like_a_wiki_link_is_text() -> None:
 
 
 def test_what_lies_beyond_the_limit_is_plain_text() -> None:
-    """A huge body is read to its end, the rest of it without a look at its marks."""
-    body = "# Start\n\n" + "word " * (markdown.MAX_PARSED // 5) + "# the end"
+    """The first 256 Ki characters of a body are read as Markdown, the rest as plain text."""
+    head = "# Start\n\n"
+    body = f"{head}{'word ' * 60_000}"[: 256 * 1024 - len("\n\n# in")] + "\n\n# in"
     prose = read_markdown(body)
-    assert prose.headings == ["Start"]
-    assert prose.texts[-1].endswith("# the end")
+    assert len(body) == 262_144
+    assert (prose.headings, len(prose.texts)) == (["Start", "in"], 1)
+    longer = read_markdown(f"{body}side\n\n# the [end](a.md)")
+    assert longer.headings == ["Start", "in"]
+    assert longer.texts[1:] == ["side\n\n# the [end](a.md)"]
+    assert longer.references == []
 
 
 def test_reading_a_document_imports_no_markdown_parser() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import yaml
 from builders import make_tool
@@ -11,6 +13,9 @@ from mcpg.documents import Link, ToolDocument, parse_document, tool_uri, write_d
 from mcpg.documents.frontmatter import _read_plain, _read_yaml, split_front_matter
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+
+if TYPE_CHECKING:
+    from mcpg.jsontypes import JsonObject
 
 
 def read(text: str, path: str = "tools/a/b.md", uri: str | None = None) -> ToolDocument:
@@ -92,6 +97,10 @@ def test_generated_front_matter_needs_no_yaml_parser() -> None:
         "mcpg:\n  x:\n",
         'mcpg:\n    - {"a": 1}\n',
         "mcpg:\n  x\n",
+        'mcpg:\n  meta: {"a": 1e999}\n',
+        "mcpg:\n  x: -1e999\n",
+        "mcpg:\n  x: 1" + "0" * 400 + "\n",
+        "mcpg:\n  x: " + "[" * 99 + "]" * 99 + "\n",
         'mcpg:\n  x:\n    - "a"\n',
         "1: x\n",
         "",
@@ -100,6 +109,26 @@ def test_generated_front_matter_needs_no_yaml_parser() -> None:
 def test_the_quick_reader_leaves_other_yaml_to_the_parser(front: str) -> None:
     """Anything that generated documents do not use is read by a YAML parser."""
     assert _read_plain(front) is None
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400])
+def test_a_number_that_json_cannot_hold_is_text(number: str) -> None:
+    """A value under `mcpg` is read alike by both readers, and written as it was read."""
+    document = read(f'---\ntitle: "a"\nmcpg:\n  meta: {{"a": {number}}}\n---\n\nx\n')
+    assert document.tool.meta == {"a": number}
+    assert read(write_document(document), document.path) == document
+
+
+@pytest.mark.parametrize("depth", [99, 500, 900, 20_000])
+def test_nesting_without_end_is_refused(depth: int) -> None:
+    """Front matter nests 100 levels deep at most, in whatever notation; the error has a line."""
+    front = f'---\ntitle: "a"\nmcpg:\n  future: {"[" * depth}{"]" * depth}\n---\nx\n'
+    with pytest.raises(DocumentError, match="deeper than 100 levels") as caught:
+        read(front)
+    assert caught.value.place == "tools/a/b.md:4"
+    meta = '{"a": ' * 97 + "{}" + "}" * 97
+    fits = read(f'---\ntitle: "a"\nmcpg:\n  meta: {meta}\n---\nx\n')
+    assert fits.tool.meta != {}
 
 
 @example(name="naïve/../名前")
@@ -146,6 +175,23 @@ def test_a_tool_that_front_matter_cannot_hold_is_refused() -> None:
     with pytest.raises(DocumentError, match=r"shipment_track.*front matter.*shorten") as caught:
         write_document(ToolDocument(tool, "tools/a.md", "urn:a"))
     assert caught.value.place == "tools/a.md"
+
+
+def test_a_tool_that_nests_too_deeply_is_refused() -> None:
+    """Values that the front matter could not give back are refused in writing."""
+    meta: JsonObject = {}
+    for _ in range(99):
+        meta = {"a": meta}
+    with pytest.raises(DocumentError, match=r"shipment_track.*nest too deeply") as caught:
+        write_document(ToolDocument(make_tool(meta=meta), "tools/a.md", "urn:a"))
+    assert caught.value.place == "tools/a.md"
+
+
+@pytest.mark.parametrize("number", [10**308, -(10**308), 1.5e308, 0.1])
+def test_every_number_of_a_manifest_survives(number: float) -> None:
+    """Whatever JSON number a manifest may hold comes back from a document as it was."""
+    document = ToolDocument(make_tool(meta={"a": number}), "a.md", "urn:a")
+    assert read(write_document(document), "a.md", "urn:a").tool.meta == {"a": number}
 
 
 def test_a_body_with_fences_and_headings_comes_back_verbatim() -> None:
