@@ -40,6 +40,11 @@ class ToolLookup:
         """Give the tool of this id, or `None`."""
         return self._by_id.get(tool_id.strip().casefold())
 
+    def is_name(self, pattern: str) -> bool:
+        """Tell whether *pattern* is an id, a `source::name` or a raw name as it stands."""
+        wanted = pattern.strip().casefold()
+        return wanted in self._by_id or wanted in self._by_key
+
     def matching(self, pattern: str) -> tuple[Tool, ...]:
         """Give the tools that an id, `source::name`, raw name or glob over any of these means.
 
@@ -50,7 +55,7 @@ class ToolLookup:
             return (self._by_id[wanted],)
         if wanted in self._by_key:
             return tuple(self._tools[index] for index in self._by_key[wanted])
-        return tuple(self._globbed(wanted)) if is_glob(wanted) else ()
+        return tuple(self._globbed(wanted)) if _GLOB.search(wanted) else ()
 
     def suggest(self, reference: str) -> tuple[str, ...]:
         """Give up to three ids that *reference* may be a slip of, the likeliest first."""
@@ -84,11 +89,6 @@ class ToolLookup:
                 for found in dict.fromkeys(gram for key in keys for gram in _grams(key)):
                     self._grams[found].append(index)
         return self._grams.get(gram, [])
-
-
-def is_glob(pattern: str) -> bool:
-    """Tell whether *pattern* holds a wildcard: `*`, `?` or `[`."""
-    return _GLOB.search(pattern) is not None
 
 
 def _keys(tool: Tool) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from mcpg.catalog.lookup import ToolLookup, is_glob
+from mcpg.catalog.lookup import ToolLookup
 from mcpg.catalog.model import Hints
 from mcpg.diagnostics import Code, Diagnostic, warning
 
@@ -79,7 +79,7 @@ class _Application:
         if not tools:
             self._unmatched(Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place)
             return
-        gathered = self._globbed if is_glob(rule.pattern) else self._named
+        gathered = self._named if self._lookup.is_name(rule.pattern) else self._globbed
         for tool in tools:
             gathered[tool.id].append(rule.hints)
         self._relate(rule, tools, "related", rule.related)

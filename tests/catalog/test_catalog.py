@@ -126,6 +126,18 @@ def test_rules_come_before_what_tools_say() -> None:
     assert (hints.read_only, hints.idempotent, hints.open_world) == (False, True, True)
 
 
+def test_a_rule_that_names_a_tool_is_no_glob() -> None:
+    """A name with a bracket, a star or a question mark counts as the name that it is."""
+    for name in ("get[items]", "find*", "why?"):
+        rules = [
+            HintRule("*", Hints(idempotent=False)),
+            HintRule(name, Hints(idempotent=True)),
+            HintRule(f"commerce::{name}", Hints(read_only=True)),
+        ]
+        hints = build_catalog([make_tool(name)], rules).tools[0].hints
+        assert (hints.idempotent, hints.read_only) == (True, True), name
+
+
 def test_rules_without_a_tool_are_noticed(catalog: Catalog) -> None:
     """A rule that means no tool says where it stands and what was likely meant."""
     again = build_catalog(catalog.tools, [HintRule("git_staus", place="h.yaml:2"), HintRule("q*")])
