@@ -101,7 +101,7 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
     before, after = _entries(old), _entries(new)
     changes = (
         ToolChange(after[key].name, found)
-        for key in before.keys() & after.keys()
+        for key in sorted(before.keys() & after.keys())
         if (found := tuple(_changes(before[key], after[key])))
     )
     members = old.extension.keys() | new.extension.keys()

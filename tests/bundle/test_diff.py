@@ -62,6 +62,23 @@ def test_fields_are_told_with_both_values() -> None:
     assert found["output_schema"] == ("", '{"type": "object"}')
 
 
+def test_namesakes_are_told_in_the_order_of_their_uris() -> None:
+    """Changes of tools with one source and name stand by URI, whatever the hash seed."""
+    content = "---\nname: ping\nsource: net\n---\n"
+    numbers = range(100, 150)
+    old, new = (
+        Bundle(
+            tuple(
+                SourceDocument(f"{folder}/{number}.md", content, f"https://x.org/{number}/")
+                for number in numbers
+            )
+        )
+        for folder in ("old", "new")
+    )
+    told = [change.fields[0].before for change in diff_bundles(old, new).changed]
+    assert told == [f"old/{number}.md" for number in numbers]
+
+
 def test_relations_are_told() -> None:
     """A new edge is a change of the tool that it leaves."""
     properties = {"order_id": {"type": "string"}}
