@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mcpg.documents.identity import is_absolute
 from mcpg.errors import BundleError
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import SourceDocument
 
-# A scheme of one letter is a Windows drive.
-_ABSOLUTE_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[^\s\x00-\x1f\x7f]+")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REMEDY = "correct the document and build the bundle again"
@@ -41,6 +40,8 @@ def path_fault(path: str) -> str | None:
         return "has a blank path"
     if _CONTROL.search(path):
         return "has a path with a control character"
+    if _has_lone_surrogate(path):
+        return _surrogate_fault(path)
     segments = path.split("/")
     if any(segment.strip() == ".." for segment in segments):
         return f"has a path that climbs out of its folder: {path!r}"
@@ -93,17 +94,21 @@ def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[Sou
 def _content_fault(document: SourceDocument) -> str | None:
     if not document.content.strip():
         return f"has a blank content: {document.path!r}"
-    texts = (document.path, document.content, document.canonical_uri or "")
-    if any(_has_lone_surrogate(text) for text in texts):
-        return f"holds half of a surrogate pair, which is no Unicode: {document.path!r}"
+    texts = (document.content, document.canonical_uri or "")
+    if any(map(_has_lone_surrogate, texts)):
+        return _surrogate_fault(document.path)
     return None
 
 
 def _uri_fault(document: SourceDocument) -> str | None:
     uri = document.canonical_uri
-    if uri is not None and not _ABSOLUTE_URI.fullmatch(uri):
+    if uri is not None and not is_absolute(uri):
         return f"has a canonical URI that is not absolute: {uri!r}"
     return None
+
+
+def _surrogate_fault(path: str) -> str:
+    return f"holds half of a surrogate pair, which is no Unicode: {path!r}"
 
 
 def _has_lone_surrogate(text: str) -> bool:

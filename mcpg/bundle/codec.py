@@ -77,7 +77,7 @@ def encode_bundle(bundle: Bundle) -> bytes:
             no JSON.
     """
     checked = [
-        checked_document(document, f"documents[{position}]")
+        checked_document(document, document.place or f"documents[{position}]")
         for position, document in enumerate(bundle.documents)
     ]
     documents = sorted_by_path(checked, "documents")

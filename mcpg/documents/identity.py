@@ -19,8 +19,15 @@ BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
 MAX_SEGMENT = 120
 """Longest name of a file (without `.md`) or folder, in bytes."""
 
+# A scheme of one letter is a Windows drive.
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[^\s\x00-\x1f\x7f]+")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE)
 _CUT_ESCAPE = re.compile(r"%[0-9A-F]?\Z")
+
+
+def is_absolute(uri: str) -> bool:
+    """Tell whether *uri* can stand in a bundle as the URI of a document."""
+    return _ABSOLUTE.fullmatch(uri) is not None
 
 
 def tool_uri(source_id: str, name: str, copy: int = 1) -> str:

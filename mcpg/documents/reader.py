@@ -16,7 +16,7 @@ from mcpg.documents.extras import with_extras
 from mcpg.documents.facets import Facets, read_facets, text_items
 from mcpg.documents.facts import read_facts
 from mcpg.documents.frontmatter import EXTRAS_KEY, split_front_matter
-from mcpg.documents.identity import tool_uri
+from mcpg.documents.identity import is_absolute, tool_uri
 from mcpg.documents.links import (
     GRAPH_KEYS,
     RELATIONS_KEY,
@@ -46,7 +46,6 @@ DEFAULT_SOURCE = "local"
 """The source of a document that names none, as in the .NET gateway."""
 
 _LAYOUT_FOLDER = "tools"
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+\Z")
 _HEADING = re.compile(r" {0,3}#")
 _NO_PARAGRAPH = ("```", "~~~", "    ", "|", "<")
 _ID_KEYS = ("toolId", "tool_id", "id")
@@ -243,7 +242,7 @@ def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | 
     if source.canonical_uri:
         return source.canonical_uri
     uri = _first(text.front, _URI_KEYS)
-    if uri and _ABSOLUTE.match(uri) is None:
+    if uri and not is_absolute(uri):
         message = "canonical_url is no absolute URI and is ignored"
         place = text.marks.at(next(key for key in _URI_KEYS if key in text.front))
         found.append(warning(Code.DOCUMENT_INVALID, message, place))

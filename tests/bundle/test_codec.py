@@ -109,6 +109,13 @@ class TestEncode:
             encode_bundle(Bundle((ALPHA, document)))
         assert caught.value.place == "documents[1]"
 
+    def test_a_fault_names_the_file(self) -> None:
+        """A document that was read from a file is refused by that file's name."""
+        odd = SourceDocument("x.md", "# X", "c:/x", place="docs/x.md")
+        with pytest.raises(BundleError) as caught:
+            encode_bundle(Bundle((ALPHA, odd)))
+        assert caught.value.place == "docs/x.md"
+
     @pytest.mark.parametrize("value", [float("nan"), {1, 2}, "\ud800"], ids=str)
     def test_extension_must_be_json(self, value: Any) -> None:
         """What JSON or UTF-8 cannot hold is refused in the extension."""
