@@ -17,6 +17,31 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
 
 
+class _Places:
+    """Paths or URIs, none given twice.
+
+    Args:
+        suffix: What stands behind the number of one that is numbered.
+        taken: Those that are given already.
+    """
+
+    def __init__(self, suffix: str, taken: Iterable[str] = ()) -> None:
+        self._suffix = suffix
+        self._taken = {path_key(text) for text in taken}
+        self._numbers: dict[str, Iterator[int]] = {}
+
+    def take(self, wanted: Iterable[str], standard: str, joint: str = "") -> str:
+        """Give the first that is free: of *wanted*, *standard*, or *standard* with a number."""
+        # What was taken stays so: a number that was tried once need not be tried again.
+        numbers = self._numbers.setdefault(path_key(standard), itertools.count(2))
+        stem = standard.removesuffix(self._suffix) if joint else standard
+        numbered = (f"{stem}{joint}{number}{self._suffix}" for number in numbers)
+        candidates = itertools.chain(wanted, (standard,), numbered)
+        found = next(text for text in candidates if path_key(text) not in self._taken)
+        self._taken.add(path_key(found))
+        return found
+
+
 def documents_by_tool(
     read: Iterable[ReadDocument], tools: Iterable[Tool]
 ) -> dict[str, ReadDocument]:
@@ -43,14 +68,13 @@ def place_tools(
     later in order of tool id gives way, with a diagnostic when it is a document.
     """
     standard = uris_for(tools)
-    paths: set[str] = set()
-    uris: set[str] = set()
+    paths, uris = _Places(".md"), _Places("/")
     addresses: dict[str, tuple[str, str]] = {}
     diagnostics: list[Diagnostic] = []
     for tool in sorted(tools, key=lambda tool: (tool.id not in read, tool.id)):
         wanted = _own(read[tool.id]) if tool.id in read else standard[tool.id]
-        path = _free(_paths(wanted[0], standard[tool.id][0]), paths)
-        uri = _free(_uris(wanted[1], standard[tool.id][1]), uris)
+        path = paths.take(_safe(wanted[0]), standard[tool.id][0], "-")
+        uri = uris.take([wanted[1]], standard[tool.id][1])
         addresses[tool.id] = (path, uri)
         if tool.id in read and wanted != (path, uri):
             diagnostics.append(_moved(wanted, (path, uri), tool))
@@ -62,13 +86,13 @@ def place_pages(
 ) -> list[ReadDocument]:
     """Give *pages* each a path and a URI that no tool and no other page has, in order of paths."""
     taken = list(addresses)
-    paths = {path_key(path) for path, _ in taken}
-    uris = {path_key(uri) for _, uri in taken}
+    paths = _Places(".md", (path for path, _ in taken))
+    uris = _Places("/", (uri for _, uri in taken))
     placed: list[ReadDocument] = []
     for page in sorted(pages, key=lambda page: (page.document.path, page.source.content)):
         path, uri = _own(page)
-        path = _free(_paths(path, "pages/page.md"), paths)
-        uri = _free(_uris(uri, f"{uri.rstrip('/')}/page/"), uris)
+        path = paths.take(_safe(path), "pages/page.md", "-")
+        uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
         document = replace(page.document, path=path, uri=uri)
         source = replace(page.source, path=path, canonical_uri=uri)
         placed.append(replace(page, source=source, document=document))
@@ -79,24 +103,8 @@ def _own(item: ReadDocument) -> tuple[str, str]:
     return normal_path(item.document.path), item.document.uri
 
 
-def _free(candidates: Iterator[str], taken: set[str]) -> str:
-    found = next(text for text in candidates if path_key(text) not in taken)
-    taken.add(path_key(found))
-    return found
-
-
-def _paths(wanted: str, standard: str) -> Iterator[str]:
-    if path_fault(wanted) is None:
-        yield wanted
-    yield standard
-    stem = standard.removesuffix(".md")
-    yield from (f"{stem}-{number}.md" for number in itertools.count(2))
-
-
-def _uris(wanted: str, standard: str) -> Iterator[str]:
-    yield wanted
-    yield standard
-    yield from (f"{standard}{number}/" for number in itertools.count(2))
+def _safe(path: str) -> list[str]:
+    return [path] if path_fault(path) is None else []
 
 
 def _moved(wanted: tuple[str, str], given: tuple[str, str], tool: Tool) -> Diagnostic:

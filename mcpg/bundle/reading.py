@@ -43,9 +43,9 @@ class ReadDocument:
 
     def place_of(self, words: str) -> str:
         """Give `file:line` of the first line that holds *words*, the file if none does."""
-        lines = enumerate(self.source.content.split("\n"), 1)
-        number = next((number for number, line in lines if words in line), None)
-        return f"{self.place}:{number}" if number else self.place
+        text = self.source.content
+        at = text.find(words)
+        return self.place if at < 0 else f"{self.place}:{text.count(chr(10), 0, at) + 1}"
 
 
 def _encode(parsed: Parsed) -> bytes | None:

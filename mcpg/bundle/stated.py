@@ -69,10 +69,10 @@ def stated_edges(
     """
     stated = Stated()
     pages = list(pages)
-    paths = {page.document.path for page in pages}
+    names = {_file_name(page.document.path) for page in pages}
     for owner, item in by_tool.items():
         _take_statements(item.document, owner, targets, stated)
-        _take_references(item, owner, targets, paths, stated)
+        _take_references(item, owner, targets, names, stated)
     for page in pages:
         _take_statements(page.document, "", targets, stated)
     return stated
@@ -123,7 +123,7 @@ def _take_statement(
 
 
 def _take_references(
-    item: ReadDocument, owner: str, targets: Targets, pages: set[str], stated: Stated
+    item: ReadDocument, owner: str, targets: Targets, names: set[str], stated: Stated
 ) -> None:
     """Take the links between documents in the prose of one."""
     document = item.document
@@ -136,7 +136,7 @@ def _take_references(
         if uri is not None:
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
             stated.links[owner].append(link)
-        elif _is_broken(reference, meant, document, pages):
+        elif _is_broken(reference, meant, document, names):
             stated.diagnostics.append(_dangling(reference, item))
 
 
@@ -150,14 +150,18 @@ def _meant(reference: Reference) -> Iterator[str]:
 
 
 def _is_broken(
-    reference: Reference, meant: list[str], document: ToolDocument, pages: set[str]
+    reference: Reference, meant: list[str], document: ToolDocument, names: set[str]
 ) -> bool:
     """Tell whether a link leads to a document that is not there; a wiki link may name a thing."""
     if reference.is_wiki or not meant or ":" in meant[0]:
         return False
-    names = {path.rpartition("/")[2] for path in (*pages, document.path)}
-    is_known = meant[0].rpartition("/")[2] in names
+    name = _file_name(meant[0])
+    is_known = name in names or name == _file_name(document.path)
     return meant[0].casefold().endswith(_PAGE) and not is_known
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _dangling(reference: Reference, item: ReadDocument) -> Diagnostic:

@@ -101,6 +101,15 @@ class TestManifests:
         assert set(found.relations.by_tool) == {tool.id for tool in found.catalog.tools}
         assert found.diagnostics == ()
 
+    def test_texts_are_sorted_by_path(self) -> None:
+        """Texts of pages stand among those of tools, by their paths."""
+        page = author("tools/commerce/p.md", "---\ntool: false\n---\nText.\n")
+        first = author("a.md", "---\ntool: false\n---\nText.\n")
+        paths = [text.path for text in manifest(documents=(page, first)).texts]
+        assert paths == sorted(paths)
+        assert paths[0] == "a.md"
+        assert paths.index("tools/commerce/p.md") == 3
+
     def test_links_and_relations_agree(self) -> None:
         """The edges between tools are those that the documents' links state."""
         found = manifest()
@@ -319,6 +328,47 @@ class TestAuthors:
         assert "is taken or unsafe" in note.message
         encode_bundle(bundle_of(found))
 
+    def test_of_one_uri_the_first_tool_keeps_it(self) -> None:
+        """Of documents with one URI the one whose tool id comes first bears it, in any order."""
+        uri = "https://example.org/x/"
+        documents = (
+            author("a.md", "---\nname: bee\n---\nA bee.\n", canonical_uri=uri),
+            author("b.md", "---\nname: ant\n---\nAn ant.\n", canonical_uri=uri),
+            author("c.md", "---\nname: cow\n---\nA cow.\n", canonical_uri=uri),
+        )
+        for ordered in (documents, documents[::-1]):
+            found = assemble(SourceBatch(documents=ordered))
+            uris = {item.tool.id: item.uri for item in found.documents}
+            assert uris["ant"] == uri
+            assert uris["bee"].endswith("/tools/local/bee/")
+            assert uris["cow"].endswith("/tools/local/cow/")
+
+    def test_of_one_text_the_stated_uri_counts(self) -> None:
+        """The same text with and without a URI is one document, which has the least URI given."""
+        content = "---\nname: ant\n---\nAn ant.\n"
+        uris = [None, "https://b.example/", "https://a.example/"]
+        documents = [author("x.md", content, canonical_uri=uri) for uri in uris]
+        for ordered in (documents, documents[::-1]):
+            found = assemble(SourceBatch(documents=tuple(ordered)))
+            assert [text.canonical_uri for text in found.texts] == ["https://a.example/"]
+
+    def test_an_odd_uri_costs_only_itself(self) -> None:
+        """A stated URI that no bundle may hold is passed over with its line."""
+        for uri in ("c:/x", '"https://x.org/\\x01"'):
+            text = f"---\nname: ant\ncanonical_url: {uri}\n---\nAn ant.\n"
+            found = manifest(documents=(author("x.md", text),))
+            (noticed,) = [one for one in found.diagnostics if one.severity is Severity.WARNING]
+            assert (noticed.code, noticed.place) == (Code.DOCUMENT_INVALID, "docs/x.md:3")
+            assert len(Bundle(found.texts).documents) == len(SHOP) + 1
+            assert data(assemble(as_bundle(found))) == data(found)
+
+    def test_a_path_that_is_no_unicode_is_replaced(self) -> None:
+        """Half a surrogate pair in a path costs the path, not the bundle."""
+        text = "---\nname: ant\n---\nAn ant.\n"
+        found = assemble(SourceBatch(documents=(author("\udcff.md", text),)))
+        assert [one.path for one in found.texts] == ["tools/local/ant.md"]
+        assert data(assemble(as_bundle(found))) == data(found)
+
     def test_unsafe_path_is_replaced(self) -> None:
         """A document whose path no bundle may hold gets the standard one."""
         found = assemble(
@@ -391,6 +441,25 @@ def test_hash_seed_does_not_show() -> None:
         for seed in ("0", "77")
     }
     assert len(outputs) == 1
+
+
+def test_thousands_of_one_name_are_placed_at_once() -> None:
+    """Paths and URIs that differ in case only are numbered without trying each number anew."""
+    program = (
+        "import itertools\n"
+        "from mcpg.bundle import assemble\n"
+        "from mcpg.catalog.model import SourceDocument\n"
+        "from mcpg.catalog.sources import SourceBatch\n"
+        "cases = itertools.product(*((c, c.upper()) for c in 'abcdefghijklmn'))\n"
+        "texts = [SourceDocument(''.join(case) + '.md', '---\\ntool: false\\n---\\nText.\\n')\n"
+        "    for case in itertools.islice(cases, 12_000)]\n"
+        "found = assemble(SourceBatch(documents=tuple(texts)))\n"
+        "print(len({text.path.casefold() for text in found.texts}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True, timeout=60
+    )
+    assert done.stdout == "12000\n"
 
 
 def test_empty_batch_gives_an_empty_bundle() -> None:

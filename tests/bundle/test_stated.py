@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
@@ -120,6 +122,24 @@ def test_a_link_to_a_page_that_is_not_there_is_told() -> None:
         "one.md:6",
     )
     assert "'no/way.md'" in noticed.message
+
+
+def test_broken_links_are_not_looked_for_among_all_pages() -> None:
+    """Thousands of links that lead nowhere, beside thousands of pages, take no time to tell."""
+    program = (
+        "from mcpg.bundle import assemble\n"
+        "from mcpg.catalog.model import SourceDocument\n"
+        "from mcpg.catalog.sources import SourceBatch\n"
+        "page = '---\\ntool: false\\n---\\nText.\\n'\n"
+        "texts = [SourceDocument(f'{number}.md', page) for number in range(8_000)]\n"
+        "links = '\\n\\n'.join(['[x](y.md) ' * 100] * 250)\n"
+        "texts.append(SourceDocument('a.md', '---\\ngraph_groups: []\\n---\\n' + links))\n"
+        "print(len(assemble(SourceBatch(documents=tuple(texts))).diagnostics))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True, timeout=60
+    )
+    assert done.stdout == "25000\n"
 
 
 def test_what_authors_write_reaches_the_ranking() -> None:
