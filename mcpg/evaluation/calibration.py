@@ -6,8 +6,10 @@ Every function takes pairs of a score in [0, 1] and whether what got it was righ
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -57,14 +59,21 @@ class CurvePoint:
 
 
 def reliability_bins(scored: Sequence[Scored], bins: int = BINS) -> tuple[Bin, ...]:
-    """Cut the pairs, in order of score, into *bins* of equal mass; fewer when there are few pairs.
+    """Cut the pairs, in order of score, into *bins* of equal mass.
+
+    Equal scores are in one bin, where the middle one lies: nothing tells which of them come first.
+    So there are fewer bins when there are few different scores.
 
     Source: Nguyen, O'Connor: Posterior calibration and exploratory analysis for natural language
     processing models. EMNLP 2015 (adaptive binning).
     """
-    ordered = sorted(scored)
-    edges = [number * len(ordered) // bins for number in range(bins + 1)]
-    parts = [ordered[start:end] for start, end in pairwise(edges)]
+    starts = [number * len(scored) // bins for number in range(bins)]
+    parts: list[list[Scored]] = [[] for _ in starts]
+    passed = 0
+    for _, alike in groupby(sorted(scored), key=itemgetter(0)):
+        tied = list(alike)
+        parts[bisect_right(starts, passed + len(tied) / 2) - 1] += tied
+        passed += len(tied)
     return tuple(map(_bin, filter(None, parts)))
 
 
@@ -99,7 +108,7 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
         return None
     pairs = sorted([(score, 1) for score in positive] + [(score, 0) for score in negative])
     rank_sum, before = 0.0, 0
-    for _, tied in groupby(pairs, key=lambda pair: pair[0]):
+    for _, tied in groupby(pairs, key=itemgetter(0)):
         group = [label for _, label in tied]
         rank_sum += sum(group) * (before + (len(group) + 1) / 2)
         before += len(group)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from math import exp, fsum, log
-from operator import mul
+from operator import itemgetter, mul
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -165,14 +166,18 @@ def weighted_calibration_error(
 ) -> float:
     """Give the expected calibration error of samples that do not all count the same.
 
-    The bins, in order of score, hold equal shares; see `expected_calibration_error`.
+    The bins, in order of score, hold equal shares, and equal scores are in one bin; see
+    `reliability_bins`.
     """
     total = fsum(shares)
     errors: list[list[float]] = [[] for _ in range(bins)]
     passed = 0.0
-    for score, hit, share in sorted(zip(scores, right, shares, strict=True)):
-        # Where its middle lies.
-        place = int((passed + share / 2) / total * bins)
-        errors[min(place, bins - 1)].append(share * (score - hit))
-        passed += share
+    rows = sorted(zip(scores, right, shares, strict=True))
+    for _, alike in groupby(rows, key=itemgetter(0)):
+        tied = list(alike)
+        mass = fsum(share for _, _, share in tied)
+        # Where their middle lies.
+        place = int((passed + mass / 2) / total * bins)
+        errors[min(place, bins - 1)] += [share * (score - hit) for score, hit, share in tied]
+        passed += mass
     return fsum(abs(fsum(one)) for one in errors) / total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,14 +22,29 @@ SCORED = st.lists(st.tuples(SCORE, st.booleans()), min_size=1, max_size=60)
 
 @given(SCORED, st.integers(1, 15))
 def test_bins_share_all_pairs_in_order(scored: list[tuple[float, bool]], bins: int) -> None:
-    """Every pair is in one bin, bins are about alike, and scores rise from bin to bin."""
+    """Every pair is in one bin, and scores rise from bin to bin; no score is in two bins."""
     made = reliability_bins(scored, bins)
     assert sum(one.count for one in made) == len(scored)
-    if len(scored) >= bins:
-        assert max(one.count for one in made) - min(one.count for one in made) <= 1
-    edges = [edge for one in made for edge in (one.low, one.high)]
-    assert edges == sorted(edges)
+    assert all(one.low <= one.high for one in made)
+    assert all(one.high < other.low for one, other in pairwise(made))
     assert all(one.low - 1e-9 <= one.mean_score <= one.high + 1e-9 for one in made)
+
+
+@given(st.lists(SCORE, unique=True, min_size=1, max_size=60), st.integers(1, 15))
+def test_bins_are_about_alike(scores: list[float], bins: int) -> None:
+    """Where all scores differ, the counts of the bins differ by one at most."""
+    counts = [one.count for one in reliability_bins([(one, True) for one in scores], bins)]
+    assert len(counts) == min(bins, len(scores))
+    assert max(counts) - min(counts) <= 1
+
+
+@pytest.mark.parametrize("right", range(21))
+def test_equal_scores_err_by_the_share_that_is_right(right: int) -> None:
+    """Nothing tells equal scores apart, so their order adds nothing to the error."""
+    scored = [(0.5, place < right) for place in range(20)]
+    bins = reliability_bins(scored)
+    assert expected_calibration_error(bins) == pytest.approx(abs(0.5 - right / 20))
+    assert [one.count for one in bins] == [20]
 
 
 def test_perfect_scores_have_no_error() -> None:

@@ -121,6 +121,13 @@ def test_equal_shares_give_the_usual_error(scored: list[tuple[float, bool]]) -> 
     assert weighted_calibration_error(scores, right, shares) == pytest.approx(usual)
 
 
+def test_equal_scores_are_not_ordered_by_outcome() -> None:
+    """Twenty scores of one half of which half are right have no error, whatever they count for."""
+    right = [True, False] * 10
+    for shares in ([1.0] * 20, [1.0, 1.0, 2.0, 2.0] * 5):
+        assert weighted_calibration_error([0.5] * 20, right, shares) == pytest.approx(0)
+
+
 def test_what_counts_for_more_errs_for_more() -> None:
     """An error counts by its share."""
     assert weighted_calibration_error([0.0, 1.0], [False, False], [3.0, 1.0]) == 0.25
