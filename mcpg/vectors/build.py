@@ -10,7 +10,8 @@ import numpy as np
 
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.embeddings.provider import EmbeddingError, embed_texts
-from mcpg.embeddings.stores.protocol import EmbeddingKey, StoreError
+from mcpg.embeddings.stores.protocol import EmbeddingKey
+from mcpg.errors import McpgError
 from mcpg.vectors.matrix import ToolVectors
 from mcpg.vectors.texts import WEIGHTS, embedding_texts, hash_of_texts
 
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 BATCH = 64
 """For how many tools texts are embedded, and vectors put into the store, at a time."""
 
-# These may lie in one text; every other failure is the provider's own.
-_KINDS_OF_TEXTS = frozenset({"count", "empty", "nonfinite"})
+# A provider that answers so is there; what it makes nothing of is the text.
+_KINDS_OF_TEXTS = frozenset({"empty", "nonfinite"})
+# No text is to blame for these. For all others one may be, if a harmless text is still embedded.
+_KINDS_OF_PROVIDERS = frozenset({"missing", "timeout", "dimensions"})
+_HARMLESS = "tool"
 _LENGTH_TOLERANCE = 1e-3
 _NO_DIRECTION = 1e-3
 
@@ -55,6 +59,7 @@ class Built:
         embedded: For how many tools, those that read the same counted once, texts were embedded.
         reused: For how many tools a vector was known or stored.
         diagnostics: What went wrong; what could be had is there all the same.
+        outage: Why the provider was given up before it had been asked for every text, if it was.
     """
 
     vectors: ToolVectors
@@ -62,6 +67,20 @@ class Built:
     embedded: int
     reused: int
     diagnostics: tuple[Diagnostic, ...] = ()
+    outage: EmbeddingError | None = None
+    _numbers: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """Who made the vectors."""
+        return self.vectors.fingerprint
+
+    def find(self, document_hash: str) -> Vector | None:
+        """Give the vector of the text with that hash, `None` if there is none."""
+        if not self._numbers:
+            self._numbers.update((key, number) for number, key in enumerate(self.hashes))
+        number = self._numbers.get(document_hash)
+        return None if number is None else self.vectors.vector(number)
 
 
 def vectors_for(
@@ -122,6 +141,9 @@ class _Work:
             self._hashes.append(key)
         self._found: dict[str, Vector] = {}
         self._fresh: set[str] = set()
+        self._fault: EmbeddingError | None = None
+        self._outage: EmbeddingError | None = None
+        self._is_alive = False
         self._noticed: list[Diagnostic] = []
 
     def take_known(self, known: Known | None) -> None:
@@ -138,55 +160,65 @@ class _Work:
         keys = [key for one in wanted for key in self._keys(one)]
         try:
             found = store.get(keys)
-        except StoreError as fault:
+            for key in keys:
+                if key.document_hash not in self._found:
+                    self._take(key.document_hash, found.get(key))
+        except Exception as fault:  # noqa: BLE001 - a store may raise whatever it likes
             self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nothing is taken from the store", fault)
-            return
-        for key in keys:
-            if key.document_hash not in self._found:
-                self._take(key.document_hash, found.get(key))
 
     @contextmanager
     def turn(self, store: EmbeddingStore | None) -> Iterator[None]:
         """Wait while another process embeds for the same *store*, and take what it has made."""
-        building = getattr(store, "building", None)
-        with ExitStack() as held:
+        held = ExitStack()
+        try:
+            building = getattr(store, "building", None)
             if building is not None and not self._noticed and any(self._missing()):
-                try:
-                    held.enter_context(building(self._fingerprint))
-                except StoreError as fault:
-                    self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nobody is waited for", fault)
-                else:
-                    self.take_stored(store)
+                held.enter_context(building(self._fingerprint))
+                self.take_stored(store)
+        except Exception as fault:  # noqa: BLE001 - as above
+            self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nobody is waited for", fault)
+        try:
             yield
+        finally:
+            try:
+                held.close()
+            except Exception as fault:  # noqa: BLE001 - as above
+                self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "the turn did not end well", fault)
 
     def embed(self, store: EmbeddingStore | None) -> None:
         """Embed the rest, and put it into the *store*, batch by batch."""
-        wanted, done, fault = list(self._missing()), 0, None
+        wanted, done = list(self._missing()), 0
         for start in range(0, len(wanted), BATCH):
             batch = wanted[start : start + BATCH]
-            made, failed = self._embedded(batch)
-            fault = fault or failed
+            try:
+                self._embed(batch)
+            except EmbeddingError as fault:
+                self._outage = self._fault = fault
+            made = {key: self._found[key] for key in batch if key in self._found}
             done += len(made)
-            self._fresh |= made.keys()
-            self._found |= made
             store = self._kept(store, made)
             self._tell(done, len(wanted))
-            if not made:
+            if self._outage is not None or not (self._found or self._is_alive):
                 break
-        if fault is not None:
+        if self._fault is not None:
             lacking = sum(len(self._texts[key].tools) for key in self._missing())
             what = f"{lacking:,} of {len(self._hashes):,} tools have no vector"
-            is_count = fault.kind == "count"
-            self._notice(
-                Code.EMBEDDING_COUNT_MISMATCH if is_count else Code.EMBEDDING_FAILED, what, fault
-            )
+            is_count = self._fault.kind == "count"
+            code = Code.EMBEDDING_COUNT_MISMATCH if is_count else Code.EMBEDDING_FAILED
+            if lacking:
+                self._notice(code, what, self._fault)
 
     def built(self) -> Built:
         """Give what came of it."""
         vectors = ToolVectors.of([self._found.get(key) for key in self._hashes], self._fingerprint)
         has_one = [key in self._found and key not in self._fresh for key in self._hashes]
         return Built(
-            vectors, tuple(self._hashes), len(self._fresh), sum(has_one), tuple(self._noticed)
+            vectors,
+            tuple(self._hashes),
+            len(self._fresh),
+            sum(has_one),
+            tuple(self._noticed),
+            self._outage,
         )
 
     def _missing(self) -> Iterator[str]:
@@ -204,22 +236,36 @@ class _Work:
             self._found[key] = vector
             self._dimensions = len(vector)
 
-    def _embedded(self, batch: Sequence[str]) -> tuple[dict[str, Vector], EmbeddingError | None]:
-        """Embed the texts of a *batch*; one that cannot be embedded does not take others along."""
+    def _embed(self, batch: Sequence[str]) -> None:
+        """Embed the texts of a *batch*; one that cannot be embedded does not take others along.
+
+        Raises:
+            EmbeddingError: The provider has failed, whatever the text.
+        """
         try:
-            return self._made(batch), None
+            made = self._made(batch)
         except EmbeddingError as fault:
-            if fault.kind not in _KINDS_OF_TEXTS or len(batch) == 1:
-                return {}, fault
-            failed = fault
-        made: dict[str, Vector] = {}
-        for key in batch:
-            try:
-                made |= self._made([key])
-            except EmbeddingError as fault:
-                if fault.kind not in _KINDS_OF_TEXTS:
-                    return made, fault
-        return made, None if len(made) == len(batch) else failed
+            self._check_alive(fault)
+            self._fault = self._fault or fault
+            half = len(batch) // 2
+            for part in (batch[:half], batch[half:]) if half else ():
+                self._embed(part)
+        else:
+            self._fresh |= made.keys()
+            self._found |= made
+
+    def _check_alive(self, fault: EmbeddingError) -> None:
+        """Raise the *fault* again unless it lies in the texts."""
+        if fault.kind in _KINDS_OF_PROVIDERS:
+            raise fault
+        if fault.kind in _KINDS_OF_TEXTS:
+            return
+        try:
+            embed_texts(self._provider, [_HARMLESS])
+        except EmbeddingError as again:
+            if again.kind not in _KINDS_OF_TEXTS:
+                raise fault from None
+        self._is_alive = True
 
     def _made(self, batch: Sequence[str]) -> dict[str, Vector]:
         given = [text for key in batch for text in self._texts[key].texts]
@@ -242,13 +288,16 @@ class _Work:
             return store
         try:
             store.put(entries)
-        except StoreError as fault:
+        except Exception as fault:  # noqa: BLE001 - as above
             self._notice(Code.EMBEDDING_STORE_SAVE_FAILED, "vectors are not kept", fault)
             return None
         return store
 
-    def _notice(self, code: str, what: str, fault: EmbeddingError | StoreError) -> None:
-        self._noticed.append(warning(code, f"{what}: {fault.message}", fault.place))
+    def _notice(self, code: str, what: str, fault: Exception) -> None:
+        # The text of a stranger's error may hold a password, so only its type is told.
+        is_ours = isinstance(fault, McpgError)
+        reason, place = (fault.message, fault.place) if is_ours else (type(fault).__name__, None)
+        self._noticed.append(warning(code, f"{what}: {reason}", place))
 
 
 def _mean(rows: Vector) -> Vector:

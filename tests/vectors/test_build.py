@@ -204,7 +204,7 @@ def test_a_wrong_count_is_told_as_such() -> None:
     built = vectors_for(documents(3 * BATCH), lying)
     assert (built.embedded, built.vectors.missing) == (0, 3 * BATCH)
     assert codes(built) == ["embedding_count_mismatch"]
-    assert len(lying.batches) == 1 + BATCH
+    assert lying.batches == [3 * BATCH, 1]
 
 
 class DyingProvider(HashProvider):
@@ -212,7 +212,7 @@ class DyingProvider(HashProvider):
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Give rows."""
-        if len(self.batches) == 1 + 2 * len(WEIGHTS):
+        if len(self.batches) == len((9, 4, 2)) + 2 * len(WEIGHTS):
             raise OSError("cut off")
         rows = super().embed(texts)
         return rows * 0 if len(texts) > 1 else rows
@@ -223,6 +223,67 @@ def test_a_provider_that_dies_text_by_text_is_let_go() -> None:
     built = vectors_for(documents(9), DyingProvider())
     assert (built.embedded, built.vectors.missing) == (2, 7)
     assert codes(built) == ["embedding_failed"]
+    assert built.outage is not None
+
+
+class RefusingProvider(HashProvider):
+    """Refuses whatever holds a text that it does not like, and says so by an error."""
+
+    def __init__(self, refused: Sequence[str]) -> None:
+        super().__init__()
+        self.refused = refused
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Give rows."""
+        rows = super().embed(texts)
+        if any(word in text for word in self.refused for text in texts):
+            raise ValueError("content policy")
+        return rows
+
+
+@pytest.mark.parametrize(
+    "refused", [("00003",), ("00000", "00001", "00002", "00063", "00064", "00199"), ("tool_0000",)]
+)
+def test_a_refused_text_takes_no_other_along(refused: tuple[str, ...]) -> None:
+    """An error about some texts costs their tools the vector, and no other tool of any batch."""
+    picky = RefusingProvider(refused)
+    built = vectors_for(documents(200), picky)
+    lost = [one.tool.id for one in documents(200) if any(word in one.tool.id for word in refused)]
+    assert built.vectors.missing == len(lost)
+    assert built.embedded == 200 - len(lost)
+    assert (codes(built), built.outage) == (["embedding_failed"], None)
+
+
+def test_a_whole_batch_that_is_refused_takes_no_other_along() -> None:
+    """The provider is there, as a harmless text shows, so that the batches after it are tried."""
+    refused = [f"{number:05}" for number in range(BATCH)]
+    built = vectors_for(documents(3 * BATCH), RefusingProvider(refused))
+    assert (built.embedded, built.vectors.missing) == (2 * BATCH, BATCH)
+
+
+def test_an_outage_is_seen_by_two_requests() -> None:
+    """A provider that is gone is not asked for every text by itself."""
+    gone = FailingProvider(OSError())
+    calls: list[int] = []
+    fail = gone.embed
+
+    def counted(texts: Sequence[str]) -> np.ndarray:
+        calls.append(len(texts))
+        return fail(texts)
+
+    gone.embed = counted
+    built = vectors_for(documents(200), gone)
+    assert built.outage is not None
+    assert len(calls) == 2
+
+
+def test_nothing_but_zeros_is_given_up() -> None:
+    """A provider that makes nothing of a whole batch is not asked for the others."""
+    zeros = HashProvider()
+    zeros.vector = lambda _: np.zeros(8)
+    built = vectors_for(documents(3 * BATCH), zeros)
+    assert (built.embedded, built.vectors.missing) == (0, 3 * BATCH)
+    assert not [text for text in zeros.asked if f"{BATCH:05}" in text]
 
 
 class GrowingProvider(HashProvider):
@@ -243,6 +304,44 @@ def test_dimensions_that_change_are_a_failure() -> None:
     built = vectors_for(documents(BATCH + 2), growing)
     assert (built.embedded, built.vectors.missing, built.vectors.dimensions) == (BATCH, 2, 7)
     assert codes(built) == ["embedding_failed"]
+
+
+class WildStore:
+    """Raises what no store should."""
+
+    def __init__(self, fault: Exception) -> None:
+        self.fault = fault
+
+    def get(self, _: object) -> object:
+        """Fail."""
+        raise self.fault
+
+    def put(self, _: object) -> None:
+        """Fail."""
+        raise self.fault
+
+    def building(self, _: str) -> object:
+        """Fail."""
+        raise self.fault
+
+
+class OddStore(MemoryStore):
+    """Gives what is no vector."""
+
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, object]:
+        """Give a text."""
+        return dict.fromkeys(keys, "secret")
+
+
+@pytest.mark.parametrize("store", [WildStore(OSError("secret")), WildStore(KeyError()), OddStore()])
+def test_a_store_that_raises_anything_is_done_without(
+    provider: HashProvider, store: object
+) -> None:
+    """A store of the host's may fail in any way: every tool has its vector, and it is told."""
+    built = vectors_for(documents(3), provider, store=store)
+    assert built.vectors.missing == 0
+    assert "embedding_store_load_failed" in codes(built)
+    assert not any("secret" in one.message for one in built.diagnostics)
 
 
 def test_a_store_that_fails_is_done_without(provider: HashProvider) -> None:
