@@ -132,16 +132,19 @@ def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
 def _answer(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
     try:
         answer = getattr(provider, method)([_encodable(text) for text in texts])
-    except EmbeddingError:
-        raise
-    except TimeoutError as fault:
-        raise EmbeddingError(f"{provider.fingerprint} took too long", kind="timeout") from fault
     except Exception as fault:
-        # The text of a stranger's error may hold a key, so only its type is told.
-        raise EmbeddingError(
-            f"{provider.fingerprint} failed with {type(fault).__name__}", kind="failed"
-        ) from fault
+        raise embedding_error(provider.fingerprint, fault) from fault
     return checked_rows(provider, answer, len(texts))
+
+
+def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
+    """Give what the provider with that *fingerprint* failed with as an `EmbeddingError`."""
+    if isinstance(fault, EmbeddingError):
+        return fault
+    if isinstance(fault, TimeoutError):
+        return EmbeddingError(f"{fingerprint} took too long", kind="timeout")
+    # The text of a stranger's error may hold a key, so only its type is told.
+    return EmbeddingError(f"{fingerprint} failed with {type(fault).__name__}", kind="failed")
 
 
 def _encodable(text: str) -> str:

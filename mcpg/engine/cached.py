@@ -14,6 +14,7 @@ from mcpg import __version__
 from mcpg.caches.protocol import RESULT
 from mcpg.diagnostics import Code
 from mcpg.engine.candidates import source_of
+from mcpg.engine.guarded import attribute_of
 from mcpg.engine.resultcodec import decode_result, encode_result, json_bytes
 from mcpg.engine.results import Strategy
 from mcpg.index.compile import NO_KEY
@@ -131,7 +132,7 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
     if request.strategy != Strategy.GRAPH:
         told["vectors"] = _whole(searcher.semantics().loaded)
     if request.normalize and equipment.normalizer is not None:
-        told["normalizer"] = getattr(equipment.normalizer, "fingerprint", None)
+        told["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
     if equipment.candidates is not None:
         source = source_of(equipment.candidates, searcher.index)
         told["candidates"] = getattr(source, "fingerprint", None)

@@ -15,7 +15,8 @@ from mcpg.engine.joint import rank, words_of
 from mcpg.engine.pipeline import Outcome, gather, stage
 from mcpg.engine.results import RankingMode, Strategy
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.scheme import EMBEDDINGS, SEMANTIC, scheme_of
+from mcpg.engine.scheme import EMBEDDINGS, LEARNED, SEMANTIC, scheme_of
+from mcpg.vectors.matrix import NO_VECTOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ def run_with_vectors(
     """
     scheme, text = scheme_of(scheme_name(request), model), embedded_text(request)
     with stage(trace, "embed"):
-        semantics.vectors()
+        vectors = semantics.vectors()
         vector = semantics.embed(text)
         if choice is not None:
             choice.know(vector)
@@ -85,12 +86,15 @@ def run_with_vectors(
     window = max(_WINDOW_FACTOR * request.limit, _LEAST_WINDOW)
     with stage(trace, "compare"):
         nearness = semantics.nearness(
+            vectors,
             vector,
             unknown_share(analysis),
             count=max(window, POOL),
             without=disabled,
             beside=pool,
         )
+    if scheme.name == SEMANTIC and _lacks_vectors(pool[:POOL], nearness):
+        scheme = scheme_of(LEARNED, model)
     with stage(trace, "fuse"):
         seen = _look(pool, analysis, index, model, nearness, size)
         count = max(request.limit, MARGIN_DEPTH)
@@ -113,6 +117,11 @@ def run_with_vectors(
     mode = _mode(scheme, is_supplemented=bool(related or next_steps or lifted))
     semantic = Semantic(scheme, nearness, text, mode, inside, seen.graph, lifted)
     return Outcome(analysis, ranked, calibrations, related, next_steps, seen.sights, best, semantic)
+
+
+def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
+    """Say whether any of the *tools* has no vector, so that cosines alone cannot rank them."""
+    return any(nearness.cosines[one] <= NO_VECTOR for one in tools)
 
 
 def _look(

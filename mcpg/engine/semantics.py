@@ -7,11 +7,13 @@ than tools do at large.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mcpg.embeddings.provider import EmbeddingError
+from mcpg.engine.guarded import GuardedProvider
 from mcpg.engine.remembered import remembered_vector
 from mcpg.index.compile import NO_KEY
 
@@ -42,9 +44,10 @@ FOREIGN_POWER = 4
 _FEW_TOOLS = 20
 _LEAST_SHIFT = 1e-3
 _DECIMALS = 6
-# A provider that fails for some texts is asked for them in so many searches, and then no more.
 # Vectors of queries and rewrites that are about to be searched.
 _MOST_RECENT = 32
+# A provider that makes nothing of some texts is asked for them in so many searches, and then no
+# more. One that is out of order is asked again whenever it may be back.
 _MOST_ATTEMPTS = 3
 # Tools that are all alike to a query tell nothing: no difference between them is a large one.
 _LEAST_DEVIATION = 1e-3
@@ -94,26 +97,38 @@ class Semantics:
         equipment: Equipment,
         index: Index,
         documents: Callable[[], Iterable[ToolDocument]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Prepare to make the vectors of *index*.
+
+        Args:
+            equipment: Who makes them, and where they may lie.
+            index: The index.
+            documents: Gives the documents of its tools.
+            clock: Tells the time in seconds.
+        """
+        self._clock = clock
         self._equipment = equipment
         self._index = index
         self._documents = documents
         self._lock = Lock()
-        self._provider: EmbeddingProvider | None = None
+        self._provider: GuardedProvider | None = None
+        self._built: Built | None = None
         self._vectors: ToolVectors | None = None
-        self._centre: NDArray[np.float32] | None = None
+        # With the vectors whose mean it is.
+        self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
         self._recent: dict[str, NDArray[np.float32]] = {}
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
-    def provider(self) -> EmbeddingProvider:
+    def provider(self) -> GuardedProvider:
         """Give who makes the vectors.
 
         Raises:
-            EmbeddingError: Nobody does; the kind is `missing`.
+            EmbeddingError: Nobody does (the kind is `missing`), or he does not say who he is.
         """
         if self._provider is None:
-            self._provider = _provider_of(self._equipment.embedder)
+            self._provider = GuardedProvider(_provider_of(self._equipment.embedder), self._clock)
         return self._provider
 
     @property
@@ -122,17 +137,22 @@ class Semantics:
         return self._vectors
 
     def vectors(self) -> ToolVectors:
-        """Give the vectors of the tools, which are found or made if they are not there yet.
+        """Give the vectors of the tools; those that are missing are asked for once.
+
+        Who comes while another asks waits only where there are no vectors at all yet.
 
         Raises:
             EmbeddingError: There are none.
         """
-        with self._lock:
-            vectors = self._vectors
-            if vectors is None or (vectors.missing and self._attempts < _MOST_ATTEMPTS):
-                vectors = self._vectors = self._made()
-                self._attempts += 1
-                self._centre = None
+        if self._is_wanting() and self._lock.acquire(blocking=self._vectors is None):
+            try:
+                if self._is_wanting():
+                    self._make()
+            finally:
+                self._lock.release()
+        vectors = self._vectors
+        if vectors is None or not vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
         return vectors
 
     def embed(self, text: str) -> NDArray[np.float32]:
@@ -145,7 +165,7 @@ class Semantics:
         if vector is not None:
             return vector
         vector = remembered_vector(self._equipment.cache, self.provider(), text)
-        wanted = self.vectors().dimensions
+        wanted = self._vectors.dimensions if self._vectors else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
@@ -165,6 +185,7 @@ class Semantics:
 
     def nearness(
         self,
+        vectors: ToolVectors,
         vector: NDArray[np.float32],
         foreign: float,
         *,
@@ -172,7 +193,7 @@ class Semantics:
         without: frozenset[int],
         beside: Sequence[int],
     ) -> Nearness:
-        """Compare the *vector* of a query with the tools'.
+        """Compare the *vector* of a query with the *vectors* of the tools.
 
         A query in words that no tool uses, of another language most of all, lies off the tools'
         whole cone, and by chance nearer to those that say least. So part of their mean vector is
@@ -182,18 +203,18 @@ class Semantics:
         representations", ICLR 2018.
 
         Args:
+            vectors: The tools'.
             vector: The query's, of length 1.
             foreign: The share of the query that the catalogue does not know, in [0, 1].
             count: How many of the nearest tools are wanted.
             without: Tools that are not wanted, by number.
             beside: Tools to look at whether or not they are near.
         """
-        vectors = self.vectors()
         tools = len(self._index)
         shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)
         shift = shift if shift >= _LEAST_SHIFT else 0.0
         if shift:
-            vector = self._shifted(vector, shift)
+            vector = self._shifted(vectors, vector, shift)
         nearest = tuple(vectors.nearest(vector, count, without))
         others = [one for one in beside if one not in dict(nearest)]
         cosines = dict(nearest)
@@ -208,24 +229,53 @@ class Semantics:
         size = len(self._index)
         return range(0, size, -(-size // SAMPLE))
 
-    def _shifted(self, vector: NDArray[np.float32], shift: float) -> NDArray[np.float32]:
+    def _shifted(
+        self, vectors: ToolVectors, vector: NDArray[np.float32], shift: float
+    ) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
 
-        if self._centre is None:
-            rows = [self.vectors().vector(one) for one in self._sample()]
-            self._centre = np.mean([row for row in rows if row is not None], axis=0)
-        moved = vector - np.float32(shift) * self._centre
+        known = self._centre
+        if known is None or known[0] is not vectors:
+            sample = (vectors.vector(one) for one in self._sample())
+            rows = [row for row in sample if row is not None]
+            mean = np.mean(rows, axis=0) if rows else np.zeros_like(vector)
+            self._centre = known = vectors, mean
+        moved = vector - np.float32(shift) * known[1]
         length = np.linalg.norm(moved)
         return np.asarray(moved / length, dtype=np.float32) if length else vector
 
-    def _made(self) -> ToolVectors:
-        self.provider()
+    def _is_wanting(self) -> bool:
+        """Say whether there are tools without a vector that may get one now."""
+        vectors = self._vectors
+        if vectors is None:
+            return True
+        if not vectors.missing or self._attempts >= _MOST_ATTEMPTS:
+            return False
+        try:
+            self.provider().check_rest()
+        except EmbeddingError:
+            return False
+        return True
+
+    def _make(self) -> None:
+        """Find or make the vectors; those that were there stay."""
+        provider = self.provider()
+        provider.check_rest()
+        start = provider.now()
+        built = self._made()
+        if built.outage is None:
+            self._attempts += 1
+        else:
+            provider.rest_after(built.outage, start)
+        self._built, self._vectors = built, built.vectors
+
+    def _made(self) -> Built:
         observer = self._equipment.observer
         if observer is None:
-            return self._had().vectors
+            return self._had()
         from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - only where somebody watches
 
-        return observed_vectors(observer, self._had).vectors
+        return observed_vectors(observer, self._had)
 
     def _had(self) -> Built:
         """Find or make the vectors, and note what went wrong."""
@@ -243,11 +293,10 @@ class Semantics:
             key=self._index.header.key if given else NO_KEY,
             tools=len(self._index),
             store=self._equipment.store,
+            known=self._built,
             keep_at=kept if given else None,
         )
         self.diagnostics = built.diagnostics
-        if not built.vectors.dimensions:
-            raise EmbeddingError("no tool has a vector", kind="failed")
         return built
 
 

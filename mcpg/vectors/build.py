@@ -295,8 +295,9 @@ class _Work:
 
     def _notice(self, code: str, what: str, fault: Exception) -> None:
         # The text of a stranger's error may hold a password, so only its type is told.
-        is_ours = isinstance(fault, McpgError)
-        reason, place = (fault.message, fault.place) if is_ours else (type(fault).__name__, None)
+        reason, place = type(fault).__name__, None
+        if isinstance(fault, McpgError):
+            reason, place = fault.message, fault.place
         self._noticed.append(warning(code, f"{what}: {reason}", place))
 
 

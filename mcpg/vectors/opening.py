@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores.protocol import EmbeddingStore
+    from mcpg.vectors.build import Known
     from mcpg.vectors.file import VectorFile
 
 
@@ -85,8 +86,8 @@ def vectors_of(
     key: bytes = NO_KEY,
     tools: int,
     store: EmbeddingStore | None = None,
+    known: Known | None = None,
     keep_at: str | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
 ) -> Built:
     """Give the vectors of a bundle: those of its file if it fits, else made with what it has.
 
@@ -97,10 +98,10 @@ def vectors_of(
         key: SHA-256 of the bundle, `NO_KEY` when there is none.
         tools: How many tools it has.
         store: Keeps vectors beyond this run.
+        known: Vectors that were made before, instead of those of a file that does not fit.
         keep_at: The file to write when vectors had to be made, in a folder of the user's own;
             nothing happens if it cannot be written. Beside it may lie the clusters through
             which those of a large catalogue are found.
-        on_progress: Is told how many texts are embedded, of how many that had to be.
     """
     found = find_vectors(places, key, tools, provider)
     if found.file is not None and found.is_fresh:
@@ -108,9 +109,7 @@ def vectors_of(
         if keep_at is not None:
             vectors = with_clusters(vectors, key, keep_at + CLUSTERS_SUFFIX)
         return Built(vectors, (), 0, tools)
-    built = vectors_for(
-        documents(), provider, store=store, known=found.file, on_progress=on_progress
-    )
+    built = vectors_for(documents(), provider, store=store, known=known or found.file)
     if keep_at is not None and key != NO_KEY and not built.vectors.missing:
         with suppress(OutputError):
             write_vectors(keep_at, pack_vectors(built.vectors, built.hashes, key))

@@ -9,6 +9,7 @@ from builders import make_engine, make_tool
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
+from mcpg.caches import MemoryCache
 from mcpg.catalog.model import Hints
 from mcpg.catalog.sources import SourceBatch
 from mcpg.engine.equipment import Equipment
@@ -48,6 +49,72 @@ def test_the_graph_touches_no_equipment(query: str) -> None:
     assert equipped.explain(query).result == plain.search(query)
     if query:
         assert equipped.explain(query, tool="order_list").tool is not None
+
+
+class Provider:
+    """Makes vectors, and raises where a test says."""
+
+    def __init__(self, bad: str, fault: object) -> None:
+        self.bad, self.fault = bad, fault
+
+    def __getattr__(self, name: str) -> object:
+        """Give the fingerprint, the dimensions or a method, or what the test says."""
+        if name != self.bad:
+            return {"fingerprint": "mine", "dimensions": 2, "embed": embed}[name]
+        if isinstance(self.fault, Exception):
+            raise self.fault
+        return self.fault
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """Give a row for each text."""
+    return [[1.0, float(len(text))] for text in texts]
+
+
+# A provider without `embed_queries` raises AttributeError for it, and nothing is wrong with it.
+BAD = [
+    (name, fault)
+    for name in ("fingerprint", "dimensions", "embed", "embed_queries")
+    for fault in (RuntimeError("secret"), AttributeError("secret"), 1.5)
+    if (name, type(fault)) != ("embed_queries", AttributeError)
+]
+
+
+@pytest.mark.parametrize(("bad", "fault"), BAD)
+def test_a_provider_may_fail_in_any_way(bad: str, fault: object) -> None:
+    """Whatever is wrong with a provider of the host's, the graph answers and says why."""
+    plain = make_engine(*TOOLS)
+    equipped = mcpg.Engine(plain.index, equipment=Equipment(Provider(bad, fault)))
+
+    for strategy in ("auto", "embeddings"):
+        result = equipped.search("list orders", strategy=strategy)
+        assert result.matches == plain.search("list orders").matches
+        assert "graph_fallback" in {one.code for one in result.diagnostics}
+        assert not any("secret" in one.message for one in result.diagnostics)
+
+
+class Normalizer:
+    """Rewrites, but does not say who it is, nor how long it takes."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError("secret")
+
+    def rewrite(self, _: str) -> str:
+        """Rewrite."""
+        return "list orders"
+
+
+def test_a_normaliser_may_fail_in_any_way() -> None:
+    """Whatever is wrong with a normaliser of the host's, the query is searched as it is."""
+    plain = make_engine(*TOOLS)
+    equipped = mcpg.Engine(
+        plain.index, equipment=Equipment(normalizer=Normalizer(), cache=MemoryCache())
+    )
+
+    result = equipped.search("покажи заказы orders", normalize=True)
+
+    assert result.matches == plain.search("покажи заказы orders").matches
+    assert not any("secret" in one.message for one in result.diagnostics)
 
 
 def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:

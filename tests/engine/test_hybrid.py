@@ -18,9 +18,10 @@ from mcpg.catalog.model import HintRule
 from mcpg.diagnostics import Code
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.equipment import Equipment
+from mcpg.engine.guarded import REST
 from mcpg.engine.joint import closeness
 from mcpg.engine.scheme import SCHEMES, scheme_of
-from mcpg.engine.semantics import Nearness
+from mcpg.engine.semantics import Nearness, Semantics
 from mcpg.vectors.matrix import ToolVectors
 
 if TYPE_CHECKING:
@@ -209,6 +210,130 @@ def test_a_tool_without_a_vector_is_found_by_the_graph_alone() -> None:
     assert "weather_forecast" not in ids(by_vectors.matches)
     assert Code.EMBEDDING_FAILED in codes(by_vectors)
     assert "weather_forecast" in ids(fused.matches)
+
+
+def test_auto_ranks_a_tool_without_a_vector_by_the_graph() -> None:
+    """What the words find is no worse off for having no vector, and no tool is lost for it."""
+
+    def without_weather(texts: list[str]) -> NDArray[np.float64]:
+        return np.where([["forecast" in text.lower()] for text in texts], 0.0, topics(texts))
+
+    engine = engine_with(without_weather)
+    result = engine.search("the weather of tomorrow", strategy="auto")
+    explained = engine.explain("the weather of tomorrow", strategy="auto")
+
+    assert ids(result.matches)[0] == "weather_forecast"
+    assert result.matches[0].score > result.matches[1].score
+    assert ids(explained.result.matches) == ids(result.matches)
+    assert ids(engine.search("bill", strategy="auto").matches)[0] == "invoice_export"
+
+
+MANY = make_engine(
+    *(make_tool(f"tool_{number:03}", description=f"Does {number}.") for number in range(150))
+)
+
+
+class Flaky:
+    """Makes vectors until it is told to be down, and keeps what it is asked for."""
+
+    def __init__(self, down_after: int | None) -> None:
+        self.down_after = down_after
+        self.asked: list[list[str]] = []
+
+    def __call__(self, texts: list[str]) -> NDArray[np.float64]:
+        """Give a row for each text, or fail."""
+        self.asked.append(texts)
+        if self.down_after is not None and len(self.asked) > self.down_after:
+            raise OSError("down")
+        return np.array([[len(text), 1.0] for text in texts])
+
+
+def test_an_outage_costs_a_search_one_attempt_and_what_was_made_stays() -> None:
+    """The next search asks for the vectors that are missing, and for no other."""
+    flaky = Flaky(down_after=1)
+    engine = mcpg.Engine(MANY.index, equipment=Equipment(FunctionEmbeddings(flaky, "flaky")))
+
+    first = engine.search("tool", strategy="auto")
+    assert Code.EMBEDDING_FAILED in codes(first)
+    # A batch, one that fails, the text that shows an outage, and the query.
+    assert [len(texts) for texts in flaky.asked] == [192, 192, 1, 1]
+    flaky.down_after = None
+    for _ in range(4):
+        assert engine.search("tool 149", strategy="auto").ranking_mode != "graph"
+    asked = [text for texts in flaky.asked for text in texts]
+    documents = [text for text in asked if text.startswith("Does ")]
+    assert len(documents) == len({*documents}) + 64  # those of the batch that failed, again
+    assert Code.EMBEDDING_FAILED not in codes(engine.search("tool 1", strategy="auto"))
+
+
+def test_an_outage_is_asked_about_until_it_ends() -> None:
+    """However many searches fall into it, the vectors come once the provider is back."""
+    flaky = Flaky(down_after=1)
+    engine = mcpg.Engine(MANY.index, equipment=Equipment(FunctionEmbeddings(flaky, "flaky")))
+    for _ in range(7):
+        engine.search("tool", strategy="embeddings")
+    flaky.down_after = None
+
+    result = engine.search("tool", strategy="embeddings")
+
+    assert result.ranking_mode == "vector"
+    assert Code.EMBEDDING_FAILED not in codes(result)
+
+
+class Slow:
+    """Takes a minute to fail, and keeps how often it did."""
+
+    fingerprint, dimensions = "slow", 2
+
+    def __init__(self) -> None:
+        self.now, self.calls, self.is_up = 0.0, 0, False
+
+    def embed(self, texts: list[str]) -> NDArray[np.float64]:
+        """Fail, unless it is up."""
+        if self.is_up:
+            return np.ones((len(texts), 2))
+        self.calls += 1
+        self.now += 60
+        raise TimeoutError
+
+
+def test_a_provider_that_fails_slowly_is_left_alone() -> None:
+    """Searches that come together or soon after each other pay for one failure."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    slow = Slow()
+    semantics = Semantics(Equipment(slow), MANY.index, MANY.documents.values, lambda: slow.now)
+
+    def ask(_: int) -> str:
+        with pytest.raises(EmbeddingError) as caught:
+            semantics.vectors()
+        return caught.value.kind
+
+    with ThreadPoolExecutor(6) as pool:
+        kinds = list(pool.map(ask, range(6)))
+    assert slow.calls == 1
+    assert set(kinds) <= {"failed", "timeout"}
+    slow.now += REST
+    ask(0)
+    assert slow.calls == 2
+    slow.now += REST
+    slow.is_up = True
+    assert semantics.vectors().missing == 0
+
+
+def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
+    """The same holds where the tools have their vectors, and the queries get none."""
+    slow = Slow()
+    slow.is_up = True
+    semantics = Semantics(Equipment(slow), MANY.index, MANY.documents.values, lambda: slow.now)
+    semantics.vectors()
+    slow.is_up = False
+    for query in "abc":
+        with pytest.raises(EmbeddingError):
+            semantics.embed(query)
+    assert slow.calls == 1
+    slow.now, slow.is_up = slow.now + REST, True
+    assert semantics.embed("d").shape == (2,)
 
 
 def test_vectors_of_a_host_are_taken_if_they_fit() -> None:

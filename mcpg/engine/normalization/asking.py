@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcpg.diagnostics import Code, Diagnostic, info, warning
+from mcpg.engine.guarded import attribute_of
 from mcpg.engine.normalization.answers import judge
 from mcpg.engine.normalization.language import LanguageTest, read_language
 from mcpg.engine.normalization.literals import Literal, literals_of, lost, restored, without
@@ -169,7 +170,7 @@ def _asked(normalizer: Any, query: str, cache: Any) -> tuple[str | None, str]:
 
 
 def _seconds(normalizer: Any) -> float:
-    told: Any = getattr(normalizer, "seconds", None)
+    told = attribute_of(normalizer, "seconds")
     is_time = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
     return float(told) if is_time else USUAL_SECONDS
 
