@@ -6,7 +6,6 @@ import json
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from mcpg.gateway.patterns import finds
 from mcpg.gateway.results import Fault, FaultCode
 
 if TYPE_CHECKING:
@@ -60,10 +59,7 @@ def missing_faults(error: Any) -> Iterator[Fault]:
 def unknown_faults(error: Any) -> Iterator[Fault]:
     """Say which members the schema does not know."""
     properties = _properties(error)
-    patterns = error.schema.get("patternProperties", {})
     for name in error.instance:
-        if name in properties or any(finds(pattern, name) for pattern in patterns):
-            continue
         close = get_close_matches(name, properties, 1)
         known = f"known are {_listed(properties)}" if properties else "there are none"
         remedy = f"did you mean {_named(close[0])}?" if close else known

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,6 +37,9 @@ SCHEMA: JsonObject = {
     "required": ["city"],
     "additionalProperties": False,
 }
+
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
 def told(schema: Any, arguments: Any) -> list[tuple[str, str, str]]:
@@ -185,10 +192,10 @@ def test_depth_is_bounded_and_enough_for_what_is_met() -> None:
         {"type": "strng"},
         {"type": "string"},
         {"$ref": "http://127.0.0.1:9/schema.json"},
-        {"properties": {"x": {"pattern": "(a+)+$"}}},
         {"properties": {"x": {"pattern": "["}}},
-        {"additionalProperties": False, "patternProperties": {"(a+)+$": {}}},
-        {"patternProperties": {"(a+)+$": {}}},
+        {"properties": {"x": {"pattern": "x{4294967296}"}}},
+        {"additionalProperties": False, "patternProperties": {"(?=b)": {}}},
+        {"patternProperties": {"(?=b)": {}}},
         {"properties": {f"p{i}": {"type": "integer"} for i in range(5000)}, "required": ["p1"]},
         {"properties": {"x": {"multipleOf": 0}}},
         {"unevaluatedProperties": False, "patternProperties": {"(a+)+$": {}}},
@@ -201,10 +208,55 @@ def test_a_schema_that_cannot_be_used_refuses_nothing(schema: Any) -> None:
     assert time.monotonic() - started < 20
 
 
-def test_long_lists_are_not_compared_with_themselves() -> None:
-    """Comparing each item with each other is left out where there are many."""
+def test_long_lists_are_compared_as_well() -> None:
+    """However many items there are, one that is there twice is found, in whatever order it is."""
     schema = {"properties": {"x": {"uniqueItems": True}}}
-    assert told(schema, {"x": [{"n": 1}] * 3000}) == []
+    items = [{"n": n, "m": 1} for n in range(3000)]
+    assert told(schema, {"x": items}) == []
+    again = {"m": 1, "n": 7}
+    (fault,) = told(schema, {"x": [*items, again]})
+    assert fault == ("/x", 'the argument "x" must not have an item twice', "")
+
+
+REPEATED = "^(a+)+$"
+FREEZING = [
+    {"properties": {"x": {"pattern": REPEATED}}},
+    {"properties": {"x": {"pattern": "(?x)^(a+) +$"}}},
+    {"properties": {"x": {"pattern": "^(?:a|a)*(?:a|a)*(?:a|a)*$"}}},
+    {"properties": {"x": {"pattern": "a?" * 200 + "a" * 90 + "$"}}},
+    {"additionalProperties": False, "patternProperties": {REPEATED: {}}},
+    {"unevaluatedProperties": False, "patternProperties": {REPEATED: {}}},
+    # A part that names its draft, as any schema of its own would.
+    {"properties": {"x": {"$schema": DRAFT_7, "pattern": REPEATED}}},
+    {
+        "properties": {"x": {"$schema": DRAFT_7, "allOf": [{"$ref": "#/$defs/x"}]}},
+        "$defs": {"x": {"pattern": REPEATED}},
+    },
+    {"propertyNames": {"pattern": REPEATED}},
+]
+
+
+@pytest.mark.parametrize("schema", FREEZING)
+def test_no_pattern_freezes_the_process(schema: Any) -> None:
+    """Whatever a pattern and where it stands, it is tried in linear time or not at all."""
+    hard = "a" * 60 + "!"
+    program = (
+        "import json, sys; from mcpg.gateway.arguments import check_arguments;"
+        "check_arguments(*json.loads(sys.argv[1]))"
+    )
+    given = json.dumps([schema, {"x": hard, hard: 1}])
+    # A process of its own: one that backtracks hears no signal and holds up every thread.
+    subprocess.run([sys.executable, "-c", program, given], check=True, timeout=60)
+
+
+def test_what_the_messages_of_the_library_repeat_is_bounded() -> None:
+    """Errors that each repeat a large value are given up before they fill the memory."""
+    schema: Any = {"properties": {"x": {"anyOf": [{"type": "integer", "minimum": 2}] * 900}}}
+    tracemalloc.start()
+    assert told(schema, {"x": "x" * 1_000_000}) == []
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 400 << 20
 
 
 def test_patterns_of_names() -> None:
@@ -220,16 +272,36 @@ def test_patterns_of_names() -> None:
         (r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$", "2024-01-02T03:04", True),
         ("^[a-z]+$", "abC", False),
         ("^[a-z]+$", "a" * 2000, True),
-        ("^(a|aa)+$", "a" * 100, None),
-        ("a?" * 30 + "a" * 30, "a" * 30, None),
+        (r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$", "x", False),
+        (r"^[\w.+-]+@(?:\w+\.)+\w{2,}$", "ä.b@c.example", True),
+        (r"^[\]/\-]$", "]", True),
+        ("^(a|aa)+$", "a" * 100_000, True),
+        ("a?" * 30 + "a" * 30, "a" * 30, True),
+        (r"^\p{L}$", "ж", True),
+        ("^a$", "a\n", False),
+        ("(?i)^a$", "A", True),
+        ("(?x)^ a $", "a", None),
+        ("(?i-s:(?ix: a ))", "a", None),
+        ("(?=a)", "a", None),
+        (r"(a)\1", "aa", None),
         ("x" * 501, "x", None),
-        (r"\p{L}", "x", None),
+        ("a{9999}{9999}", "a", None),
+        ("(a{99}){99}{99}", "a", None),
+        ("a{900}b", "a" * 10_000, None),
+        (r"\w{300}", "a", None),
+        ("[[a]]", "a]", None),
+        ("[a-z&&[^b]]", "a", None),
+        (r"\<a\>", "<a>", None),
+        ("[]", "a", None),
+        ("a", "a\ud800", None),
+        (")", "a", None),
+        ("x{4294967296}", "x", None),
     ],
 )
 def test_patterns_are_tried_only_where_that_is_quick(
     pattern: str, text: str, expected: bool | None
 ) -> None:
-    """A pattern that may take for ever, or that Python cannot read, gives no answer."""
+    """A pattern that may take long, or that is read differently elsewhere, gives no answer."""
     assert finds(pattern, text) is expected
 
 
