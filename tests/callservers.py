@@ -104,6 +104,18 @@ def renames(number: int, params: dict[str, Any]) -> None:
     plain(number, params)
 
 
+def structured(number: int, _: dict[str, Any]) -> None:
+    """Answer what the environment gives for a structured result."""
+    result = json.loads(os.environ["RESULT"])
+    say({"id": number, "result": {"content": [], "structuredContent": result}})
+
+
+def described() -> dict[str, Any]:
+    """Describe the tool, with the output schema that the environment gives."""
+    more = {"outputSchema": json.loads(os.environ["OUTPUT"])} if "OUTPUT" in os.environ else {}
+    return tool(NAMES[0], **more)
+
+
 def plain(number: int, params: dict[str, Any]) -> None:
     """Answer what was asked."""
     say({"id": number, "result": {"content": [{"type": "text", "text": json.dumps(params)}]}})
@@ -134,6 +146,7 @@ CALLS = {
         renames,
         wrong,
         floods,
+        structured,
     )
 }
 
@@ -150,7 +163,7 @@ def main(mode: str) -> None:
         elif method == "tools/list":
             if mode == "dies_listing":
                 os._exit(4)
-            say({"id": number, "result": {"tools": [tool(NAMES[0])]}})
+            say({"id": number, "result": {"tools": [described()]}})
         elif method == "tools/call":
             note(f"call {request['params']['name']} {os.getpid()}")
             CALLS.get(mode, plain)(number, request["params"])

@@ -9,21 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jsonschema.exceptions import SchemaError
 from jsonschema.validators import Draft202012Validator, validator_for
-from referencing import Registry
 
 from mcpg.catalog.hintkeys import HINT_KEYS
 from mcpg.gateway.serving.hintsaid import annotations_said, hints_said
 from mcpg.gateway.serving.pruning import part_of, pruned
 from mcpg.gateway.serving.wording import size, whole
+from mcpg.gateway.validation import bounded_validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jsonschema.protocols import Validator
-
     from mcpg.catalog.model import Tool
+    from mcpg.gateway.validation import BoundedValidator
     from mcpg.jsontypes import JsonObject, JsonValue
 
 RESULT = "result"
@@ -42,13 +40,12 @@ class Exported:
     Attributes:
         wire: The tool as `tools/list` has it; every client that knows MCP can read it.
         is_wrapped: Whether structured results stand under `RESULT`.
-        validator: Checks structured results, `None` where no output schema is declared or it
-            cannot be checked safely.
+        validator: Checks structured results, `None` where no output schema is declared.
     """
 
     wire: JsonObject
     is_wrapped: bool = False
-    validator: Validator | None = None
+    validator: BoundedValidator | None = None
 
     @property
     def declares_output(self) -> bool:
@@ -57,7 +54,14 @@ class Exported:
 
 
 def exported(tool: Tool) -> Exported:
-    """Give *tool* as our server lists it, under its id."""
+    """Give *tool* as our server lists it, under its id; in the extreme, nothing but that."""
+    try:
+        return _exported(tool)
+    except RecursionError:
+        return Exported(_bare(tool.id))
+
+
+def _exported(tool: Tool) -> Exported:
     wire: JsonObject = {"name": tool.id, "inputSchema": input_schema(tool.input_schema)}
     if tool.title:
         wire["title"] = tool.title
@@ -74,7 +78,7 @@ def exported(tool: Tool) -> Exported:
     wire = _bounded(wire)
     if "outputSchema" not in wire:
         return Exported(wire)
-    return Exported(wire, is_wrapped, _validator(output))
+    return Exported(wire, is_wrapped, bounded_validator(output) if output is not None else None)
 
 
 def input_schema(schema: JsonObject) -> JsonObject:
@@ -85,7 +89,8 @@ def input_schema(schema: JsonObject) -> JsonObject:
 def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:
     """Give *schema* as strict clients take it, and whether it wraps the one that was given.
 
-    One that is no valid JSON Schema, or refers to what it does not hold, is left out.
+    One that is no valid JSON Schema, is too large to be checked, or refers to what it does not
+    hold, is left out.
     """
     if schema is None or not _is_sound(schema):
         return None, False
@@ -122,22 +127,19 @@ def _schema(value: JsonValue) -> JsonObject:
     return {"not": {}} if value is False else {}
 
 
-def _dialect(schema: JsonObject) -> type[Validator]:
-    return validator_for(schema, default=Draft202012Validator)
-
-
 def _is_sound(schema: JsonObject) -> bool:
-    if not isinstance(schema.get("$schema", ""), str):
+    """Say whether a schema can be used, by us and by clients."""
+    if not isinstance(schema.get("$schema", ""), str) or bounded_validator(schema) is None:
         return False
     try:
-        _dialect(schema).check_schema(schema)
-        for reference in _references(schema):
-            if not reference.startswith("#"):
-                return False
+        if _has_pattern(schema):
+            validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        references = [*_references(schema)]
+        for reference in references:
             part_of(schema, reference)
-    except (SchemaError, LookupError, TypeError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001 - nobody knows what a schema makes the library raise
         return False
-    return all("/" in reference[1:2] or reference == "#" for reference in _references(schema))
+    return all(one == "#" or one.startswith("#/") for one in references)
 
 
 def _references(value: JsonValue) -> Iterator[str]:
@@ -173,18 +175,16 @@ def _bounded(wire: JsonObject) -> JsonObject:
         shorter: JsonObject = {**rest, "inputSchema": input_schema(less)}
         if size(shorter) <= _LARGEST:
             return shorter
-    return {"name": wire["name"], "inputSchema": {"type": "object"}}
+    return _bare(wire["name"])
+
+
+def _bare(name: JsonValue) -> JsonObject:
+    return {"name": name, "inputSchema": {"type": "object"}}
 
 
 def _clean(wire: JsonObject) -> JsonObject:
     clean = whole(wire)
     return clean if isinstance(clean, dict) else wire
-
-
-def _validator(schema: JsonObject | None) -> Validator | None:
-    if schema is None or _has_pattern(schema):
-        return None  # a stranger's regular expression can take for ever
-    return _dialect(schema)(schema, registry=Registry())
 
 
 def _has_pattern(value: JsonValue) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator
 
@@ -104,7 +105,9 @@ class MetaTools:
         invoked = await self._gateway.invoke(
             arguments["toolId"], arguments.get("arguments", {}), progress=progress
         )
-        return result_of(invoked, self._serving.result_bytes)
+        return await anyio.to_thread.run_sync(
+            result_of, invoked, self._serving.result_bytes, abandon_on_cancel=True
+        )
 
     async def _find(self) -> Find:
         known = await self._catalogue.latest()

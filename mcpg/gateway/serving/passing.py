@@ -106,7 +106,7 @@ def _conforms(result: JsonObject, declared: Exported) -> bool:
     if "structuredContent" not in result:
         return False
     checker = declared.validator
-    return checker is None or bool(checker.is_valid(result["structuredContent"]))
+    return checker is None or checker.is_valid(result["structuredContent"])
 
 
 def _clean(result: JsonObject) -> JsonObject:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.to_thread
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, ListToolsResult, NotificationParams
@@ -80,7 +82,7 @@ class GatewayServer:
         """Ask the sources in the background, and tell clients what changes, while this lasts."""
         self._gateway.on_change(self._wake)
         async with anyio.create_task_group() as group:
-            group.start_soon(self._gateway.warm_up)
+            group.start_soon(self._warm_up)
             group.start_soon(self._announce)
             try:
                 yield
@@ -91,18 +93,26 @@ class GatewayServer:
     def _wake(self) -> None:
         self._changed.set()
 
+    async def _warm_up(self) -> None:
+        with suppress(Exception):  # whoever asks is told; the server goes on
+            await self._gateway.warm_up()
+
     async def _announce(self) -> None:
-        """Tell clients whenever the list differs from one that was given out."""
         while True:
             await self._changed.wait()
             self._changed = anyio.Event()
-            known = await self._catalogue.latest()
-            self.sdk.instructions = instructions(known.behind)
-            if self._serving.noticed is not None:
-                self._serving.noticed(self._gateway.diagnostics)
-            if self._given - {known.listing.print}:
-                self._given.clear()
-                await self._clients.tell_of_change()
+            with suppress(Exception):  # as above
+                await self._tell()
+
+    async def _tell(self) -> None:
+        """Tell clients where the list differs from one that was given out."""
+        known = await self._catalogue.latest()
+        self.sdk.instructions = instructions(known.behind)
+        if self._given - {known.listing.print}:
+            self._given.clear()
+            await self._clients.tell_of_change()
+        if self._serving.noticed is not None:
+            self._serving.noticed(self._gateway.diagnostics)
 
     async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         known = await self._catalogue.within(_PATIENCE[self._serving.expose])
@@ -136,7 +146,9 @@ class GatewayServer:
         self, name: str, arguments: dict[str, Any], progress: Progress, declared: Exported
     ) -> JsonObject:
         invoked = await self._gateway.invoke(name, arguments, progress=progress)
-        return result_of(invoked, self._serving.result_bytes, declared)
+        # In a thread: what a server declares may take its time to check.
+        check = partial(result_of, invoked, self._serving.result_bytes, declared)
+        return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         return self._catalogue.known.listing.input_schema(name)

@@ -140,6 +140,9 @@ def test_output_schemas_of_other_types_are_wrapped() -> None:
         {"type": "object", "properties": {"a": {"$ref": "#anchor"}}},
         {"type": "array", "items": {"$ref": "#"}},
         {"type": "object", "$schema": 7},
+        {"type": "object", "properties": {"a": {"pattern": "["}}},
+        {"type": "object", "properties": {"a": {"pattern": "x{4294967296}"}}},
+        {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(4000)}},
     ],
 )
 def test_output_schemas_that_clients_refuse_are_left_out(schema: Any) -> None:
@@ -147,12 +150,37 @@ def test_output_schemas_that_clients_refuse_are_left_out(schema: Any) -> None:
     assert output_schema(schema) == (None, False)
 
 
-def test_patterns_of_strangers_are_not_tried() -> None:
-    """A result is not checked against regular expressions, which can take for ever."""
-    schema: Any = {"type": "object", "properties": {"a": {"pattern": "(a+)+$"}}}
-    found = exported(Tool("one", "shop", "One", output_schema=schema))
-    assert found.declares_output
-    assert found.validator is None
+def test_results_are_checked_against_patterns() -> None:
+    """A stranger's regular expression is tried as far as that takes no time worth naming."""
+    for pattern, is_valid in (("^(a+)+$", False), ("^a", True), ("(?=b)", True)):
+        schema: Any = {"type": "object", "properties": {"a": {"pattern": pattern}}}
+        found = exported(Tool("one", "shop", "One", output_schema=schema))
+        assert found.validator is not None
+        assert found.validator.is_valid({"a": "a" * 60 + "!"}) is is_valid
+
+
+def test_a_check_that_would_take_for_ever_refuses_nothing() -> None:
+    """What a schema makes of a result is looked at within bounds; beyond them, it counts as valid.
+
+    The first takes 2^30 steps, the second never ends.
+    """
+    doubling: Any = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+    bomb = {"type": "object", "$ref": "#/$defs/d0", "$defs": {**doubling, "d30": {"type": "null"}}}
+    endless = {"type": "object", "allOf": [{"$ref": "#"}], "required": ["b"]}
+    for schema in (bomb, endless):
+        found = exported(Tool("one", "shop", "One", output_schema=schema))
+        assert found.declares_output
+        assert found.validator is not None
+        assert found.validator.is_valid({"a": 1})
+
+
+def test_a_schema_too_deep_to_be_written_down_costs_its_tool_alone() -> None:
+    """A tool whose schemas nothing can be made of is listed under its name."""
+    deep: Any = {}
+    for _ in range(5000):
+        deep = {"items": deep}
+    found = exported(Tool("one", "shop", "One", input_schema=deep, output_schema=deep))
+    assert found.wire == {"name": "one", "inputSchema": {"type": "object"}}
 
 
 def test_a_huge_tool_is_told_in_part() -> None:

@@ -14,6 +14,7 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
+from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from mcpg.catalog.sources.servers import Live, StdioServer
 from mcpg.errors import UsageError
@@ -38,6 +39,7 @@ TESTS = Path(__file__).parents[2]
 SEARCH, ROUTE, DESCRIBE, INVOKE = EVERYDAY
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT = GRAPH_TOOLS
 ALL = Serving(expose=Exposure.ALL)
+LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
 LEGACY, MODERN = "legacy", "auto"
 
 
@@ -52,8 +54,7 @@ async def served(
     *sources: Source, serving: Serving | None = None, mode: str = MODERN, **how: Any
 ) -> AsyncIterator[Client]:
     """Serve *sources* to a client of the SDK."""
-    live = Live({"PATH": os.environ["PATH"]}, timeout=30)
-    async with Gateway(sources, live=live, reserved=META_TOOLS) as gateway:
+    async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
         server = GatewayServer(gateway, serving or Serving())
         async with server.running(), Client(server.sdk, mode=mode, **how) as client:
             yield client
@@ -259,6 +260,54 @@ async def test_hostile_names_get_ids_of_their_own() -> None:
         result = await client.call_tool(impostor.name, {})
         assert result.content[0].text == SEARCH  # type: ignore[union-attr]
         assert answer(await client.call_tool(SEARCH, {"query": "evil"}))
+
+
+async def test_no_output_schema_ends_the_server() -> None:
+    """A schema that makes libraries raise is left out; its tool and the others are served on."""
+    odd = json.dumps({"type": "object", "properties": {"a": {"pattern": "x{4294967296}"}}})
+    given = {"NOTE": os.devnull, "OUTPUT": odd, "RESULT": '{"a": "x"}'}
+    source = child("callservers.py", "structured", name="hand", **given)
+    async with served(source, child("gitserver.py"), serving=ALL) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {*EVERYDAY, "first", "git_log", "git_status"} == set(tools)
+        assert tools["first"].output_schema is None
+        result = await client.call_tool("first", {})
+        assert result.structured_content == {"a": "x"}
+
+
+async def test_a_result_outlives_what_its_server_declares() -> None:
+    """A result whose check never ends, or takes a billion steps, reaches the client."""
+    doubling = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+    bomb = {"type": "object", "$ref": "#/$defs/d0", "$defs": {**doubling, "d30": {}}}
+    endless = {"type": "object", "allOf": [{"$ref": "#"}]}
+    for schema in (bomb, endless):
+        given = {"NOTE": os.devnull, "OUTPUT": json.dumps(schema), "RESULT": '{"a": "x"}'}
+        source = child("callservers.py", "structured", name="hand", **given)
+        async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
+            server = GatewayServer(gateway, ALL)
+            async with server.running(), Client(server.sdk) as client:
+                # The client's own check of such a schema is not ours to bound.
+                result = await client.session.send_request(
+                    CallToolRequest(params=CallToolRequestParams(name="first", arguments={})),
+                    CallToolResult,
+                )
+        assert not result.is_error
+        assert result.structured_content == {"a": "x"}
+
+
+async def test_a_host_that_fails_to_take_notice_does_not_end_the_server(
+    manifest: Manifest,
+) -> None:
+    """What is called when something was noticed may raise; clients are served on."""
+
+    def noticed(_: object) -> None:
+        raise OverflowError
+
+    async with served(
+        manifest("one", ping="Ping"), serving=Serving(noticed=noticed), mode=LEGACY
+    ) as client:
+        assert answer(await client.call_tool(SEARCH, {"query": "ping"}))["matches"]
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(EVERYDAY)
 
 
 async def test_long_lists_come_in_pages(manifest: Manifest) -> None:
