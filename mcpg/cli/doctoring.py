@@ -78,7 +78,7 @@ def doctor_json(checks: Sequence[Check]) -> JsonObject:
 def doctor_text(check: Check, output: Output) -> str:
     """Give the lines that tell one check."""
     label = output.paint(f"{check.status.value:<6}", _STYLES[check.status])
-    line = f"{label}  {check.name}: {one_line(check.message)}"
+    line = f"{label}  {one_line(check.name)}: {one_line(check.message)}"
     return f"{line}\n        {one_line(check.remedy)}" if check.remedy else line
 
 

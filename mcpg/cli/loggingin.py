@@ -16,6 +16,7 @@ from mcpg.catalog.sources.live.oauth.manner import Manner
 from mcpg.catalog.sources.servers import HttpServer, Live
 from mcpg.catalog.sources.textfile import read_text
 from mcpg.cli.loginfolder import VARIABLE, login_folder
+from mcpg.cli.sanitise import one_line
 from mcpg.cli.wording import counted
 from mcpg.errors import NotFoundError, SourceError, UsageError
 
@@ -102,7 +103,7 @@ def _shower(output: Output, *, opens: bool) -> Callable[[str], None]:
                 return
             output.note("no browser can be opened")
         output.note("open this address in a browser on this machine:")
-        output.text(address)
+        output.text(one_line(address))
         output.flush()
 
     return show

@@ -148,6 +148,17 @@ def test_servers_of_a_client_and_what_is_noticed(folder: Path, examine: Examine)
     assert "duplicate_tool_name (1)" in checks["sources"]["message"]
 
 
+def test_names_of_servers_forge_nothing(folder: Path, run: Callable[..., Run]) -> None:
+    """A name that a stranger chose neither steers the terminal nor makes a line of its own."""
+    servers = {"a\x1b[2J\nok      settings": {"type": "odd"}, "b\x1b]0;x\x07": {"disabled": True}}
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    (folder / "mcpg.toml").write_text(source(path="mcp.json"), "utf-8")
+    done = run("doctor")
+    assert done.code == 1
+    assert "\x1b" not in done.out + done.err
+    assert sum(line.startswith("ok      settings") for line in done.out.splitlines()) == 1
+
+
 def test_a_folder_of_documents_is_read_as_a_bundle_would(
     graph: Path, folder: Path, examine: Examine, run: Callable[..., Run]
 ) -> None:
