@@ -76,6 +76,8 @@ class Bounded(OAuthClientProvider):
         self.is_here = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
         self.seconds = seconds
         self.scope = oauth.scope
+        client = client_of(oauth, server.url)
+        self._client_issuer = (client.issuer or "") if client else ""
         self.trouble = trouble
         self._turnstile = Turnstile()
         self.context.lock = cast("anyio.Lock", self._turnstile)
@@ -165,7 +167,21 @@ class Bounded(OAuthClientProvider):
             return "what its authorisation server answers is not as OAuth says"
         return NO_SERVER
 
+    def check_issuer(self) -> None:
+        """See that a configured client is shown to nobody but the issuer that it belongs to.
+
+        Where an authorisation server publishes nothing, the SDK takes the server itself for one.
+
+        Raises:
+            AskingError: It would be shown to somebody else.
+        """
+        metadata = self.context.oauth_metadata
+        issuer = str(metadata.issuer) if metadata else origin(self.context.server_url)
+        if self._client_issuer and issuer.rstrip("/") != self._client_issuer.rstrip("/"):
+            raise AskingError(OTHER_ISSUER if metadata else NO_SERVER)
+
     async def _perform_authorization(self) -> httpx2.Request:
+        self.check_issuer()
         if self.scope:  # the SDK puts what the server names in its place
             self.context.client_metadata.scope = self.scope
         return await super()._perform_authorization()

@@ -47,7 +47,7 @@ class Kept(Bounded):
         self._file = file
         self._turn = AsyncExitStack()
         self._turn_of = 0
-        self._endpoint = ""
+        self._endpoint = httpx2.URL()
         self._adopted: Login | None = None
         self._again = f"run `{server.login}`"
 
@@ -61,7 +61,7 @@ class Kept(Bounded):
             raise AskingError(f"its login is gone: {self._again}")
         try:
             self._put_back(login)
-        except ValidationError:
+        except (ValidationError, httpx2.InvalidURL):
             raise AskingError(f"its login cannot be read: {self._again}") from None
 
     def _put_back(self, login: Login) -> None:
@@ -78,12 +78,12 @@ class Kept(Bounded):
         if login.resource is not None:
             resource = ProtectedResourceMetadata.model_validate(login.resource)
             context.protected_resource_metadata = resource
-        self._endpoint = login.endpoint
+        self._endpoint = httpx2.URL(login.endpoint)
 
     def check(self, request: httpx2.Request) -> None:
         """See that nothing is sent but where the login was made: no token to anybody else."""
         super().check(request)
-        if request.method != "GET" and str(request.url) != self._endpoint:
+        if request.method != "GET" and request.url != self._endpoint:
             raise AskingError(f"its authorisation server has changed: {self._again}")
 
     async def _refresh_token(self) -> httpx2.Request:
@@ -95,6 +95,7 @@ class Kept(Bounded):
         if newest and is_other and (newest.expires is None or newest.expires > time.time()):
             self._adopted = newest  # another process was faster: its token need not be renewed
             return httpx2.Request("POST", self._endpoint)
+        self.check_issuer()
         return await super()._refresh_token()
 
     def answer_of_our_own(self) -> httpx2.Response | None:

@@ -451,6 +451,73 @@ def test_a_client_of_another_issuer(realm: Realm, tmp_path: Path) -> None:
     assert realm.provider.asked == []
 
 
+def come_back(address: str) -> None:
+    """Bring any code back, as a page would that is nobody's authorisation server."""
+    query = httpx.URL(address).params
+    answer = httpx.get(f"{query['redirect_uri']}?code=any&state={query['state']}")
+    assert answer.status_code == 200
+
+
+RESOURCE = "/.well-known/oauth-protected-resource"
+METADATA = "/.well-known/oauth-authorization-server"
+NOTHING: tuple[int, dict[str, str], bytes] = (404, {}, b"")
+
+
+def test_an_issuer_that_publishes_nothing(realm: Realm, tmp_path: Path) -> None:
+    """A server gets no secret of its authorisation server, whose documents cannot be had."""
+    issuer = f"{realm.origin}/realms/none"
+    with authorising(issuer) as stranger:
+        oauth = {"client_id": "me", "client_secret": "marker-secret-1", "issuer": issuer}
+        said = refusal(server_of(stranger, **oauth), tmp_path, show=come_back)
+        assert said == "it wants OAuth, but names no authorisation server that can be used"
+        assert stranger.grants() == []
+        assert any("realms/none" in path for path in realm.paths("GET"))
+
+
+def test_a_server_that_claims_to_be_the_issuer(realm: Realm, tmp_path: Path) -> None:
+    """Whoever publishes the name of an issuer at another place gets no secret."""
+    issuer = "https://auth.example.com"
+    claim = {
+        "issuer": issuer,
+        "authorization_endpoint": f"{realm.origin}/authorize",
+        "token_endpoint": f"{realm.origin}/token",
+        "response_types_supported": ["code"],
+    }
+    realm.instead |= {RESOURCE: NOTHING, f"{RESOURCE}/mcp": NOTHING}
+    realm.instead[METADATA] = (200, {}, json.dumps(claim).encode())
+    server = server_of(realm, client_id="me", client_secret="marker-secret-1", issuer=issuer)
+    said = refusal(server, tmp_path, show=come_back)
+    assert said.startswith("it leads to another authorisation server than its client belongs to")
+    assert realm.grants() == []
+
+
+def test_a_login_made_elsewhere_gets_no_secret(realm: Realm, tmp_path: Path) -> None:
+    """A login is renewed only where the secret of its client belongs."""
+    logged_in(realm, tmp_path)
+    client = json.loads(file_in(tmp_path).read_bytes())["client"]
+    server = server_of(
+        realm,
+        client_id=client["client_id"],
+        client_secret="marker-secret-1",
+        issuer="https://auth.example.com",
+    )
+    change(tmp_path, expires=1.0)
+    (said,) = asked(server, tmp_path)
+    assert said.startswith("it leads to another authorisation server than its client belongs to")
+    assert realm.grants() == ["authorization_code"]
+
+
+def test_an_address_in_other_letters(realm: Realm, tmp_path: Path) -> None:
+    """A login is renewed however the address is written."""
+    realm.instead |= dict.fromkeys((RESOURCE, f"{RESOURCE}/mcp", METADATA), NOTHING)
+    url = realm.url.replace("127.0.0.1", "LocalHost")
+    server = HttpServer("mcp.json: guarded", "guarded", url)
+    assert log_in(server, str(tmp_path), manner()).is_new
+    change(tmp_path, expires=1.0)
+    assert asked(server, tmp_path) == ["whoami"]
+    assert realm.grants() == ["authorization_code", "refresh_token"]
+
+
 def test_a_port_that_is_taken(realm: Realm, tmp_path: Path) -> None:
     """A port at which nothing can be received is told."""
     taken = httpx.URL(realm.origin).port
