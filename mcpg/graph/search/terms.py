@@ -23,6 +23,7 @@ MOST_TERMS = 64
 _SHORTEST_BEGINNING = 3
 _BETWEEN_WORDS = r"(^|[^\p{L}\p{N}])"
 _WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[\\|.?*+(){}\[\]^$]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +85,5 @@ def _common(one: str, other: str) -> int:
 
 
 def _escaped(text: str) -> str:
-    return "".join(one if one.isalnum() else rf"\{one}" for one in text if one.isprintable())
+    # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern invalid.
+    return _SIGNS.sub(r"\\\g<0>", text)

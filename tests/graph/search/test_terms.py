@@ -39,10 +39,16 @@ def is_found(query: str, text: str) -> bool:
         ("配達", "荷物の配達状況"),
         ("v1.2.3", "since v1.2.3"),
         ("C++", "write c"),
+        ("शिपमेंट कहाँ है", "शिपमेंट की स्थिति"),
+        ("চালানের অবস্থা", "চালানের অবস্থা দেখুন"),
+        ("கப்பல் நிலை", "கப்பல் நிலை காட்டு"),
+        ("ติดตามพัสดุ", "บริการติดตามพัสดุ"),
+        ("invoice शिपमेंट", "one invoice"),
+        ("می\u200cخواهم", "نمی می\u200cخواهم"),
     ],
 )
 def test_a_word_finds_its_inflections(query: str, text: str) -> None:
-    """Case, endings and scripts without spaces are seen through."""
+    """Case, endings and scripts without spaces are seen through, with or without vowel signs."""
     assert is_found(query, text)
 
 
@@ -64,9 +70,9 @@ def test_function_words_are_left_out_where_others_are() -> None:
 @given(st.text(max_size=40))
 def test_whatever_is_asked_stays_a_word(query: str) -> None:
     """Each query is valid, and finds a text that says the same."""
-    terms = terms_of(query)
-    if terms and split_words(query):
-        assert isinstance(is_found(query, " ".join(split_words(query))), bool)
+    words = split_words(query)
+    if words:
+        assert is_found(query, " ".join(words))
 
 
 def test_an_endpoint_is_asked_the_same() -> None:
