@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -40,6 +42,11 @@ class Endpoint:
     def failing(self, handler: BaseHTTPRequestHandler) -> None:
         """Say that something went wrong."""
         self._send(handler, 500, b"\x1b[31mno", "text/plain")
+
+    def interrupting(self, handler: BaseHTTPRequestHandler) -> None:
+        """Interrupt whoever started this program, and answer as an endpoint should."""
+        os.kill(os.getpid(), signal.SIGINT)
+        self.honest(handler)
 
     def lying(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer with what is no result."""

@@ -89,7 +89,7 @@ def sampling_query(profile: SearchProfile) -> str:
 
 def at_endpoint(query: str, endpoint: str) -> str:
     """Give *query* as one that another endpoint answers."""
-    lines = query.splitlines()
+    lines = query.split("\n")
     heads = [line for line in lines if line.startswith("PREFIX ")]
     body = [f"    {line}" for line in lines[len(heads) :]]
     return "\n".join((*heads, f"SELECT * WHERE {{\n  SERVICE <{endpoint}> {{", *body, "  }\n}"))

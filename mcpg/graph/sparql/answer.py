@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from mcpg.graph.vocabulary import PREFIXES, XSD_STRING
@@ -63,10 +64,11 @@ class Answer:
         triples = [quad.triple for quad in quads]
         form = pyoxigraph.RdfFormat.TURTLE
         written = pyoxigraph.serialize(triples, format=form, prefixes=dict(PREFIXES))
-        lines = (written or b"").decode().splitlines(keepends=True)
-        # The prefixes come in an order of chance.
-        heads = sorted(line for line in lines if line.startswith("@prefix "))
-        return "".join((*heads, *lines[len(heads) :]))
+        # A line of Turtle ends at U+000A alone, and no text holds one as it is.
+        lines = (written or b"").decode().split("\n")
+        # The prefixes come first, in an order of chance.
+        heads = [*takewhile(lambda line: line.startswith("@prefix "), lines)]
+        return "\n".join((*sorted(heads), *lines[len(heads) :]))
 
 
 def shown(term: dict[str, Any] | None) -> str:

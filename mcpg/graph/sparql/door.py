@@ -8,19 +8,20 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.exports.turtle import turtle
 from mcpg.graph.sparql.answer import Answer
-from mcpg.graph.sparql.checks import checked, is_update
+from mcpg.graph.sparql.checks import checked, relayed
 from mcpg.graph.sparql.relay import Relay
 from mcpg.graph.sparql.worker import READY
 from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from mcpg.documents.model import ToolDocument
 
@@ -32,7 +33,10 @@ from mcpg.graph.sparql.worker import serve
 serve(head, sys.stdin.buffer, sys.stdout.buffer)
 """
 _SHARE_OF_OTHERS = 0.8
-"""The share of a query's time in which another endpoint must have answered."""
+"""The share of a query's time to be evaluated in which another endpoint must have answered."""
+
+_SHORTEST = 0.001
+"""The least time that anybody can be given, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,7 @@ class Door:
         self._documents = tuple(documents)
         self._data: bytes | None = None
         self._limits = limits or Limits()
-        seconds = _SHARE_OF_OTHERS * self._limits.seconds
-        self._relay = Relay(services, seconds, self._limits.size)
+        self._relay = Relay(services, self._limits.seconds, self._limits.size)
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = Lock()
 
@@ -114,23 +117,46 @@ class Door:
             UsageError: It is an update, or asks an endpoint that it may not ask.
             InputError: It is no SPARQL, or cannot be answered within the limits.
         """
-        query = checked(text, self._relay)
-        with self._lock:
-            return self._answer(query)
-
-    def _answer(self, query: str) -> Answer:
+        query = checked(text)
         limits = self._limits
-        process = self._running()
-        request = {"query": query, "seconds": limits.seconds} | {
-            "rows": limits.rows,
-            "size": limits.size,
-        }
-        began = time.monotonic()
-        line = _exchanged(process, json.dumps(request).encode() + b"\n")
-        if not line.endswith(b"\n"):
+        with self._lock:
+            self._running()
+            until = time.monotonic() + limits.seconds
+            # What went wrong too late for an earlier query is nothing to this one.
+            self._relay.noticed()
+            query = relayed(query, self._relay, partial(self._endpoints, until=until))
+            self._relay.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), _SHORTEST)
+            bounds = {"rows": limits.rows, "size": limits.size}
+            found = self._asked({"query": query, **bounds}, until)
+            return _answer_of(found, self._relay.noticed())
+
+    def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
+        """Give the endpoints that the parsed *query* asks."""
+        found = self._asked({"query": query, "is_parsed": True}, until)
+        if "error" in found:
+            raise InputError(
+                "a query that has the word SERVICE must be understood before it runs, and this one"
+                f" is not: {found['error'][:200]}",
+                remedy="correct it, or do without that word",
+            )
+        endpoints: list[str] = found["endpoints"]
+        return endpoints
+
+    def _asked(self, request: dict[str, Any], until: float) -> dict[str, Any]:
+        """Have the process work on *request*, and give what it answers."""
+        seconds = max(until - time.monotonic(), _SHORTEST)
+        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        try:
+            answer = _exchanged(self._running(), line)
+        except BaseException:
+            # What it answers late would be taken for the answer to the next request.
             self._end()
-            raise self._ended(time.monotonic() - began)
-        return _answer_of(json.loads(line), query, self._relay.noticed())
+            raise
+        if not answer.endswith(b"\n"):
+            self._end()
+            raise self._ended(is_late=time.monotonic() >= until)
+        found: dict[str, Any] = json.loads(answer)
+        return found
 
     def _running(self) -> subprocess.Popen[bytes]:
         """Give the process that answers, started and loaded."""
@@ -143,6 +169,7 @@ class Door:
         data = self._data or "".join(turtle(triples_of(self._documents))).encode()
         head = json.dumps(
             {"path": sys.path, "bytes": len(data), "memory": self._limits.memory}
+            | {"parses": bool(self._relay.allowed)}
         ).encode()
         with ExitStack() as stack:
             # The folder in which somebody happens to stand must not lend it its modules.
@@ -166,12 +193,11 @@ class Door:
         if process is not None:
             _kill(process)
 
-    def _ended(self, elapsed: float) -> InputError:
+    def _ended(self, *, is_late: bool) -> InputError:
         """Say why the process ended before it had answered."""
-        limits = self._limits
-        if elapsed >= limits.seconds:
+        if is_late:
             return InputError(
-                f"the query was ended after {limits.seconds:g} seconds",
+                f"the query was ended after {self._limits.seconds:g} seconds",
                 remedy="ask for less, or allow it more time",
             )
         return InputError(
@@ -199,7 +225,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _answer_of(found: dict[str, Any], query: str, failures: list[str]) -> Answer:
+def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:
     error = found.get("error")
     if error is None:
         return Answer(
@@ -210,12 +236,12 @@ def _answer_of(found: dict[str, Any], query: str, failures: list[str]) -> Answer
             tuple(found.get("triples", ())),
             found.get("cut", ""),
         )
+    if found["kind"] == "update":
+        raise UsageError(
+            "the query is an update, and the graph is only read",
+            remedy="change the documents, and bundle them again",
+        )
     if found["kind"] == "syntax":
-        if is_update(query):
-            raise UsageError(
-                "the query is an update, and the graph is only read",
-                remedy="change the documents, and bundle them again",
-            )
         raise InputError(f"the query is no SPARQL: {error}", remedy="correct it there")
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to do without its answer")

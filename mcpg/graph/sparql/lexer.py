@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a
+# string that does not end goes as far as it can.
 _TOKEN = re.compile(
     r"""
-    (?P<long>'''(?:'{0,2}(?:[^'\\]|\\.))*'''|\"\"\"(?:"{0,2}(?:[^"\\]|\\.))*\"\"\")
-    | (?P<string>'(?:[^'\\\n\r]|\\.)*'|"(?:[^"\\\n\r]|\\.)*")
-    | (?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
-    | (?P<comment>\#[^\n\r]*)
-    | (?P<space>\s+)
-    | (?P<name>[?$]?[\w:.%\\-]*:[\w:.%\\-]*|[?$]\w+)
-    | (?P<word>\w+)
+    (?P<long>'''(?:'{0,2}(?:[^'\\]|\\.))*+(?:''')?|\"\"\"(?:"{0,2}(?:[^"\\]|\\.))*+(?:\"\"\")?)
+    | (?P<string>'(?:[^'\\\n\r]|\\.)*+'?|"(?:[^"\\\n\r]|\\.)*+"?)
+    | (?P<iri><[^<>"{}|^`\\\x00-\x20]*+>)
+    | (?P<comment>\#[^\n\r]*+)
+    | (?P<space>\s++)
+    | (?P<name>[\w.-]{0,100}:(?:[\w:.%-]|\\.)*+|[?$]\w++)
+    | (?P<word>\w++)
     | (?P<other>.)
     """,
     re.VERBOSE | re.DOTALL,

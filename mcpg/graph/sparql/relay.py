@@ -52,6 +52,9 @@ class Relay:
 
     It listens on the loopback interface, under a path that cannot be guessed, from the first
     address that it gives until it is closed.
+
+    Attributes:
+        seconds: What an endpoint has for one answer.
     """
 
     def __init__(self, allowed: Collection[str], seconds: float, size: int) -> None:
@@ -61,7 +64,7 @@ class Relay:
             EndpointInvalidError: An address is none, or is neither safe nor on this machine.
         """
         self.allowed = tuple(check_endpoint(one) for one in allowed)
-        self._seconds, self._size = seconds, size
+        self.seconds, self._size = seconds, size
         self._path = secrets.token_urlsafe(24)
         self._server: ThreadingHTTPServer | None = None
         self._failures: list[str] = []
@@ -110,19 +113,21 @@ class Relay:
     def _fetched(self, endpoint: str, query: bytes, kinds: str) -> tuple[str, bytes]:
         headers = {"Content-Type": "application/sparql-query", "Accept": kinds}
         request = urllib.request.Request(endpoint, query, headers, method="POST")  # noqa: S310 - checked
-        until = time.monotonic() + self._seconds
+        seconds = self.seconds
+        until = time.monotonic() + seconds
+        late = f"does not answer within {round(seconds, 1):g} seconds"
         try:
-            with self._opener.open(request, timeout=self._seconds) as answer:
+            with self._opener.open(request, timeout=seconds) as answer:
                 return answer.headers.get_content_type(), self._read(answer, until)
         except TimeoutError:
-            raise _FailedError(f"does not answer within {self._seconds:g} seconds") from None
+            raise _FailedError(late) from None
         except urllib.error.HTTPError as fault:
             fault.close()
             raise _FailedError(f"answers with the status {fault.code}") from None
         except (OSError, ValueError) as fault:
             reason = getattr(fault, "reason", fault)
             if isinstance(reason, TimeoutError):
-                raise _FailedError(f"does not answer within {self._seconds:g} seconds") from None
+                raise _FailedError(late) from None
             raise _FailedError(f"cannot be reached: {type(reason).__name__}") from None
 
     def _read(self, answer: Any, until: float) -> bytes:

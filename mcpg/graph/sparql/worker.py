@@ -11,6 +11,7 @@ import faulthandler
 import json
 import os
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyoxigraph
@@ -28,7 +29,8 @@ def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> Non
     """Load the graph that *requests* begins with, and answer what follows it.
 
     Args:
-        head: How many `bytes` the graph has, as Turtle, and how much `memory` may be taken.
+        head: How many `bytes` the graph has, as Turtle, how much `memory` may be taken, and whether
+            queries are to be parsed, as `parses`.
         requests: The graph, then one request a line.
         answers: Takes `READY`, then one answer a line.
     """
@@ -37,6 +39,9 @@ def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> Non
     data = requests.read(head["bytes"])
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     del data
+    if head.get("parses"):
+        # The time of a query does not go by with imports.
+        import mcpg.graph.sparql.parsing  # noqa: F401, PLC0415
     answers.write(READY)
     answers.flush()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
@@ -44,7 +49,8 @@ def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> Non
             request = json.loads(line)
             # It ends the process from a thread of its own, whatever this one is busy with.
             faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
-            answer = json.dumps(answered(store, request), ensure_ascii=True)
+            work = parsed if request.get("is_parsed") else partial(answered, store)
+            answer = json.dumps(work(request), ensure_ascii=True)
             faulthandler.cancel_dump_traceback_later()
             answers.write(answer.encode() + b"\n")
             answers.flush()
@@ -63,9 +69,22 @@ def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]
         rows = room.fill(_row(variables, one) for one in found)
         return {"form": SELECT, "variables": variables, "rows": rows} | room.told
     except SyntaxError as fault:
-        return {"error": str(fault), "kind": "syntax"}
+        from mcpg.graph.sparql.parsing import is_update  # noqa: PLC0415 - most queries are right
+
+        kind = "update" if is_update(request["query"]) else "syntax"
+        return {"error": str(fault), "kind": kind}
     except (OSError, RuntimeError, ValueError) as fault:
         return {"error": str(fault), "kind": "evaluation"}
+
+
+def parsed(request: dict[str, Any]) -> dict[str, Any]:
+    """Say which endpoints the query of a request asks, as `endpoints`, or why that is not known."""
+    from mcpg.graph.sparql.parsing import FAULTS, endpoints_of  # noqa: PLC0415 - few queries ask
+
+    try:
+        return {"endpoints": endpoints_of(request["query"])}
+    except FAULTS as fault:
+        return {"error": str(fault), "kind": "parsing"}
 
 
 class _Room:

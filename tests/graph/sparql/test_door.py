@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyoxigraph
 import pytest
+from sparqlserver import serving
 
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.sparql import Door, Limits
@@ -44,6 +46,7 @@ GRAPHS = [
     "CONSTRUCT { ?s <a:then> ?o } WHERE { ?s kb:nextStep ?o }",
     "CONSTRUCT WHERE { ?s kb:memberOf ?g }",
     "DESCRIBE ?s { ?s a mcpg:Source }",
+    "CONSTRUCT { <a:a> schema:text 'x\u2028@prefix schema: <urn:evil:> .\x85' } WHERE {}",
 ]
 UPDATES = [
     "INSERT DATA { <a:a> <a:b> <a:c> }",
@@ -129,6 +132,37 @@ def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
         with pytest.raises(InputError, match="ended after 2 seconds"):
             door.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
         assert door.query("ASK { ?s ?p ?o }").truth
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { VALUES ?x { " + '"a service" ' * 30_000 + "} }",
+        "INSERT DATA { " + "<a:a> <a:b> <a:c> . " * 20_000,
+    ],
+    ids=["the word service", "a broken update"],
+)
+def test_the_limit_of_time_covers_what_is_looked_at_before(query: str) -> None:
+    """A query that takes long to be understood is ended like one that takes long to answer."""
+    with Door.over(b"<a:a> <a:b> <a:c> .", Limits(seconds=1)) as door:
+        with pytest.raises(InputError, match="ended after 1 seconds"):
+            door.query(query)
+        assert door.query("ASK { ?s ?p ?o }").truth
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal interrupts a read there")
+def test_an_interrupted_query_leaves_no_answer_behind() -> None:
+    """The answer that comes after an interruption is not given to the next query."""
+    limits = Limits(seconds=30)
+    with (
+        serving("<a:a> <a:b> <a:c> .", "interrupting") as other,
+        Door((), services=[other.url], limits=limits) as door,
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            door.query(f"SELECT * {{ SERVICE <{other.url}> {{ ?s ?p ?o }} }}")
+        for number in range(3):
+            (row,) = door.query(f"SELECT ({number} AS ?n) {{}}").rows
+            assert row["n"]["value"] == str(number)
 
 
 def test_a_query_that_nests_too_deep_breaks_off_alone(door: Door) -> None:

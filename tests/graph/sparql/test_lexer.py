@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from mcpg.graph.sparql.lexer import services_in, unescaped
@@ -12,6 +15,8 @@ ASKED = [
     ("SELECT * { SERVICE # one\n <https://a.example/> { } }", ["<https://a.example/>"]),
     ("SELECT * { SERVICE ?where { } SERVICE ex:b { } }", ["?where", "ex:b"]),
     ("SELECT * { SERVICE<https://a.example/>{} }", ["<https://a.example/>"]),
+    ("SELECT * { ?s ?p ex:a\\# SERVICE <https://a.example/> {}\n }", ["<https://a.example/>"]),
+    ("SELECT * { ?s ?p ?o.SERVICE <https://a.example/> {} }", ["<https://a.example/>"]),
 ]
 NOT_ASKED = [
     "SELECT * { ?s ?p 'SERVICE <https://a.example/>' }",
@@ -20,6 +25,7 @@ NOT_ASKED = [
     "# SERVICE <https://a.example/>\nSELECT * { }",
     "SELECT ?service { ?service a ex:SERVICE }",
     "SELECT * { <https://a.example/SERVICE> ?p 'a \\' SERVICE <b:c>' }",
+    "SELECT * { ?s ?p ex:a\\'SERVICE }",
 ]
 
 
@@ -48,3 +54,19 @@ def test_only_an_address_in_full_is_an_endpoint() -> None:
     """A variable or a prefixed name does not say which endpoint is asked."""
     found = services_in("SELECT * { SERVICE ?x {} SERVICE a:b {} }")
     assert [one.endpoint for one in found] == [None, None]
+
+
+@pytest.mark.parametrize("part", ["a.", "a-", "%a\\", "'\\", '"\\', "\\", "<a", "'''a''"])
+def test_reading_takes_no_longer_than_the_text(part: str) -> None:
+    """The longest query is read to its end whatever it repeats, strings without an end included."""
+    program = (
+        "import sys\n"
+        "from mcpg.graph.sparql.checks import LONGEST\n"
+        "from mcpg.graph.sparql.lexer import services_in\n"
+        "part = sys.argv[1]\n"
+        "print(services_in(part * (LONGEST // len(part))))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, part], capture_output=True, timeout=120, check=True
+    )
+    assert run.stdout.split() == [b"[]"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcpg.documents import ToolDocument
 
 FACTS = "<a:parcel> <a:weighs> 3 . <a:letter> <a:weighs> 1 ."
+WEIGHTS = {"parcel": "3", "letter": "1"}
 
 
 def _asking(url: str, *, silent: bool = False) -> str:
@@ -40,6 +41,16 @@ def test_an_allowed_endpoint_is_asked_and_joined(shop: dict[str, ToolDocument]) 
         )
         assert door.query(joined).rows[0]["n"]["value"] == "10"
         assert "weighs" in other.asked[0]
+
+
+def test_an_endpoint_may_be_asked_twice_in_one_query(shop: dict[str, ToolDocument]) -> None:
+    """Several SERVICE clauses may name the same endpoint."""
+    with serving(FACTS) as other, Door(list(shop.values()), services=[other.url]) as door:
+        clauses = (f"SERVICE <{other.url}> {{ <a:{one}> <a:weighs> ?{one} }}" for one in WEIGHTS)
+        (row,) = door.query(f"SELECT * {{ {' '.join(clauses)} }}").rows
+
+    assert {name: term["value"] for name, term in row.items()} == WEIGHTS
+    assert len(other.asked) == 2
 
 
 @pytest.mark.parametrize("silent", [False, True])
@@ -92,7 +103,7 @@ def test_an_endpoint_that_misbehaves_is_an_error_within_bounds(
     shop: dict[str, ToolDocument], manner: str, told: str
 ) -> None:
     """What an endpoint does wrong is told; with SILENT the query does without its answer."""
-    limits = Limits(seconds=1.0, size=1024 * 1024)
+    limits = Limits(seconds=2.0, size=1024 * 1024)
     with (
         serving(FACTS, manner) as other,
         Door(list(shop.values()), services=[other.url], limits=limits) as door,
