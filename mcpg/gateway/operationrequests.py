@@ -211,7 +211,8 @@ class _Writer:
             else:
                 pieces.append(self._step(parameters[piece], *given[piece]))
         path = "".join(pieces)
-        if any(step in _STEPS for step in path.split("/")):
+        # A part may be harmless by itself, and lead out together with what stands beside it.
+        if any(_leads_out(text) for text in _decodings(path)):
             raise CallError(FaultCode.ARGUMENTS_INVALID, "the arguments lead out of its path")
         return path
 
@@ -235,12 +236,21 @@ def _check_step(name: str, text: str) -> None:
     Raises:
         RefusedError: It does not.
     """
+    for decoded in _decodings(text):
+        if _CONTROL.search(decoded):
+            raise _refused(name, "holds a control character")
+        if _leads_out(decoded):
+            raise _refused(name, "leads out of the path that it is a part of")
+
+
+def _decodings(text: str) -> Iterator[str]:
     for _ in range(_DECODINGS):
         text = unquote(text)
-        if _CONTROL.search(text):
-            raise _refused(name, "holds a control character")
-        if any(step in _STEPS for step in _BETWEEN_STEPS.split(text)):
-            raise _refused(name, "leads out of the path that it is a part of")
+        yield text
+
+
+def _leads_out(path: str) -> bool:
+    return any(step in _STEPS for step in _BETWEEN_STEPS.split(path))
 
 
 def _content(parameter: Parameter, value: JsonValue) -> str | None:

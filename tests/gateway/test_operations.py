@@ -235,6 +235,27 @@ async def test_parts_of_a_path_cannot_join_to_a_step(trying: Trying) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "value", "style"),
+    [
+        ("/a/..{x}", "/b", "simple"),
+        ("/a/..{x}", ";b", "simple"),
+        ("/a/..{x}", "\\b", "simple"),
+        ("/a/..{x}", "%2Fb", "simple"),
+        ("/a/..{x}", "b", "matrix"),
+        ("/a/%2e{x}", "./b", "simple"),
+        ("/a/%2e%2e/{x}", "b", "simple"),
+        ("/a/{x}..", "b/", "simple"),
+    ],
+)
+async def test_dots_of_a_template_make_no_step(
+    trying: Trying, path: str, value: str, style: str
+) -> None:
+    """No argument, however often it is decoded, makes a step up of dots that stand in the path."""
+    shared = document(path, parameters=[parameter("x", "path", style=style)])
+    assert (await trying.refused(shared, x=value))[0] == FaultCode.ARGUMENTS_INVALID
+
+
+@pytest.mark.parametrize(
     ("given", "field", "message"),
     [
         ({"X-A": "a\r\nX-B: c"}, "/X-A", "control character"),
