@@ -19,7 +19,6 @@ _HERE = "127.0.0.1"
 _PATH = "/callback"
 _POLL = 0.05
 _PATIENCE = 5.0
-_LONGEST = 4096
 _KEYS = ("code", "state", "iss", "error")
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>mcpg</title>
@@ -65,10 +64,10 @@ class Callback:
 
         Only the first visit that brings a `state` counts; whether it is ours is for others to see.
         """
-        parts = urlsplit(target)
-        if parts.path != self._path:
+        path, _, told = target.partition("?")
+        if path != self._path:
             return 404
-        query = parse_qs(parts.query[:_LONGEST], max_num_fields=20)
+        query = parse_qs(told)  # as long as a line of a request may be, so no cost
         brought = {key: query[key][0] for key in _KEYS if key in query}
         with self._lock:
             if "state" not in brought or self._answer is not None:
