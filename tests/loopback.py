@@ -38,23 +38,19 @@ class Conversation(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     script: Callable[[Conversation], None]
     loopback: Loopback
+    asked: Asked
 
     def do_POST(self) -> None:
         """Read the request, keep it, and let the script answer; a body that is no JSON is bytes."""
         body: Any = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with suppress(ValueError):
             body = json.loads(body or b"null")
-        asked = Asked(self.path, dict(self.headers.items()), body, self.command)
-        self.loopback.asked.append(asked)
+        self.asked = Asked(self.path, dict(self.headers.items()), body, self.command)
+        self.loopback.asked.append(self.asked)
         with suppress(ConnectionError):
             type(self).script(self)
 
     do_GET = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - as above
-
-    @property
-    def asked(self) -> Asked:
-        """The request."""
-        return self.loopback.asked[-1]
 
     def send(
         self,

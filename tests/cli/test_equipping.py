@@ -138,6 +138,14 @@ def test_the_database_is_made_of_the_address_and_the_settings(tmp_path: Path) ->
     assert equipping(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings.sslmode is None
 
 
+def test_an_option_is_stated_by_its_name_alone(tmp_path: Path) -> None:
+    """A password or database called like an option does not switch a file's option off."""
+    text = "[postgres]\nsslmode = 'verify-full'"
+    for dsn in ("postgresql://me:sslmode@host/db", "postgresql://host/sslmode"):
+        settings = equipping(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings
+        assert settings.sslmode == "verify-full"
+
+
 @pytest.mark.parametrize(
     ("text", "environment", "key"),
     [

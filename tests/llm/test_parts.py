@@ -39,6 +39,9 @@ def test_waits_grow_and_are_bounded(attempt: int, jitter: float) -> None:
         ("Sun, 01 Mar 2026 12:00:09 -0000", 9.0),
         ("Sun, 01 Mar 2026 11:00:00 GMT", 0.0),
         ("Sun, 99 Mar 2026 11:00:00 GMT", 0.0),
+        (f"Sun, 01 Mar {'9' * 20} 11:00:00 GMT", 0.0),
+        ("Sun, 01 Mar 2026 11:00:00 +" + "9" * 20, 0.0),
+        ("9" * 400, 0.0),
     ],
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float) -> None:
@@ -87,16 +90,48 @@ def test_work_that_is_late_is_told_so() -> None:
 
     def work(call: Call) -> None:
         calls.append(call)
-        call.when_abandoned(told.set)
-        call.sleep(30)
+        with call.cut_by(told.set):
+            call.sleep(30)
 
     assert within(0.05, work) is None
     assert told.wait(5)
     assert calls[0].remaining() == 0
     told.clear()
-    calls[0].when_abandoned(told.set)
-    assert told.is_set()
+    with calls[0].cut_by(told.set):
+        assert told.is_set()
     assert not calls[0].sleep(30)
+
+
+def test_nothing_is_cut_that_was_given_back() -> None:
+    """What a call has used may be another's afterwards, so that it is not cut any more."""
+    told: list[str] = []
+    call = Call(60)
+    with call.cut_by(lambda: told.append("first")):
+        pass
+    call.abandon()
+    assert told == []
+
+
+def test_nothing_is_given_back_while_it_is_cut() -> None:
+    """A cut that has begun is over before what is cut may be another's."""
+    cutting, go_on = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def cut() -> None:
+        cutting.set()
+        go_on.wait(30)
+        order.append("cut")
+
+    call = Call(60)
+    with call.cut_by(cut):
+        ending = threading.Thread(target=call.abandon)
+        ending.start()
+        assert cutting.wait(30)
+        # Let go only once this thread stands at the end of the block, or so it is most likely.
+        threading.Timer(0.05, go_on.set).start()
+    order.append("given back")
+    ending.join()
+    assert order == ["cut", "given back"]
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals reach processes here")
@@ -106,9 +141,9 @@ def test_an_interrupted_wait_ends_the_work() -> None:
     waiting = threading.get_ident()
 
     def work(call: Call) -> None:
-        call.when_abandoned(told.set)
-        signal.pthread_kill(waiting, signal.SIGINT)
-        call.sleep(30)
+        with call.cut_by(told.set):
+            signal.pthread_kill(waiting, signal.SIGINT)
+            call.sleep(30)
 
     with pytest.raises(KeyboardInterrupt):
         within(30, work)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -384,3 +387,35 @@ def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     fault = fault_of("http://127.0.0.1:9/v1")
     assert fault.kind == "missing"
     assert "mcpg-graph[llm]" in str(fault)
+
+
+FORKED = """
+import os, sys
+from mcpg.llm.transport import Endpoint
+
+def wrong(name):
+    return sum(endpoint.post(name, {"n": n}).get("said") != f"/v1/{name} {n}" for n in range(100))
+
+endpoint = Endpoint(sys.argv[1])
+endpoint.post("first", {"n": 0})
+child = os.fork()
+failed = wrong("parent" if child else "child")
+if not child:
+    endpoint.close()
+    sys.exit(failed != 0)
+_, status = os.waitpid(child, 0)
+assert (failed, status) == (0, 0), (failed, status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_that_forks_has_its_own_connections() -> None:
+    """Parent and child get their own answers, though a connection was kept before the fork."""
+
+    def echo(conversation: Conversation) -> None:
+        conversation.send({"said": f"{conversation.asked.path} {conversation.asked.body['n']}"})
+
+    with serving(echo) as server:
+        command = [sys.executable, "-W", "ignore", "-c", FORKED, server.url]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import socketserver
 import subprocess
 import sys
 import threading
@@ -185,6 +187,61 @@ def test_tls_options_reach_the_server(postgres: str, tmp_path: object) -> None:
     assert f"{tmp_path}/none.pem" in strict._conninfo
     with pytest.raises(PostgresError):
         strict.run(ask("select 1"))
+
+
+class WithoutTls(socketserver.BaseRequestHandler):
+    """Says that it has no TLS, and keeps what is sent to it all the same."""
+
+    def handle(self) -> None:
+        """Answer the request for TLS."""
+        self.request.recv(8)
+        self.request.sendall(b"N")
+        self.server.received.append(self.request.recv(1024))
+
+
+def test_tls_that_the_address_asks_for_is_kept() -> None:
+    """A server without TLS gets nothing from who wrote `sslmode=verify-full` into the address."""
+    with socketserver.TCPServer(("127.0.0.1", 0), WithoutTls) as server:
+        server.received = []
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        port = server.server_address[1]
+        dsn = f"postgresql://me:{SECRET}@127.0.0.1:{port}/tools?sslmode=verify-full"
+        database = quick(f"{dsn}&gssencmode=disable", attempts=1)
+        with pytest.raises(PostgresError, match="SSL"):
+            database.run(ask("select 1"))
+        thread.join()
+    assert server.received == [b""]
+
+
+FORKED = """
+import os, sys
+from mcpg.postgres import Database
+
+def wrong(first):
+    ask = lambda number: lambda one: one.execute("select %s::int", (number,)).fetchone()[0]
+    return sum(database.run(ask(number)) != number for number in range(first, first + 200))
+
+database = Database(sys.argv[1])
+database.run(lambda one: None)
+child = os.fork()
+failed = wrong(0 if child else 1000)
+if not child:
+    database.close()
+    sys.exit(failed != 0)
+_, status = os.waitpid(child, 0)
+assert (failed, status) == (0, 0), (failed, status)
+assert wrong(0) == 0
+database.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_that_forks_opens_its_own_connections(postgres: str) -> None:
+    """Parent and child get their own answers, and the child's end takes nothing from the parent."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, postgres]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
