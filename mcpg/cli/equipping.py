@@ -226,12 +226,14 @@ class Equipping:
                 remedy="set the variable to its address, such as postgresql://host/database",
             )
         from mcpg.postgres import Database, PostgresSettings  # noqa: PLC0415 - as above
+        from mcpg.postgres.connection import options_of  # noqa: PLC0415 - as above
 
         # What stands in the address is said by the environment, which goes before files.
+        stated = options_of(dsn)
         given = {
             to: self._value(f"postgres.{name}")
             for to, name in _POSTGRES.items()
-            if name not in dsn or not name.startswith("ssl")
+            if name not in stated
         }
         told = {name: value for name, value in given.items() if value is not None}
         return Database(PostgresSettings(dsn, **told))

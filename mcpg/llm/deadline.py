@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Result = TypeVar("Result")
 
@@ -36,22 +36,30 @@ class Call:
         """Wait *seconds*, and say whether anybody still waits for the work."""
         return not self._abandoned.wait(seconds)
 
-    def when_abandoned(self, cut: Callable[[], None]) -> None:
-        """Have *cut* called once nobody waits any more, instead of what was to be called before."""
+    @contextmanager
+    def cut_by(self, cut: Callable[[], None]) -> Iterator[None]:
+        """Have *cut* called if nobody waits any more for what stands inside, and never after it."""
         with self._lock:
             self._cut = cut
-            is_late = self._abandoned.is_set()
-        if is_late:
-            cut()
+            if self._abandoned.is_set():
+                self._cut_off()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._cut = None
 
     def abandon(self) -> None:
         """Wait no more."""
         with self._lock:
             self._abandoned.set()
-            cut = self._cut
-        if cut is not None:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        # Under the lock: what is cut is not anybody else's before this has returned.
+        if self._cut is not None:
             with suppress(OSError):
-                cut()
+                self._cut()
 
 
 @dataclass(frozen=True, slots=True)

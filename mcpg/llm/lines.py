@@ -6,6 +6,7 @@ whatever the server does.
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from contextlib import contextmanager, suppress
@@ -49,11 +50,13 @@ class Lines:
         self._proxy = proxy
         self._lock = threading.Lock()
         self._free: list[Line] = []
+        self._owner = os.getpid()
         self._trust: ssl.SSLContext | None = None
 
     @contextmanager
     def line(self) -> Iterator[Line]:
         """Lend a line; it is kept for the next request only when this one ends well."""
+        self._own()
         with self._lock:
             line = self._free.pop() if self._free else None
         line = line or self._made()
@@ -66,10 +69,22 @@ class Lines:
 
     def close(self) -> None:
         """Close the lines that nobody uses."""
+        self._own()
         with self._lock:
             free, self._free = self._free, []
         for line in free:
             line.client.close()
+
+    def _own(self) -> None:
+        """Let go of what the process had before it forked: two must not talk over one connection.
+
+        The connection stays open for the parent; a thread of the parent's may have held the lock.
+        """
+        if self._owner != os.getpid():
+            inherited, self._free = self._free, []
+            self._lock, self._owner = threading.Lock(), os.getpid()
+            for line in inherited:
+                line.client.close()
 
     def _returned(self, line: Line, is_well: bool) -> None:
         with self._lock:

@@ -35,7 +35,7 @@ def retry_after(header: str | None, now: datetime | None = None) -> float:
     with suppress(ValueError):
         seconds = float(header)
         return max(0.0, seconds) if math.isfinite(seconds) else 0.0
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, OverflowError):
         moment = parsedate_to_datetime(header)
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())

@@ -202,10 +202,10 @@ class Endpoint:
         )
 
     def _sent(self, address: Address, body: bytes, call: Call) -> _Answer:
-        with self._lines.line() as line:
+        # What cuts the line is taken back before the line is, which then may be another's.
+        with self._lines.line() as line, call.cut_by(line.cut):
             import httpx  # noqa: PLC0415 - heavy; the line has seen to it that it is there
 
-            call.when_abandoned(line.cut)
             self._meter.add(requests=1)
             try:
                 with line.client.stream(

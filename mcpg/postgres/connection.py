@@ -7,6 +7,7 @@ date.
 from __future__ import annotations
 
 import logging
+import os
 import random
 import time
 from dataclasses import dataclass, field
@@ -46,6 +47,14 @@ _TRANSIENT = frozenset(
 )
 _CONNECTION_LOST = "08"
 _LONGEST_NAME = 63
+
+
+def options_of(dsn: str) -> frozenset[str]:
+    """Give the names of the options that a connection string states; none if it is misshapen."""
+    try:
+        return frozenset(conninfo_to_dict(dsn))
+    except psycopg.Error:
+        return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,8 @@ class Database:
         self._sleep = sleep
         self._lock = Lock()
         self._pool: ConnectionPool[Connection] | None = None
+        self._owner = os.getpid()
+        self._inherited: list[ConnectionPool[Connection] | None] = []
 
     def run(self, work: Callable[[Connection], Answer], attempts: int | None = None) -> Answer:
         """Do *work* in a transaction of its own, and once more where it failed by chance.
@@ -144,6 +155,7 @@ class Database:
 
     def close(self) -> None:
         """Close all connections that nobody uses; those in use close when they come back."""
+        self._own()
         self._discard(self._pool)
 
     def error(self, fault: psycopg.Error) -> PostgresError:
@@ -168,7 +180,18 @@ class Database:
     ) -> None:
         self.close()
 
+    def _own(self) -> None:
+        """Let go of what the process had before it forked: two must not talk over one connection.
+
+        The pool is kept and never used, for closing it would end the connections of the parent; a
+        thread of the parent's may have held the lock.
+        """
+        if self._owner != os.getpid():
+            self._inherited.append(self._pool)
+            self._pool, self._lock, self._owner = None, Lock(), os.getpid()
+
     def _opened(self) -> ConnectionPool[Connection]:
+        self._own()
         with self._lock:
             if self._pool is None:
                 # A connection of its own fails at once and says why; a pool would only wait.
@@ -246,7 +269,8 @@ def _checked(settings: PostgresSettings) -> tuple[str, str, str]:
         "application_name": "mcpg",
         "keepalives_idle": 30,
     }
-    given = {"sslmode": settings.sslmode, "sslrootcert": settings.sslrootcert}
+    asked = {"sslmode": settings.sslmode, "sslrootcert": settings.sslrootcert}
+    given = {name: value for name, value in asked.items() if value is not None}
     try:
         parts = conninfo_to_dict(settings.dsn)
     except psycopg.Error:
