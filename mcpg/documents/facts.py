@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from mcpg.documents.identity import is_absolute
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
@@ -241,10 +243,11 @@ def _prefixes(front: JsonObject, found: list[Fault]) -> tuple[tuple[str, str], .
         if not members:
             found.append(Fault(path, f"{_shown(path)} is no mapping of prefixes to IRIs"))
         for prefix, address in members.items():
-            if _plain(address):
+            if is_absolute(_plain(address)):
                 known.setdefault(prefix.rstrip(":"), _plain(address))
             else:
-                found.append(Fault((*path, prefix), f"{_shown(path)} has no IRI for {prefix!r}"))
+                message = f"{_shown(path)} has no absolute IRI for {prefix!r}"
+                found.append(Fault((*path, prefix), message))
     return tuple(known.items())
 
 

@@ -73,7 +73,8 @@ def class_names() -> Mapping[str, str]:
 def expanded(name: str) -> str:
     """Give the IRI that *name* abbreviates, or *name* when it has no prefix of ours."""
     prefix, colon, local = name.partition(":")
-    return f"{PREFIXES[prefix]}{local}" if colon and prefix in PREFIXES else name
+    is_short = colon and prefix in PREFIXES and not local.startswith("//")
+    return f"{PREFIXES[prefix]}{local}" if is_short else name
 
 
 def compacted(iri: str) -> str:
@@ -81,7 +82,8 @@ def compacted(iri: str) -> str:
     if iri.startswith(_NAMESPACES):
         for prefix, namespace in PREFIXES.items():
             local = iri.removeprefix(namespace)
-            if local not in {iri, ""}:
+            # What follows a prefix never begins with two slashes: that is an IRI of its own.
+            if local not in {iri, ""} and not local.startswith("//"):
                 return f"{prefix}:{local}"
     return iri
 

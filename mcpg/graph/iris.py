@@ -46,7 +46,8 @@ def node_iri(name: str) -> str:
     if _ABSOLUTE.match(name) is None:
         return f"{BASE}id/{slug(name)}"
     scheme, _, rest = name.partition(":")
-    return escaped(f"{PREFIXES.get(scheme, f'{scheme}:')}{rest}")
+    is_short = scheme in PREFIXES and not rest.startswith("//")
+    return escaped(f"{PREFIXES[scheme]}{rest}" if is_short else name)
 
 
 def escaped(iri: str) -> str:

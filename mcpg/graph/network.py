@@ -172,7 +172,16 @@ def _edge(line: tuple[str, str, str], places: dict[str, int], stated: _Facts | N
         places[target],
         term.name if term else compacted(predicate),
         predicate,
-        float(texts.get(v.KB_CONFIDENCE, "1")),
+        _weight(texts.get(v.KB_CONFIDENCE, "")),
         texts.get(v.MCPG_REASON, ""),
         texts.get(v.MCPG_ORIGIN, "authored"),
     )
+
+
+def _weight(stated: str) -> float:
+    """Give the weight that a statement has; 1 where an author writes something that is none."""
+    try:
+        weight = float(stated)
+    except ValueError:
+        return 1.0
+    return weight if 0 < weight <= 1 else 1.0

@@ -63,6 +63,8 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
             term = keys.get(predicate)
             if term is not None and term.kind == _kind(value):
                 _add(node, term.name, _plain(value), is_set=term.is_set)
+            elif term is not None and term.kind == XSD_STRING and _is_in_a_language(value):
+                _add(node, term.name, _explicit(value), is_set=term.is_set)
             else:
                 _add(node, compacted(predicate), _explicit(value), is_set=False)
         yield node
@@ -91,6 +93,10 @@ def _kind(value: str | Literal) -> str:
     return value.datatype if isinstance(value, Literal) else REFERENCE
 
 
+def _is_in_a_language(value: str | Literal) -> bool:
+    return isinstance(value, Literal) and bool(value.language)
+
+
 def _plain(value: str | Literal) -> Any:
     """Give *value* under a key that says of which kind it is."""
     if not isinstance(value, Literal):
@@ -104,6 +110,8 @@ def _explicit(value: str | Literal) -> Any:
         return {"id": compacted(value)}
     if value.datatype == XSD_STRING:
         return value.text
+    if value.language:
+        return {"@language": value.language, "@value": value.text}
     return {"type": compacted(value.datatype), "@value": value.text}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.documents.facts import facts_of, means_itself
 from mcpg.graph import vocabulary as v
-from mcpg.graph.iris import escaped, node_iri
+from mcpg.graph.iris import node_iri
 from mcpg.graph.terms import Literal, json_value, plain
 
 if TYPE_CHECKING:
@@ -41,7 +41,11 @@ _PLAIN_NAMES: Mapping[str, str] = {
     "mentions": v.SCHEMA_MENTIONS,
     "sameAs": v.SCHEMA_SAME_AS,
 }
+# As N-Triples has it.
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*\Z")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+# The one is written by us alone, the other needs a language.
+_NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
 _LEXICAL = {
     v.XSD_BOOLEAN: re.compile(r"(?:true|false)\Z"),
     v.XSD_DECIMAL: re.compile(r"-?[0-9]+\.[0-9]+\Z"),
@@ -167,18 +171,20 @@ def _expanded(name: str, prefixes: Mapping[str, str]) -> str:
     """Give the IRI of *name*: one of a prefix, an IRI as it stands, or that of a label."""
     prefix, colon, local = name.partition(":")
     if colon and prefix in prefixes and not local.startswith("//"):
-        return escaped(f"{prefixes[prefix]}{local}")
+        return node_iri(f"{prefixes[prefix]}{local}")
     return node_iri(name)
 
 
 def _value(one: Property, prefixes: Mapping[str, str]) -> str | Literal:
     if one.is_iri:
         return _expanded(one.value, prefixes)
+    if _LANGUAGE.match(one.language):
+        return Literal(plain(one.value).text, v.RDF_LANG_STRING, one.language.lower())
     if not one.datatype:
         return plain(one.value)
     datatype = _expanded(one.datatype, prefixes)
     form = _LEXICAL.get(datatype)
-    if datatype == v.RDF_JSON or (form is not None and form.match(one.value) is None):
+    if datatype in _NOT_PLAIN or (form is not None and form.match(one.value) is None):
         return plain(one.value)
     return Literal(plain(one.value).text, datatype)
 

@@ -23,10 +23,12 @@ class Literal(NamedTuple):
     Attributes:
         text: Its lexical form, without unpaired surrogates.
         datatype: IRI of its type.
+        language: Its language tag where the type is that of texts in a language, else "".
     """
 
     text: str
     datatype: str = XSD_STRING
+    language: str = ""
 
 
 Triple: TypeAlias = tuple[str, str, str | Literal]

@@ -39,6 +39,7 @@ RDF_SUBJECT = f"{RDF}subject"
 RDF_PREDICATE = f"{RDF}predicate"
 RDF_OBJECT = f"{RDF}object"
 RDF_JSON = f"{RDF}JSON"
+RDF_LANG_STRING = f"{RDF}langString"
 
 XSD_STRING = f"{XSD}string"
 XSD_BOOLEAN = f"{XSD}boolean"

@@ -69,7 +69,11 @@ def rich() -> ToolDocument:
             "entity_hints": [{"label": "DHL", "type": "schema:Organization"}],
             "graph_edges": [{"subject": "document", "predicate": "about", "object": "Tracking"}],
             "rdf_prefixes": {"shop": "https://shop.example/vocab#"},
-            "rdf_properties": {"shop:floor": 2.5, "schema:alternativeHeadline": "Another name"},
+            "rdf_properties": {
+                "shop:floor": [2.5, {"value": "Erdgeschoß", "lang": "de-AT"}],
+                "schema:alternativeHeadline": "Another name",
+                "schema:description": {"value": "Sagt, wo es ist.", "lang": "de"},
+            },
             "unknown": [None, {"deep": [1.0, None]}],
         },
     )

@@ -16,6 +16,8 @@ absolute = st.builds("{}:{}{}".format, st.sampled_from(["http", "urn", "domain"]
     [
         ("https://shop.example/tools/track/", "https://shop.example/tools/track/"),
         ("domain:weather", "domain:weather"),
+        ("schema:Thing", "https://schema.org/Thing"),
+        ("schema://a", "schema://a"),
         ("category:Погода", "category:Погода"),
         ("https://shop.example/a b", "https://shop.example/a%20b"),
         ("https://shop.example/50%", "https://shop.example/50%25"),

@@ -123,7 +123,8 @@ def meant(value: Mapping[str, Any]) -> Any:
     """Give the value that a term stands for."""
     if value.get("type") == "IRI":
         return value["value"]
-    return value.get("value", value.get("text")), value["datatype"]
+    text = value.get("value", value.get("text"))
+    return text, value["datatype"], value.get("language", "")
 
 
 def test_our_context_may_be_referred_to(rich: ToolDocument) -> None:

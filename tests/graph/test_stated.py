@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections import Counter
 
 import pyoxigraph
+import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import ToolDocument, parse_document
 from mcpg.graph import triples_of
 from mcpg.graph import vocabulary as v
+from mcpg.graph.exports.json_ld import json_ld
+from mcpg.graph.exports.nquads import nquads
 from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.jsonld import from_jsonld
+from mcpg.graph.network import network_of
+from mcpg.graph.store import graph_of
 from mcpg.graph.terms import Literal
+from mcpg.reports import graph_page
 
 PAGE = """---
 name: recover
@@ -31,6 +38,7 @@ rdf_types: ["ex:Runbook", "mcpg:Tool"]
 rdf_properties:
   ex:level: [2, {value: "3", datatype: xsd:integer}, {value: "x> .", datatype: xsd:boolean}]
   ex:raw: {value: "{", datatype: rdf:JSON}
+  ex:motto: [{value: drei, lang: de}, {value: trois, language: fr-CA}, {value: x, lang: "d e"}]
   ex:owner: {id: "ex:team"}
 graph_edges:
   - {subject: document, predicate: "ex:requires", object: track}
@@ -100,6 +108,11 @@ def test_an_author_may_add_types_and_properties() -> None:
         Literal("x> ."),
     ]
     assert own[f"{EX}raw"] == [Literal("{")]
+    assert own[f"{EX}motto"] == [
+        Literal("drei", v.RDF_LANG_STRING, "de"),
+        Literal("trois", v.RDF_LANG_STRING, "fr-ca"),
+        Literal("x"),
+    ]
     assert own[f"{EX}owner"] == [f"{EX}team"]
     assert own[v.SCHEMA_DATE_PUBLISHED] == [Literal("2026-04-01", v.XSD_DATE)]
     assert own[v.SCHEMA_DATE_MODIFIED] == [Literal("spring")]
@@ -112,3 +125,35 @@ def test_the_front_matter_is_kept_as_it_stands() -> None:
     (kept,) = stated()[NODE][v.MCPG_FRONT_MATTER]
     assert isinstance(kept, Literal)
     assert '"author":"Release team"' in kept.text
+
+
+@pytest.mark.parametrize(
+    "namespace", ["vocab#", "//shop.example/", "a b:c", "http://host:", "http://[", "x", ":", "1:2"]
+)
+def test_whatever_a_prefix_stands_for_the_graph_is_read_by_others(namespace: str) -> None:
+    """Every IRI is absolute, and an author's own edges and weights stop no export."""
+    front = {
+        "rdf_prefixes": {"ex": namespace},
+        "rdf_types": ["rdf:Statement", "ex:Type"],
+        "rdf_properties": {
+            "rdf:subject": {"id": "urn:track"},
+            "rdf:predicate": {"id": "ex:port"},
+            "rdf:object": {"id": "ex:thing"},
+            "kb:confidence": "high",
+            "ex:level": {"value": "3", "datatype": "ex:number"},
+        },
+        "about": [{"label": "Thing", "id": "ex:thing", "type": "ex:Kind", "sameAs": "ex:same"}],
+        "graph_edges": [{"subject": "track", "predicate": "ex:port", "object": "ex:thing"}],
+    }
+    page = ToolDocument(make_tool("recover"), "recover.md", "urn:recover", further=front)
+    documents = [page, ToolDocument(make_tool("track"), "track.md", "urn:track")]
+    triples = list(triples_of(documents))
+    written = "".join(nquads(triples)).encode()
+    read = list(pyoxigraph.parse(written, format=pyoxigraph.RdfFormat.N_QUADS))
+    edges = network_of(triples).edges
+
+    assert len(read) == len(triples)
+    assert graph_of(documents).query("CONSTRUCT WHERE { ?s ?p ?o }")
+    assert {edge.weight for edge in edges if edge.name not in {"groups", "related"}} == {1.0}
+    assert from_jsonld("".join(json_ld(triples)))
+    assert graph_page(documents)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 import rdflib
+from pyld import jsonld
 from rdflib import OWL, RDF, RDFS
 
 from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph import vocabulary as v
-from mcpg.graph.context import class_names, context, expanded, ontology_text, terms
+from mcpg.graph.context import class_names, compacted, context, expanded, ontology_text, terms
 from mcpg.graph.terms import Literal
 
 if TYPE_CHECKING:
@@ -79,3 +80,19 @@ def test_the_context_has_the_prefixes() -> None:
     assert {name: context()[name] for name in PREFIXES} == dict(PREFIXES)
     assert expanded("schema:name") == v.SCHEMA_NAME
     assert expanded("domain:weather") == "domain:weather"
+
+
+@pytest.mark.parametrize(
+    ("iri", "name"),
+    [
+        ("https://schema.org/name", "schema:name"),
+        ("https://schema.org///a", "https://schema.org///a"),
+        ("schema://a", "schema://a"),
+        ("https://schema.org/", "https://schema.org/"),
+        ("urn:x", "urn:x"),
+    ],
+)
+def test_a_short_name_is_read_as_the_iri_that_it_stands_for(iri: str, name: str) -> None:
+    """What follows a prefix begins with no two slashes: a processor takes that for an IRI."""
+    assert (compacted(iri), expanded(name)) == (name, iri)
+    assert jsonld.expand({"@context": context(), "id": name, "name": "x"})[0]["@id"] == iri

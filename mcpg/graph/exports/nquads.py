@@ -25,4 +25,6 @@ def _written(value: str | Literal) -> str:
         return f"<{value}>"
     # The escapes of JSON are escapes of N-Quads, too.
     text = encode_basestring(value.text)
+    if value.language:
+        return f"{text}@{value.language}"
     return text if value.datatype == XSD_STRING else f"{text}^^<{value.datatype}>"

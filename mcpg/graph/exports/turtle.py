@@ -62,9 +62,11 @@ def _prefixed(iri: str) -> str:
 def _written(value: str | Literal, names: _Names) -> str:
     if not isinstance(value, Literal):
         return names[value]
-    text, datatype = value
+    text, datatype, language = value
     if datatype == XSD_BOOLEAN or (datatype == XSD_DECIMAL and "." in text):
         return text
     # The escapes of JSON are escapes of Turtle, too.
     quoted = encode_basestring(text)
+    if language:
+        return f"{quoted}@{language}"
     return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"
