@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.cachefolder import cache_folder
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.stores.protocol import EmbeddingStore
     from mcpg.telemetry import Observer
     from mcpg.vectors.build import Built
+    from mcpg.vectors.matrix import ToolVectors
     from mcpg.vectors.opening import Found
 
 
@@ -83,6 +86,12 @@ class Target:
         folder = cache_folder()
         beside = self.path + SUFFIX
         return [beside, cached_path(self.path, folder, SUFFIX)] if folder else [beside]
+
+    @property
+    def home(self) -> str:
+        """Where they are written: beside the bundle, if anything can be written there."""
+        beside = Path(self.places[0])
+        return self.places[0 if os.access(beside.parent, os.W_OK) and not beside.is_dir() else -1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +150,8 @@ def embed(
         OutputError: The file of vectors can be written neither beside the bundle nor elsewhere.
     """
     found = find_vectors(target.places, target.key, target.tools, embedding.provider)
-    if found.file and found.is_fresh and found.file.vectors.stored.kind == embedding.kind:
+    if found.file and not _faults(found, target, embedding.kind):
+        _make_clusters(target, found.file.vectors, output)
         return _result(embedding, 0, target.tools)
     with output.counting("embedding") as tell, closing(embedding):
         built = embedding.watched(
@@ -155,22 +165,36 @@ def embed(
         )
     output.diagnostics(built.diagnostics)
     is_written = _written(target, built, embedding.kind)
-    folder = cache_folder()
-    if folder and len(built.vectors) >= FEWEST:
-        with output.progress("putting vectors into clusters"):
-            path = cached_path(target.path, folder, SUFFIX) + CLUSTERS_SUFFIX
-            with_clusters(built.vectors, target.key, path, make=True)
+    _make_clusters(target, built.vectors, output)
     return _result(embedding, built.embedded, built.reused, is_written, built)
 
 
 def staleness(target: Target, embedding: Embedding) -> list[str]:
     """Say in lines why the vectors of the bundle *target* are not what they should be."""
     found = find_vectors(target.places, target.key, target.tools, embedding.provider)
-    if found.is_fresh:
-        return []
+    return _faults(found, target, embedding.kind)
+
+
+def _faults(found: Found, target: Target, kind: str) -> list[str]:
+    """Say what is wrong with the vectors that were *found*; nothing if none are to be written."""
     reasons = [one.message for one in found.diagnostics]
-    out_of_date = ["the vectors are out of date"] if found.file else []
-    return reasons + out_of_date or ["there are no vectors"]
+    if found.file is None:
+        return reasons or ["there are no vectors"]
+    if not found.is_fresh:
+        return [*reasons, "the vectors are out of date"]
+    if found.path != target.home:
+        return reasons or [f"the vectors at {target.home} are missing or out of date"]
+    kept = found.file.vectors.stored.kind
+    return [] if kept == kind else [f"the vectors are kept as {kept}, not as {kind}"]
+
+
+def _make_clusters(target: Target, vectors: ToolVectors, output: Output) -> None:
+    """Put *vectors* into clusters if they are many, unless that was done before."""
+    folder = cache_folder()
+    if folder and len(vectors) >= FEWEST:
+        with output.progress("putting vectors into clusters"):
+            path = cached_path(target.path, folder, SUFFIX) + CLUSTERS_SUFFIX
+            with_clusters(vectors, target.key, path, make=True)
 
 
 def _result(

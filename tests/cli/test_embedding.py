@@ -8,7 +8,9 @@ import pytest
 from shop import MANIFEST
 from vectorial import FailingProvider, HashProvider
 
+import mcpg
 from mcpg.cli import embedding
+from mcpg.cli.cachefolder import cache_folder
 from mcpg.embeddings import choosing
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.index.file import content_key
@@ -213,6 +215,51 @@ def test_a_folder_that_cannot_be_written_has_its_vectors_in_the_cache(
     assert open_vectors(str(kept)).is_fresh(content_key("graph.mdld"), 4, provider.fingerprint)
     provider.asked.clear()
     assert report(run)["vectorsWritten"] is False
+    assert provider.asked == []
+
+
+def test_vectors_that_a_search_made_are_written_beside_the_bundle(
+    graph: Path, run: Callable[..., Run], provider: HashProvider
+) -> None:
+    """Vectors in the cache folder are of this machine; `--embed` writes those that travel."""
+    engine = mcpg.load(graph, embeddings=provider, cache_dir=cache_folder())
+    engine.search("shipment", strategy="embeddings")
+    (kept,) = Path.cwd().parent.glob(f"{Path.cwd().name}-cache/*.vec")
+    assert kept.is_file()
+    provider.asked.clear()
+
+    checked = run(*EMBED, "--check", "--format", "json")
+    assert (checked.code, len(checked.json["differences"])) == (1, 1)
+    assert "are missing or out of date" in checked.json["differences"][0]
+    written = report(run)
+    assert (written["vectorsWritten"], written["embedded"], written["reused"]) == (True, 0, 4)
+    file = open_vectors("graph.mdld.vec")
+    assert file.is_fresh(content_key("graph.mdld"), 4, provider.fingerprint)
+    assert run(*EMBED, "--check").code == 0
+    assert provider.asked == []
+
+
+@pytest.mark.usefixtures("sources", "provider")
+def test_a_check_fails_where_a_run_would_write(run: Callable[..., Run]) -> None:
+    """Vectors whose numbers are to be kept in another way are written, so the check fails."""
+    report(run)
+    for kind in ("float16", "int8", "float32"):
+        checked = run(*EMBED, "--vector-type", kind, "--check")
+        assert checked.code == int(report(run, "--vector-type", kind)["vectorsWritten"])
+        assert run(*EMBED, "--vector-type", kind, "--check").code == 0
+
+
+@pytest.mark.usefixtures("sources", "provider")
+def test_clusters_are_made_on_another_machine(
+    run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, provider: HashProvider
+) -> None:
+    """A bundle that came with its vectors gets its clusters, and no text is embedded."""
+    assert run(*EMBED).code == 0
+    for module in (approximate, embedding):
+        monkeypatch.setattr(module, "FEWEST", 3)
+    provider.asked.clear()
+    assert report(run)["vectorsWritten"] is False
+    assert len([*Path.cwd().parent.glob(f"{Path.cwd().name}-cache/*.vec.near")]) == 1
     assert provider.asked == []
 
 
