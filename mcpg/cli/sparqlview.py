@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from mcpg.cli.output import Output
     from mcpg.graph.sparql import Answer
-    from mcpg.jsontypes import JsonObject
 
 _LARGEST = 1024 * 1024
 _WIDEST_COLUMN = 72
@@ -51,8 +50,8 @@ def query_of(argument: str) -> str:
         ) from fault
 
 
-def written_answer(answer: Answer, form: ResultFormat | None, output: Output) -> str | JsonObject:
-    """Write *answer* in the format *form*, or in the one that suits it.
+def write_answer(answer: Answer, form: ResultFormat | None, output: Output) -> None:
+    """Write *answer* to *output* in the format *form*, or in the one that suits it.
 
     Raises:
         UsageError: The answer has no such form.
@@ -67,12 +66,15 @@ def written_answer(answer: Answer, form: ResultFormat | None, output: Output) ->
             remedy=f"use {told[1]}, or leave it out",
         )
     if is_graph:
-        return answer.turtle()
-    if form is ResultFormat.JSON:
-        return answer.json()
-    if answer.form == "ask":
-        return f"{str(answer.truth).lower()}\n"
-    return answer.csv() if form is ResultFormat.CSV else _table(answer, output)
+        output.document(answer.turtle())
+    elif form is ResultFormat.JSON:
+        output.json(answer.json())
+    elif answer.form == "ask":
+        output.text(str(answer.truth).lower())
+    elif form is ResultFormat.CSV:
+        output.document(answer.csv())
+    else:
+        output.text(_table(answer, output))
 
 
 def _table(answer: Answer, output: Output) -> str:
@@ -85,7 +87,7 @@ def _table(answer: Answer, output: Output) -> str:
         for place, name in enumerate(names)
     ]
     head = output.paint(_line(names, columns), "bold")
-    return "".join(f"{line}\n" for line in (head, *(_line(row, columns) for row in rows)))
+    return "\n".join((head, *(_line(row, columns) for row in rows)))
 
 
 def _line(cells: Sequence[str], columns: Sequence[int]) -> str:

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import io
+import sys
 from typing import TYPE_CHECKING
 
 import pyoxigraph
 import pytest
 from sparqlserver import serving
+
+from mcpg.cli.output import Color, Output
+from mcpg.cli.sparqlview import write_answer
+from mcpg.graph.sparql import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,3 +124,20 @@ def test_what_a_terminal_would_obey_is_made_visible(run: Callable[..., Run]) -> 
     done = run("graph", "sparql", "SELECT ('\\u001b[31mred' AS ?x) {}")
     assert "\x1b" not in done.out
     assert "red" in done.out
+
+
+def test_a_table_on_a_terminal_has_its_colours_and_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The heading is bold; what an answer holds is shown, not obeyed."""
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    row = {"id": {"type": "literal", "value": "\x1b[31mred"}}
+
+    write_answer(Answer("select", ("id",), (row,)), None, Output(color=Color.ALWAYS))
+
+    head, first = terminal.getvalue().splitlines()
+    assert head == "\x1b[1mid\x1b[0m"
+    assert "red" in first
+    assert "\x1b" not in first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,10 +10,7 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.sparqlview import ResultFormat, query_of, written_answer
-
-if TYPE_CHECKING:
-    from mcpg.graph.sparql import Answer
+from mcpg.cli.sparqlview import ResultFormat, query_of, write_answer
 
 EXAMPLES = """\
 mcpg graph sparql 'SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name } ORDER BY ?id'
@@ -95,16 +92,8 @@ def sparql(
     limits = Limits(seconds=timeout, rows=rows)
     with Door(documents, services=services or (), limits=limits) as door:
         answer = door.query(text)
-    _write(answer, form, output)
+    write_answer(answer, form, output)
     if answer.cut:
         message = f"these are not all results: {answer.cut}"
         output.diagnostics([warning(Code.GRAPH_RESULTS_CUT, message)])
     return ExitCode.DONE
-
-
-def _write(answer: Answer, form: ResultFormat | None, output: Output) -> None:
-    written = written_answer(answer, form, output)
-    if isinstance(written, str):
-        output.document(written)
-    else:
-        output.json(written)
