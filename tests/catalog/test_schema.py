@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from bounded import output_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,3 +165,66 @@ def test_any_json_is_walked(schema: dict[str, Any]) -> None:
     """No JSON makes the walk fail, and no path is listed twice."""
     paths = _paths(schema)
     assert len(paths) == len(set(paths))
+
+
+def _shared(**members: Any) -> dict[str, Any]:
+    """Make a schema in which 300 parameters refer to one definition."""
+    return {
+        "properties": {f"p{number}": {"$ref": "#/$defs/one"} for number in range(300)},
+        "$defs": {"one": members},
+    }
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [
+        "properties={f'q{n}': {} for n in range(100_000)}",
+        "required=['a'] * 400_000, properties={'a': {}}",
+        "anyOf=[{}] * 300_000",
+        "items=[{}] * 300_000",
+        "enum=[f'v{n}' for n in range(200_000)]",
+        "type=[f'v{n}' for n in range(400_000)]",
+        "**{'$ref': '#/' + 'a/' * 4_000_000}",
+    ],
+    ids=lambda text: text.partition("=")[0].strip("*"),
+)
+def test_a_definition_is_read_once_however_often_it_is_meant(shared: str) -> None:
+    """The time that a schema takes does not grow with the references to a large definition."""
+    program = (
+        "from mcpg.catalog import walk_parameters\n"
+        f"one = dict({shared})\n"
+        "to_it = {f'p{n}': {'$ref': '#/$defs/one'} for n in range(300)}\n"
+        "schema = {'properties': to_it, '$defs': {'one': one}}\n"
+        "print([one.path for one in walk_parameters(schema)][299])"
+    )
+    assert output_of(program) == "p299\n"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"description": "word " * 20_000},
+        {"enum": [f"value-{number}" for number in range(10_000)]},
+        {"examples": ["x" * 200_000]},
+        {"items": {"enum": ["x" * 100_000]}},
+        {"type": ["t" * 100_000]},
+    ],
+    ids=["description", "enum", "examples", "items", "type"],
+)
+def test_the_text_of_a_schema_is_bounded(members: dict[str, Any]) -> None:
+    """Texts that definitions repeat are cut at 256 Ki characters; every parameter is listed."""
+    found = walk_parameters(_shared(**members))
+    assert [one.path for one in found] == [f"p{number}" for number in range(300)]
+    sizes = [
+        len(one.description) + len(one.type or "") + sum(map(len, one.values)) for one in found
+    ]
+    assert sum(sizes) <= 262_144
+
+
+def test_the_paths_of_a_schema_are_bounded() -> None:
+    """Parameters whose paths make more than 256 Ki characters are left out, short ones are not."""
+    inner = {"properties": {f"p{number}": {} for number in range(300)}}
+    schema = {"properties": {"x" * 200_000: inner, "short": inner}}
+    paths = _paths(schema)
+    assert sum(map(len, paths)) <= 262_144
+    assert paths[1:] == ["short", *(f"short.p{number}" for number in range(300))]
