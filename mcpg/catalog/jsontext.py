@@ -25,6 +25,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _SURE_DIGITS = 300
 _SPACE = re.compile(r"[ \t\r\n]*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _SERVER_EVENT = re.compile(r"(?:event|data|id|retry|):")
 
 
@@ -151,7 +152,7 @@ def _int(text: str) -> int:
 
 
 def _event_data(text: str) -> str:
-    lines = (line.partition(":") for line in text.splitlines())
+    lines = (line.partition(":") for line in _LINE_END.split(text))
     return "\n".join(value for name, _, value in lines if name == "data")
 
 

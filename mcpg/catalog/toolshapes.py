@@ -126,15 +126,20 @@ def _entries(value: JsonValue, context: _Context) -> Iterator[FoundEntry]:
     if isinstance(value, dict):
         yield from _page(value, context)
     elif isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value)):
-        for index, item in _pages_among(value):
-            yield from _item(item, context.at(f"[{index}]"))
+        members = _pages_among(value)
+        for index, item in members:
+            yield from _item(item, context.at(f"[{index}]"), is_only=len(members) == 1)
     else:
         raise context.fail("this JSON is neither a list of tools nor an object that holds one")
 
 
-def _item(value: JsonValue, context: _Context) -> Iterator[FoundEntry]:
-    """Read a member of an array: a tool, or a page of tools."""
-    if isinstance(value, dict) and _is_page(value):
+def _item(value: JsonValue, context: _Context, *, is_only: bool = False) -> Iterator[FoundEntry]:
+    """Read a member of an array: a tool, or a page of tools.
+
+    Beside others, a message that holds no tools costs nobody else a tool; alone, it is the answer.
+    """
+    is_page = isinstance(value, dict) and (_is_page(value) or (is_only and _is_message(value)))
+    if isinstance(value, dict) and is_page:
         yield from _page(value, context)
     else:
         yield context.entry(value)
@@ -181,8 +186,17 @@ def _is_tool(value: JsonObject) -> bool:
 
 
 def _is_page(value: JsonObject) -> bool:
-    holds_list = any(isinstance(value.get(key), list) for key in _LISTS)
-    return holds_list or (not _is_tool(value) and ("result" in value or "error" in value))
+    return not _is_tool(value) and (_holds_list(value) or _holds_list(value.get("result")))
+
+
+def _holds_list(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(isinstance(value.get(key), list) for key in _LISTS)
+    return isinstance(value, list)
+
+
+def _is_message(value: JsonObject) -> bool:
+    return "name" not in value and not _is_tool(value) and ("result" in value or "error" in value)
 
 
 def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:

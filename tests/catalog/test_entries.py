@@ -165,6 +165,35 @@ def test_entries_that_are_no_tools_are_left_out() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"name": "odd", "error": "none"},
+        {"name": "odd", "error": {"message": "none"}, "description": ""},
+        {"name": "odd", "result": {"type": "string"}},
+        {"name": "odd", "inputSchema": {}, "tools": ["a"], "functions": ["b"]},
+        {"name": "odd", "parameters": {}, "result": [1]},
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda tools: {"tools": tools}, lambda tools: tools])
+def test_a_named_entry_is_a_tool_whatever_else_it_holds(odd: Any, wrap: Any) -> None:
+    """Members called `error`, `result` or `tools` make no page of a tool."""
+    found = _read(wrap([_MCP, odd]))
+    assert [tool.name for tool in found.tools] == ["find", "odd"]
+    assert found.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "message", [{"error": "down"}, {"error": {"message": "x"}}, {"result": 5}, {"result": {"a": 1}}]
+)
+@pytest.mark.parametrize("wrap", [lambda tools: {"tools": tools}, lambda tools: tools])
+def test_a_message_beside_tools_costs_no_tool(message: Any, wrap: Any) -> None:
+    """An entry that is an answer without tools is left out with a diagnostic, and alone."""
+    found = _read(wrap([message, _MCP]))
+    assert [tool.name for tool in found.tools] == ["find"]
+    assert [one.code for one in found.diagnostics] == [Code.TOOL_INVALID]
+
+
 def test_places_name_page_and_index() -> None:
     """A tool's place leads to it through pages."""
     found = _read([{"tools": [{"name": "a"}]}], [{"name": "b"}])

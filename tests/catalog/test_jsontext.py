@@ -18,6 +18,10 @@ from mcpg.errors import SourceError
         ('{"a": 1}\n{"b": 2}\n', [{"a": 1}, {"b": 2}]),
         ("[1][2] 3", [[1], [2], 3]),
         ('event: message\ndata: {"a": 1}\n\n: ping\n\ndata: {"b": 2}\n\n', [{"a": 1}, {"b": 2}]),
+        (
+            'data: {"a": "\u2028\u2029\x85"}\r\rdata: {"b":\r\ndata: 2}',
+            [{"a": "\u2028\u2029\x85"}, {"b": 2}],
+        ),
         ('{"a": 1, "a": 2}', [{"a": 2}]),
     ],
 )

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 _KEYS = ("mcpServers", "context_servers", "servers")
 _MENTIONS = re.compile(r'"(?:mcpServers|context_servers|servers)"\s*:')
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[\]}])')
+# What is not closed is taken to its end, and kept: nobody has to look for its end again.
+_STRING = r'"(?:[^"\\\n]|\\.)*"?'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 _URLS = ("url", "serverUrl", "httpUrl")
 _HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http"})
 _STDIO = frozenset({"stdio", ""})
@@ -84,7 +86,7 @@ class SwitchedOffError(Exception):
 
 def _parse(text: str, place: str, repeated: set[str]) -> JsonValue:
     """Parse JSON with comments and trailing commas; both become spaces, so that places stay."""
-    plain = _COMMENT.sub(lambda found: found[1] or _blank(found[0]), text)
+    plain = _COMMENT.sub(lambda found: found[1] or found[2] or _blank(found[0]), text)
     plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
     return parse_json_documents(plain, place, repeated)[0]
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from bounded import output_of
 
 from mcpg.catalog.sources.clientconfig import is_client_configuration, read_client_configuration
 from mcpg.catalog.sources.servers import HttpServer, Server, StdioServer
@@ -142,3 +143,26 @@ def test_no_configuration() -> None:
     """Something else is refused."""
     with pytest.raises(SourceError, match="names no servers"):
         read_client_configuration("{}", "mcp.json", {})
+
+
+@pytest.mark.parametrize(
+    "rest", ["'/* ' * 300_000", "'\\\\\"' * 300_000", "'\"' + '\\\\\"' * 300_000"]
+)
+def test_what_is_not_closed_is_looked_at_once(rest: str) -> None:
+    """Comments and strings without an end take time in proportion to the file, and are no JSON."""
+    program = (
+        "from mcpg.catalog.sources.clientconfig import is_client_configuration\n"
+        f"text = '{{\"mcpServers\": {{}}, ' + {rest}\n"
+        "print(is_client_configuration(text))"
+    )
+    assert output_of(program) == "False\n"
+
+
+@pytest.mark.parametrize("rest", ["/*", "/*/", "/* more", '"', "//\n/"])
+def test_a_configuration_ends_where_it_is_closed(rest: str) -> None:
+    """A comment or string that does not end is no part of a configuration."""
+    text = '{"mcpServers": {"a": {"command": "x"}}} '
+    assert is_client_configuration(f"{text}/* more */ // and")
+    with pytest.raises(SourceError, match="not JSON") as caught:
+        read_client_configuration(text + rest, "mcp.json", {})
+    assert caught.value.place.startswith(("mcp.json:1:41", "mcp.json:2:1"))
