@@ -114,6 +114,7 @@ class Gateway:
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             self._keeper = IndexKeeper(self._registry, self._plan, sessions.tools, group)
+            stack.callback(self._keeper.close)
             self._keeper.callbacks = self._callbacks
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
             self._stack = stack.pop_all()

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 
 from mcpg.diagnostics import Code, Diagnostic, error
+from mcpg.errors import UsageError
 from mcpg.gateway.building import Built, build, opened
 from mcpg.gateway.observing import watched_build
 from mcpg.gateway.reading import ask
@@ -61,6 +62,11 @@ class IndexKeeper:
         self._memo = KeptMemo()
         self._building: anyio.Event | None = None
         self._finished = float("-inf")
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Make no snapshot any more; whoever waits for one is told that there is none."""
+        self._is_closed = True
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -69,15 +75,22 @@ class IndexKeeper:
         return (*found, *self._failures)
 
     async def latest(self) -> Snapshot:
-        """Give a snapshot of all that the registry holds now."""
+        """Give a snapshot of all that the registry holds now.
+
+        Raises:
+            UsageError: It was closed before there was one.
+        """
         return await self._at_least(self._registry.version)
 
     async def ready(self) -> Snapshot:
-        """Give a snapshot at once if there is one that shows all that the host changed itself."""
+        """Give a snapshot at once if there is one that shows all that the host changed itself.
+
+        Raises:
+            UsageError: As for `latest`.
+        """
         snapshot = await self._at_least(self._registry.required)
-        if anyio.current_time() - self._finished > RETRY and (
-            self._registry.retry() or self._failures
-        ):
+        is_time = self._building is None and anyio.current_time() - self._finished > RETRY
+        if is_time and (self._registry.retry() or self._failures):
             self.refresh()
         return snapshot
 
@@ -90,6 +103,8 @@ class IndexKeeper:
 
     async def _at_least(self, version: int) -> Snapshot:
         while self._snapshot is None or self._snapshot.version < version:
+            if self._is_closed:
+                raise UsageError("the gateway was closed", remedy="keep it open until all is done")
             await self.refresh().wait()
         return self._snapshot
 

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 async def ask(registry: Registry, sources: Sequence[Source], server: AskServer) -> None:
     """Ask *sources* side by side, a server by way of *server*, and keep what they say."""
+    version = registry.version
 
     async def one(source: Source) -> None:
-        registry.heard(source, await _batch(source, server))
+        registry.heard(source, await _batch(source, server), version)
 
     async with anyio.create_task_group() as group:
         for source in sources:

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Entry:
+    """A source, what it last said, and as of which versions it changed and was asked."""
+
     source: Source
     batch: SourceBatch | None = None
-    is_fresh: bool = False
+    changed: int = 0
+    asked: int = -1
     has_failed: bool = False
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.asked >= self.changed
 
 
 class Registry:
@@ -62,8 +69,8 @@ class Registry:
         if key in self._entries:
             message = f"there is a source {source.id!r} already"
             raise UsageError(message, place=source.id, remedy="give it another id")
-        self._entries[key] = _Entry(source)
-        self._changed(is_required=True)
+        entry = self._entries[key] = _Entry(source)
+        self._changed(entry, is_required=True)
 
     def remove(self, source_id: str) -> Source | None:
         """Take out a source, and give it; `None` where there is none of this id."""
@@ -78,35 +85,40 @@ class Registry:
         entry = self._entries.get(_key(source_id))
         if entry is None:
             return False
-        entry.is_fresh = False
-        self._changed(is_required=False)
+        self._changed(entry, is_required=False)
         return True
 
     def invalidate_all(self) -> None:
         """Have every source asked again."""
-        for entry in self._entries.values():
-            entry.is_fresh = False
-        self._changed(is_required=True)
+        self._changed(*self._entries.values(), is_required=True)
 
     def retry(self) -> bool:
-        """Have those sources asked again that could not be asked; say whether there are any."""
-        failed = [entry for entry in self._entries.values() if entry.has_failed]
-        for entry in failed:
-            entry.is_fresh = False
+        """Have those sources asked again that could not be asked; say whether there are any.
+
+        One that waits to be asked already is none of them.
+        """
+        failed = [one for one in self._entries.values() if one.has_failed and one.is_fresh]
         if failed:
-            self._changed(is_required=False)
+            self._changed(*failed, is_required=False)
         return bool(failed)
 
     def stale(self) -> tuple[Source, ...]:
         """Give the sources that have to be asked."""
         return tuple(entry.source for entry in self._entries.values() if not entry.is_fresh)
 
-    def heard(self, source: Source, batch: SourceBatch) -> None:
-        """Keep what *source* said. Where it failed, what it said before counts on."""
+    def heard(self, source: Source, batch: SourceBatch, version: int) -> None:
+        """Keep what *source* said. Where it failed, what it said before counts on.
+
+        Args:
+            source: The source.
+            batch: What it said.
+            version: The version when it began to be asked: a change after that is still to be
+                asked for.
+        """
         entry = self._entries.get(_key(source.id))
         if entry is None or entry.source is not source:
             return  # it was taken out meanwhile
-        entry.is_fresh = True
+        entry.asked = version
         entry.has_failed = _has_failed(batch)
         if entry.has_failed and entry.batch is not None:
             batch = replace(entry.batch, diagnostics=batch.diagnostics)
@@ -120,8 +132,10 @@ class Registry:
             if entry.batch is not None
         ]
 
-    def _changed(self, *, is_required: bool) -> None:
+    def _changed(self, *entries: _Entry, is_required: bool) -> None:
         self.version += 1
+        for entry in entries:
+            entry.changed = self.version
         if is_required:
             self.required = self.version
 

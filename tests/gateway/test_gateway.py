@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 import threading
 from functools import partial
@@ -9,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from builders import ids
 
@@ -201,6 +206,115 @@ async def test_what_failed_is_tried_again(
             while not (await gateway.search("parcel")).matches:  # noqa: ASYNC110 - searches go on
                 await anyio.sleep(0.01)
         assert Code.SOURCE_LOAD_FAILED not in codes(gateway)
+
+
+async def test_a_source_that_failed_is_tried_again_once_however_many_ask(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Searches that come while the source is being asked again are no reason for another index."""
+    late = FileSource("parcels", str(tmp_path / "parcels.json"))
+    async with Gateway([manifest("mail", mail_send="Send a mail"), late]) as gateway:
+        await gateway.search("parcel")
+        monkeypatch.setattr(indexkeeper, "PAUSE", 0.0)
+        monkeypatch.setattr(indexkeeper, "RETRY", 0.0)
+        free = threading.Event()
+        build = indexkeeper.build
+
+        def slow(*given: object) -> object:
+            free.wait(60)
+            return build(*given)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(indexkeeper, "build", slow)
+        builds = counted(monkeypatch)
+        for _ in range(5):
+            await gateway.snapshot()
+            await anyio.lowlevel.checkpoint()
+        monkeypatch.setattr(indexkeeper, "RETRY", 30.0)
+        free.set()
+        await gateway.build_index()
+    assert len(builds) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes are POSIX")
+async def test_a_change_that_comes_while_a_source_is_asked_is_not_lost(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    """What was read before a source said that it has changed is read again."""
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    old, new = (json.dumps({"tools": [{"name": name}]}) for name in ("mail_send", "mail_drop"))
+    sources = [FileSource("mail", str(pipe)), manifest("b", other="Do else")]
+    async with Gateway(sources) as gateway:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                group.start_soon(gateway.build_index)
+                # Who opens the other end waits until the source is being read.
+                writer = await anyio.to_thread.run_sync(pipe.open, "w")
+                assert gateway.invalidate("mail")
+                pipe.unlink()
+                pipe.write_text(new, "utf-8")
+                await anyio.to_thread.run_sync(writer.write, old)
+                writer.close()
+            snapshot = await gateway.build_index()
+    assert [tool.id for tool in snapshot.catalog.tools] == ["mail_drop", "other"]
+
+
+OPENED = f"""
+import threading, time
+import anyio
+from mcpg.catalog.sources.servers import StdioServer
+from mcpg.errors import UsageError
+from mcpg.gateway import Gateway, ServerSource, SyncGateway
+
+silent = StdioServer("test", "silent", {sys.executable!r}, ({str(SERVERS)!r}, "silent"))
+sources = [ServerSource("silent", silent)]
+"""
+LEFT = """
+async def wait(ask):
+    try:
+        await ask()
+    except UsageError as fault:
+        print(fault.message)
+
+async def main():
+    async with anyio.create_task_group() as group, Gateway(sources) as gateway:
+        for ask in (gateway.warm_up, gateway.list_tools, gateway.snapshot):
+            group.start_soon(wait, ask)
+        await anyio.wait_all_tasks_blocked()
+
+anyio.run(main)
+"""
+LEFT_BY_ANOTHER = """
+def wait(ask):
+    try:
+        ask()
+    except UsageError as fault:
+        print(fault.message)
+
+with SyncGateway(sources) as gateway:
+    asking = (gateway.warm_up, gateway.list_tools, gateway.build_index)
+    threads = [threading.Thread(target=wait, args=(ask,)) for ask in asking]
+    for thread in threads:
+        thread.start()
+    while not gateway._gateway._keeper._building:
+        time.sleep(0.01)
+    time.sleep(0.5)
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("program", [LEFT, LEFT_BY_ANOTHER])
+def test_a_gateway_can_be_left_while_somebody_waits(program: str) -> None:
+    """Whoever waits for an index that is not made any more is told so, and nothing hangs."""
+    told = subprocess.run(
+        [sys.executable, "-c", OPENED + program],
+        check=True,
+        timeout=60,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert told == "the gateway was closed\n" * 3
 
 
 async def test_searches_go_on_while_a_server_changes(
