@@ -14,7 +14,7 @@ from mcpg.cli.tuneview import tune_text
 from mcpg.diagnostics import Code
 from mcpg.engine import load
 from mcpg.engine.ranking import Ranking, ranking_json, shipped_ranking
-from mcpg.errors import InputError, UsageError
+from mcpg.errors import InputError, OutputError, UsageError
 from mcpg.evaluation.resolved import disabled_tools, resolve
 from mcpg.files import is_folder
 from mcpg.gateway.answerjson import diagnostics_json
@@ -73,6 +73,7 @@ def run(asked: Asked, form: OutputFormat, settings: Settings, output: Output) ->
     target = asked.target or path
     is_written = False
     if report.ranking and not asked.is_dry:
+        _check_unchanged(path, bundle)
         is_written = _write(bundle, report.ranking, target, force=asked.force)
     if form is OutputFormat.JSON:
         told = tune_json(report, is_written=is_written)
@@ -160,6 +161,20 @@ def _tuned(
         return replace(report, tuning=tuning, refusal=refusal)
     ranking = Ranking(tuning.model, origin_of_tuning(tuning, judgements))
     return replace(report, tuning=tuning, ranking=ranking)
+
+
+def _check_unchanged(path: str, bundle: Bundle) -> None:
+    """See that nobody has written the *bundle* since it was read, so that nothing is put back.
+
+    Raises:
+        McpgError: Somebody has, or it is gone.
+    """
+    if _read(path) != bundle:
+        raise OutputError(
+            "the bundle was changed while it was being tuned, so nothing is written",
+            place=path,
+            remedy="run `mcpg tune` again",
+        )
 
 
 def _write(bundle: Bundle, ranking: Ranking, target: str, *, force: bool) -> bool:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import io
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import lopsided
 import pytest
 
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
+from mcpg.cli import main
 from mcpg.engine.origin import origin_of
 from mcpg.index.file import open_index
 
@@ -187,6 +190,31 @@ def test_queries_may_come_from_a_pipe(bundled: Path, run: Runner) -> None:
     text = (bundled.parent / "queries.jsonl").read_bytes()
     assert run("tune", "-", stdin=text).code == 0
     assert origin_of(open_index(f"{bundled}.idx")).name == "tuned on standard input"
+
+
+def test_a_bundle_that_is_written_meanwhile_stays(
+    bundled: Path, run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents that came while a ranking was fitted are not replaced by those before them."""
+    queries = (bundled.parent / "queries.jsonl").read_bytes()
+    tools = bundled.parent / "tools.json"
+
+    class Meanwhile(io.BytesIO):
+        """Queries, before which somebody puts another tool into the bundle."""
+
+        def read1(self, size: int | None = -1, /) -> bytes:
+            monkeypatch.setattr(Meanwhile, "read1", io.BytesIO.read1)
+            shop = json.loads(tools.read_text("utf-8"))
+            shop["tools"].append({"name": "newcomer", "description": "Come late."})
+            tools.write_text(json.dumps(shop), "utf-8")
+            assert main(["bundle", str(tools), "-q"]) == 0
+            return self.read1(size)
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Meanwhile(queries)))
+    assert main(["tune", "-"]) == 2
+    assert any("newcomer" in one.path for one in read_bundle(bundled).documents)
+    assert run("tune", "-", stdin=queries).code == 0
+    assert read_bundle(bundled).ranking is not None
 
 
 def test_disabled_tools_are_told_unless_they_are_included(
