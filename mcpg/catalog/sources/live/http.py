@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.sources.servers import HttpServer
 
-_BETWEEN_EVENTS = re.compile(rb"\n\r?\n|\r\r")
+_BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
 _FAILED = 400
 _PLAIN = {"Accept-Encoding": "identity"}
 _REDIRECTED = 300
@@ -129,9 +129,12 @@ class _Counted(httpx2.AsyncByteStream):
         self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        last = b""
         async for chunk in self._stream:
-            if self._is_events and _BETWEEN_EVENTS.search(chunk):
+            # The end of an event may come in a chunk of its own.
+            if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
                 self._meter.start()
+            last = chunk[-1:] or last
             self._meter.count(len(chunk))
             yield chunk
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -14,6 +15,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
+from loopback import serving
 
 from mcpg.catalog.model import SourceKind
 from mcpg.catalog.sources import read_sources
@@ -23,7 +25,9 @@ from mcpg.diagnostics import Code
 from mcpg.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from loopback import Conversation
 
 SERVERS = str(Path(__file__).parents[3] / "servers.py")
 TOKEN = "marker-token-1234"
@@ -275,3 +279,42 @@ def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError) as caught:
         read_sources(["stdio:true"], live=QUICK)
     assert caught.value.remedy == "pip install 'mcpg-graph[mcp]'"
+
+
+def streaming(end: bytes, mark: bytes) -> Callable[[Conversation], None]:
+    """Make a script that lists tools after 35 MB of comments, each with its *end* and a *mark*."""
+
+    def script(conversation: Conversation) -> None:
+        method = conversation.asked.body["method"]
+        said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+        if method == "server/discover":
+            said |= {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        else:
+            said |= {"tools": [{"name": "first", "inputSchema": {"type": "object"}}]}
+        told = {"jsonrpc": "2.0", "id": conversation.asked.body["id"], "result": said}
+        conversation.send_response(200)
+        conversation.send_header("Content-Type", "text/event-stream")
+        conversation.send_header("Transfer-Encoding", "chunked")
+        conversation.end_headers()
+        comments = [b":" + b"x" * 999_998 + end, mark] * (35 if method == "tools/list" else 0)
+        for chunk in [*comments, b"data: " + json.dumps(told).encode() + b"\n\n", b""]:
+            conversation.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("end", "mark", "expected"),
+    [
+        (b"\n", b"\n", "first"),
+        (b"\r\n", b"\r\n", "first"),
+        (b"\r", b"\r", "first"),
+        (b"\n", b":\n", "it answered more than 32 MB"),
+    ],
+)
+def test_only_one_event_is_bounded(end: bytes, mark: bytes, expected: str) -> None:
+    """A stream may be of any length, however its events are cut; a single event may not."""
+    with serving(streaming(end, mark)) as web:
+        batch = ask_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
+    told = [tool.name for tool in batch.tools] or [one.message for one in batch.diagnostics]
+    assert told == [expected]
