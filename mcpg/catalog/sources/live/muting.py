@@ -7,10 +7,13 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from mcp.client import session
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "client", "httpx2", "httpcore2")
+_LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")
+_SHARED = "client"
 _SILENT = logging.NullHandler()
 _LOCK = Lock()
 _held: list[dict[str, bool]] = []
@@ -33,7 +36,13 @@ def muted() -> Iterator[None]:
                 _restore(_held.pop())
 
 
+def _is_of_host(record: logging.LogRecord) -> bool:
+    """Tell whether somebody else has logged to `client`, as one module of the SDK does."""
+    return record.pathname != session.__file__
+
+
 def _mute() -> dict[str, bool]:
+    logging.getLogger(_SHARED).addFilter(_is_of_host)
     before = {}
     for name in _LOGGERS:
         logger = logging.getLogger(name)
@@ -44,6 +53,7 @@ def _mute() -> dict[str, bool]:
 
 
 def _restore(before: dict[str, bool]) -> None:
+    logging.getLogger(_SHARED).removeFilter(_is_of_host)
     for name, propagates in before.items():
         logger = logging.getLogger(name)
         logger.propagate = propagates

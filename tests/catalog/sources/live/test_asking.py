@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shlex
 import signal
@@ -318,3 +319,27 @@ def test_only_one_event_is_bounded(end: bytes, mark: bytes, expected: str) -> No
         batch = ask_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
     told = [tool.name for tool in batch.tools] or [one.message for one in batch.diagnostics]
     assert told == [expected]
+
+
+def test_only_the_sdk_is_silent(caplog: pytest.LogCaptureFixture) -> None:
+    """The host's loggers are heard meanwhile, also where the SDK's are called the same."""
+    caplog.set_level(logging.DEBUG)
+    before = {name: logging.getLogger(name).filters[:] for name in ("client", "client.app")}
+    odd = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": TOKEN}}
+
+    def script(conversation: Conversation) -> None:
+        logging.getLogger("client").info("host")
+        logging.getLogger("client.app").info("host below")
+        said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+        said |= {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        said |= {"tools": [{"name": "first", "inputSchema": {}}]}
+        told = {"jsonrpc": "2.0", "id": conversation.asked.body["id"], "result": said}
+        events = "".join(f"data: {json.dumps(one)}\n\n" for one in (odd, told))
+        conversation.send(events, Content_Type="text/event-stream")
+
+    with serving(script) as web:
+        batch = ask_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
+    assert [tool.name for tool in batch.tools] == ["first"]
+    assert {"host", "host below"} <= {record.message for record in caplog.records}
+    assert TOKEN not in caplog.text
+    assert before == {name: logging.getLogger(name).filters for name in before}
