@@ -1,6 +1,8 @@
 """Tool ids: short, safe, unique, and the same whatever order the tools came in.
 
-The rules are those of the .NET gateway, so that an id means the same tool on both sides.
+The rules are those of the .NET gateway, so that an id means the same tool on both sides; but a name
+of which nothing can be kept has a hash in its id here, for a fallback that the first such tool gets
+would come to mean another tool when one is added.
 """
 
 from __future__ import annotations
@@ -42,10 +44,14 @@ def normalize(value: str, fallback: str) -> str:
     Returns:
         The name; an over-long one is cut and ends in a hash of its whole text.
     """
+    return _kept(value) or fallback
+
+
+def _kept(value: str) -> str:
     name = ""
     for run in _RUN.findall(value):
         name += run if not name or name.endswith("_") else f"_{run}"
-    return _shorten(name.lower().strip(_EDGE)) or fallback
+    return _shorten(name.lower().strip(_EDGE))
 
 
 def source_qualified(source_id: str, name: str, fallback: str) -> str:
@@ -77,6 +83,8 @@ def tool_id(
 
     Returns:
         The first free of: the name, the source and the name, that with a hash, that with a number.
+        Where nothing of the name can be kept, or nothing of a source that it has to name, the
+        first is the one with a hash.
     """
     pool = _IdPool(reserved)
     return pool.take(source_id, name, require_source_prefix=require_source_prefix)
@@ -88,7 +96,8 @@ def assign_ids(
     """Give every tool of a catalogue its id.
 
     A tool whose normalised name nobody else has is called so; where several tools share one, each
-    is called by its source and name, with a diagnostic.
+    is called by its source and name, with a diagnostic. See `tool_id` for what follows when these
+    are taken, too, or nothing of them can be kept.
 
     Args:
         tools: All tools of the catalogue; ids that they carry are not looked at.
@@ -98,7 +107,7 @@ def assign_ids(
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
     """
     ordered = in_stable_order(tools)
-    names = [normalize(tool.name, TOOL_FALLBACK) for tool in ordered]
+    names = [_alone(tool.source_id, tool.name) for tool in ordered]
     holders = Counter(names)
     pool = _IdPool(reserved)
     assigned: list[Tool] = []
@@ -155,13 +164,13 @@ class _IdPool:
         return found
 
     def _free(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
-        plain = normalize(name, TOOL_FALLBACK)
-        if not require_source_prefix and plain not in self._taken:
-            return plain
+        alone = _alone(source_id, name)
+        if not require_source_prefix and alone not in self._taken:
+            return alone
         qualified = source_qualified(source_id, name, TOOL_FALLBACK)
-        if qualified not in self._taken:
+        if qualified not in self._taken and _kept(name) and _kept(source_id):
             return qualified
-        hashed = append_suffix(qualified, f"_{_identity_hash(source_id, name)}")
+        hashed = _hashed(source_id, name)
         return hashed if hashed not in self._taken else self._numbered(hashed)
 
     def _numbered(self, hashed: str) -> str:
@@ -171,6 +180,16 @@ class _IdPool:
             number += 1
         self._numbers[hashed] = number + 1
         return found
+
+
+def _alone(source_id: str, name: str) -> str:
+    """Give the id of a tool that shares its name with no other."""
+    return _kept(name) or _hashed(source_id, name)
+
+
+def _hashed(source_id: str, name: str) -> str:
+    qualified = source_qualified(source_id, name, TOOL_FALLBACK)
+    return append_suffix(qualified, f"_{_identity_hash(source_id, name)}")
 
 
 def _identity_hash(source_id: str, name: str) -> str:

@@ -84,6 +84,12 @@ def test_append_suffix_fits() -> None:
             False,
             "find",
         ),
+        ("shop", "検索", [], False, "shop_gateway_tool_0eb3c0f2"),
+        ("shop", "検索", [], True, "shop_gateway_tool_0eb3c0f2"),
+        ("shop", "検索", ["shop_gateway_tool_0eb3c0f2"], False, "shop_gateway_tool_0eb3c0f2_2"),
+        ("店", "検索", [], False, "source_gateway_tool_9506a463"),
+        ("店", "find", [], False, "find"),
+        ("店", "find", [], True, "source_find_76e74363"),
         (
             "shop",
             "find",
@@ -94,7 +100,10 @@ def test_append_suffix_fits() -> None:
     ],
 )
 def test_tool_id(source: str, name: str, reserved: list[str], prefix: bool, expected: str) -> None:
-    """An id is the name, then source and name, then that with a hash, then with a number."""
+    """An id is the name, then source and name, then that with a hash, then with a number.
+
+    Where nothing of the name or of a needed source is kept, it begins with the one with a hash.
+    """
     assert tool_id(source, name, reserved, require_source_prefix=prefix) == expected
 
 
@@ -143,6 +152,37 @@ def test_namesakes_in_one_source_are_numbered() -> None:
         "c": "s_go_cc4f5c8c_2",
         "d": "s_go_cc4f5c8c_3",
     }
+
+
+_FOREIGN = ("検索", "بحث", "поиск", "🧩", "注文", "खोज")
+
+
+@pytest.mark.parametrize("sources", [("s",), ("s", "店"), ("店", "магазин")])
+def test_ids_of_foreign_names_stay_when_a_tool_is_added(sources: tuple[str, ...]) -> None:
+    """A tool of whose name or source nothing is kept has one id, whatever stands beside it."""
+    tools = [make_tool(name, source_id=one, id="") for one in sources for name in _FOREIGN]
+    everyone = {(tool.source_id, tool.name): tool.id for tool in assign_ids(tools)[0]}
+    for tool in tools:
+        assert assign_ids([tool])[0][0].id == everyone[tool.source_id, tool.name]
+        others = [other for other in tools if other is not tool]
+        assert all(everyone[one.source_id, one.name] == one.id for one in assign_ids(others)[0])
+    assert assign_ids(tools)[1] == ()
+
+
+def test_ids_of_foreign_sources_stay_when_a_source_is_added() -> None:
+    """Of tools that share a name, one of whose source nothing is kept always has a hash."""
+    tools = [make_tool("find", source_id=one, id="") for one in ("店", "магазин", "🧩", "s")]
+    first = {tool.source_id: tool.id for tool in assign_ids(tools[1:])[0]}
+    second = {tool.source_id: tool.id for tool in assign_ids(tools)[0]}
+    assert {source: second[source] for source in first} == first
+    assert second["s"] == "s_find"
+
+
+def test_a_tool_called_like_the_fallback_keeps_its_name() -> None:
+    """Tools of whose names nothing is kept take no name from one that has it."""
+    tools, noticed = assign_ids([make_tool(name, id="") for name in ("gateway_tool", "検索")])
+    assert tools[-1].id == "gateway_tool"
+    assert noticed == ()
 
 
 _names = st.text(st.sampled_from("aAb_- é🧩\ud800"), max_size=5) | st.text(max_size=90)
