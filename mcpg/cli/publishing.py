@@ -98,7 +98,8 @@ def _tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool
     for number, document in enumerate(engine.documents.values()):
         names, texts = _texts(document)
         vector = vectors.vectors.vector(number) if vectors else None
-        yield PublishedTool(document.tool.id, names, texts, vector)
+        tool = document.tool
+        yield PublishedTool(tool.id, names, texts, vector, tool.enabled)
 
 
 def _texts(document: ToolDocument) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from mcpg import __version__
 from mcpg.caches.protocol import RESULT
 from mcpg.diagnostics import Code
-from mcpg.engine.candidates import source_of
 from mcpg.engine.guarded import attribute_of
 from mcpg.engine.resultcodec import decode_result, encode_result, json_bytes
 from mcpg.engine.results import Strategy
@@ -134,8 +133,7 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
     if request.normalize and equipment.normalizer is not None:
         told["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
     if equipment.candidates is not None:
-        source = source_of(equipment.candidates, searcher.index)
-        told["candidates"] = getattr(source, "fingerprint", None)
+        told["candidates"] = searcher.chooser(request).fingerprint()
     return told if all(isinstance(one, str) for one in told.values()) else None
 
 

@@ -8,9 +8,11 @@ engine then looks for itself.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.engine.retrieval import POOL
 from mcpg.errors import McpgError
 from mcpg.index.compile import NO_KEY
 from mcpg.index.tables import ABSENT
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis
     from mcpg.index import Index
 
+Answer = TypeVar("Answer")
+
 COUNT = 200
 """How many candidates a source is asked for: ten times what is looked at closely."""
 
@@ -34,9 +38,15 @@ REST = 15.0
 class CandidateSource(Protocol):
     """Knows a catalogue, and which of its tools may answer a query.
 
-    May be shared between threads. A source may also have a `fingerprint`, a text that differs
-    where it chooses differently, without which no result is cached; and `of(key)`, which gives the
-    source that knows the catalogue of the bundle with that SHA-256, in hexadecimal.
+    May be shared between threads. A source may also have
+
+    - a `fingerprint`, a text that differs where it chooses differently, without which no result is
+      cached;
+    - `of(key)`, which gives the source that knows the catalogue of the bundle with that SHA-256, in
+      hexadecimal;
+    - `by(maker)`, which gives the source that compares vectors with those of that maker alone, by
+      the fingerprint of an embedding provider;
+    - `offered()`, which gives the source that passes over tools that are off by default.
     """
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
@@ -50,12 +60,20 @@ class CandidateSource(Protocol):
         ...
 
 
-def source_of(source: CandidateSource, index: Index) -> CandidateSource:
-    """Give the *source* that knows the catalogue of *index*, where it knows several."""
-    of = getattr(source, "of", None)
-    if of is None or index.header.key == NO_KEY:
+def source_of(
+    source: CandidateSource, index: Index, *, includes_disabled: bool = True
+) -> CandidateSource:
+    """Give the *source* that knows the catalogue of *index*, and what a search may offer of it."""
+    if index.header.key != NO_KEY:
+        source = _narrowed(source, "of", index.header.key.hex())
+    return source if includes_disabled else _narrowed(source, "offered")
+
+
+def _narrowed(source: CandidateSource, how: str, *which: str) -> CandidateSource:
+    narrow = getattr(source, how, None)
+    if narrow is None:
         return source
-    found: CandidateSource = of(index.header.key.hex())
+    found: CandidateSource = narrow(*which)
     return found
 
 
@@ -66,26 +84,59 @@ class Chooser:
     """
 
     def __init__(
-        self, source: CandidateSource, clock: Callable[[], float] = time.monotonic
+        self, find: Callable[[], CandidateSource], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Stand before *source*; *clock* tells the time in seconds."""
-        self._source = source
+        """Stand before the source that *find* gives; *clock* tells the time in seconds."""
+        self._find = find
+        self._source: CandidateSource | None = None
         self._clock = clock
         # Time until which the source is left alone, and why; one tuple, so never half of each.
         self._failed: tuple[float, str] | None = None
 
-    def ask(self, query: str, vector: NDArray[np.float32] | None) -> tuple[list[str], str]:
-        """Give the ids that the source chose, and why it chose none; "" when it did not fail."""
+    def ask(
+        self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
+    ) -> tuple[list[str], str]:
+        """Give the ids that the source chose, and why it chose none; "" when it did not fail.
+
+        Args:
+            query: The words that are looked for.
+            vector: The vector of the query, or `None`.
+            maker: Who made the vector.
+        """
+
+        def choose() -> list[str]:
+            source = self._found()
+            if vector is not None:
+                source = _narrowed(source, "by", maker)
+            chosen = list(islice(source.candidates(query, vector, COUNT), COUNT))
+            if not all(isinstance(one, str) for one in chosen):
+                raise McpgError("it gave something else than ids of tools")
+            return chosen
+
+        chosen, reason = self._guarded(choose)
+        return chosen or [], reason
+
+    def fingerprint(self) -> str | None:
+        """Say who chooses, `None` where the source does not say or fails."""
+        told, _ = self._guarded(lambda: getattr(self._found(), "fingerprint", None))
+        return told if isinstance(told, str) else None
+
+    def _found(self) -> CandidateSource:
+        if self._source is None:
+            self._source = self._find()
+        return self._source
+
+    def _guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
         failed = self._failed
         if failed is not None and self._clock() < failed[0]:
-            return [], failed[1]
+            return None, failed[1]
         try:
-            return list(self._source.candidates(query, vector, COUNT)), ""
+            return ask(), ""
         except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
             # The text of a stranger's error may hold a password, so only its type is told.
             reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
             self._failed = (self._clock() + REST, reason)
-            return [], reason
+            return None, reason
 
 
 class Choice:
@@ -95,23 +146,23 @@ class Choice:
         diagnostics: What went wrong with it.
     """
 
-    def __init__(
-        self, chooser: Chooser, index: Index, vector: NDArray[np.float32] | None = None
-    ) -> None:
-        """Prepare to ask about the tools of *index*; *vector* is that of the query."""
+    def __init__(self, chooser: Chooser, index: Index, hidden: frozenset[int]) -> None:
+        """Prepare to ask about the tools of *index*, of which none that is *hidden* is wanted."""
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._chooser, self._index, self._vector = chooser, index, vector
+        self._chooser, self._index, self._hidden = chooser, index, hidden
+        self._vector: NDArray[np.float32] | None = None
+        self._maker = ""
 
-    def know(self, vector: NDArray[np.float32]) -> None:
-        """Let the source know the *vector* of the query as well."""
-        self._vector = vector
+    def know(self, vector: NDArray[np.float32], maker: str) -> None:
+        """Let the source know the *vector* of the query as well, and who made it."""
+        self._vector, self._maker = vector, maker
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:
         """Give the documents to choose from; `None` when the engine has to look for itself."""
         words = [
             clause.repairs[0].word if clause.repairs else clause.text for clause in analysis.clauses
         ]
-        chosen, reason = self._chooser.ask(" ".join(words), self._vector)
+        chosen, reason = self._chooser.ask(" ".join(words), self._vector, self._maker)
         documents = frozenset(map(self._index.find_tool, chosen))
         if ABSENT in documents:
             reason = "it knows another catalogue than this index: publish this one"
@@ -119,4 +170,8 @@ class Choice:
             message = f"the source of candidates failed: {reason}; the engine looked for itself"
             self.diagnostics = (warning(Code.CANDIDATES_FAILED, message),)
             return None
-        return documents or None
+        visible = documents - self._hidden
+        # Hidden tools may have taken the places of others that the source would have chosen.
+        if len(visible) < POOL and len(chosen) == COUNT:
+            return None
+        return visible or None

@@ -78,7 +78,7 @@ def run_with_vectors(
         vectors = semantics.vectors()
         vector = semantics.embed(text)
         if choice is not None:
-            choice.know(vector)
+            choice.know(vector, semantics.provider().fingerprint)
     size = max(POOL, request.limit)
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice

@@ -17,6 +17,7 @@ from mcpg.index.tables import ABSENT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
@@ -62,7 +63,8 @@ class Searcher:
         self._disabled = frozenset(index.disabled())
         # Shared between threads: whoever comes second finds or makes the same.
         self._memo: Memo = {}
-        self._chooser: Chooser | None = None
+        # For searches that include disabled tools, and for those that do not.
+        self._choosers: dict[bool, Chooser] = {}
         self._semantics: Semantics | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
@@ -121,7 +123,7 @@ class Searcher:
 
             return normalized_answer(self, request, noticed, trace), None
         disabled = frozenset() if request.include_disabled else self._disabled
-        choice = self._choice()
+        choice = self._choice(request, disabled)
         told: tuple[Diagnostic, ...] = ()
         if request.strategy == Strategy.GRAPH:
             outcome = run_graph(
@@ -166,15 +168,26 @@ class Searcher:
             return run_graph(request, index, model, disabled, trace, memo, choice), told
         return outcome, (*semantics.diagnostics, *merges(outcome))
 
-    def _choice(self) -> Choice | None:
-        """Give who chooses candidates for a search, where a host has brought somebody."""
+    def chooser(self, request: Request) -> Chooser:
+        """Give who chooses candidates for *request*; the equipment has a source of them."""
+        from mcpg.engine.candidates import Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
+
+        includes_disabled = request.include_disabled
+        chooser = self._choosers.get(includes_disabled)
+        if chooser is None:
+            source: Any = self.equipment.candidates if self.equipment else None
+            chooser = self._choosers[includes_disabled] = Chooser(
+                lambda: source_of(source, self.index, includes_disabled=includes_disabled)
+            )
+        return chooser
+
+    def _choice(self, request: Request, disabled: frozenset[int]) -> Choice | None:
+        """Give what chooses candidates for *request*, where a host has brought a source."""
         if self.equipment is None or self.equipment.candidates is None:
             return None
-        from mcpg.engine.candidates import Choice, Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
+        from mcpg.engine.candidates import Choice  # noqa: PLC0415 - as above
 
-        if self._chooser is None:
-            self._chooser = Chooser(source_of(self.equipment.candidates, self.index))
-        return Choice(self._chooser, self.index)
+        return Choice(self.chooser(request), self.index, disabled)
 
     def _is_rewritten(self, request: Request) -> bool:
         return request.normalize and bool(request.query) and len(self.index) > 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgvector import HalfVector
 from psycopg import sql
@@ -53,19 +53,24 @@ class PublishedTool:
         name: What it is called, in words or as an identifier.
         text: What it does.
         vector: Its vector, shape (dimensions,), of length 1, or `None`.
+        is_offered: Whether searches offer it without being asked for disabled tools.
     """
 
     tool_id: str
     name: str
     text: str
     vector: NDArray[np.float32] | None = None
+    is_offered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class _Publication:
     number: int
+    key: str
+    fingerprint: str
     tools: int
     dimensions: int
+    tells_offered: bool
 
 
 class PostgresCandidates:
@@ -74,7 +79,15 @@ class PostgresCandidates:
     May be shared between threads.
     """
 
-    def __init__(self, database: Database, key: str | None = None, reads: int = READS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        key: str | None = None,
+        reads: int = READS,
+        *,
+        maker: str = "",
+        is_offering: bool = False,
+    ) -> None:
         """Prepare to use *database*.
 
         Args:
@@ -82,19 +95,38 @@ class PostgresCandidates:
             key: The publication to choose from, as it was published; `None` for that of the bundle
                 that an engine searches, or the newest.
             reads: Rows that the terms of a query may choose together.
+            maker: The fingerprint of who makes the vectors of queries; they are refused where those
+                of another are published. "" where that is not known.
+            is_offering: Whether to pass over tools that are published as not offered.
         """
         self._database = database
         self._key = key
         self._reads = reads
+        self._maker = maker
+        self._is_offering = is_offering
 
     def of(self, key: str) -> PostgresCandidates:
         """Give what chooses from the publication called *key*, unless another was named."""
-        return PostgresCandidates(self._database, self._key or key, self._reads)
+        return self._with(key=self._key or key)
+
+    def by(self, maker: str) -> PostgresCandidates:
+        """Give what refuses vectors of the fingerprint *maker* where others are published."""
+        return self._with(maker=maker)
+
+    def offered(self) -> PostgresCandidates:
+        """Give what passes over tools that are published as not offered."""
+        return self._with(is_offering=True)
 
     @property
     def fingerprint(self) -> str:
-        """What sources that choose alike have in common."""
-        return f"postgres:{self._key or ''}:{self._reads}"
+        """What sources that choose alike have in common: what is published, and how it is read.
+
+        Raises:
+            PostgresError: Nothing is published, or the database cannot be reached or refuses.
+        """
+        found = self._database.run(self._publication, attempts=2)
+        which = f"{found.key}:{found.number}:{found.fingerprint}"
+        return f"postgres:{which}:{self._reads}:{self._is_offering}"
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Give the ids of up to *count* tools, those by terms and by vector in turns, best first.
@@ -105,16 +137,23 @@ class PostgresCandidates:
             count: Most candidates to give, up to `MOST_CANDIDATES`.
 
         Raises:
-            PostgresError: Nothing is published under the key, the vector has other dimensions than
-                what is published, or the database cannot be reached or refuses.
+            PostgresError: Nothing is published under the key, the vector has another maker or
+                other dimensions than what is published, or the database cannot be reached or
+                refuses.
         """
         count = min(count, MOST_CANDIDATES)
         terms = _terms(query)
 
         def choose(connection: Connection) -> list[str]:
             publication = self._publication(connection)
-            worded = _by_terms(connection, publication, terms, self._reads, count)
-            near = [] if vector is None else _by_vector(connection, publication, vector, count)
+            is_offering = self._is_offering and publication.tells_offered
+            worded = _by_terms(
+                connection, publication, terms, self._reads, count, is_offering=is_offering
+            )
+            near: list[str] = []
+            if vector is not None and publication.dimensions:
+                _check_vector(publication, vector, self._maker)
+                near = _by_vector(connection, publication, vector, count, is_offering=is_offering)
             turns = chain(*zip_longest(worded, near))
             return list(dict.fromkeys(one for one in turns if one is not None))[:count]
 
@@ -158,6 +197,11 @@ class PostgresCandidates:
         """Free the connections; what is published stays."""
         self._database.close()
 
+    def _with(self, **changed: Any) -> PostgresCandidates:
+        kept = {"key": self._key, "reads": self._reads, "maker": self._maker}
+        given = {**kept, "is_offering": self._is_offering, **changed}
+        return PostgresCandidates(self._database, **given)
+
     def _publication(self, connection: Connection) -> _Publication:
         found = connection.execute(_NEWEST, {"key": self._key}).fetchone()
         if found is None:
@@ -176,27 +220,53 @@ def _terms(text: str) -> list[str]:
 
 
 def _by_terms(
-    connection: Connection, publication: _Publication, terms: Sequence[str], reads: int, count: int
+    connection: Connection,
+    publication: _Publication,
+    terms: Sequence[str],
+    reads: int,
+    count: int,
+    *,
+    is_offering: bool,
 ) -> list[str]:
     asked = {"terms": terms, "size": publication.tools, "reads": reads, "count": count}
-    query = _named(_BY_TERMS, publication.number)
+    query = _named(_BY_TERMS_OFFERED if is_offering else _BY_TERMS, publication.number)
     return _ids(connection.execute(query, asked)) if terms else []
 
 
-def _by_vector(
-    connection: Connection, publication: _Publication, vector: NDArray[np.float32], count: int
-) -> list[str]:
-    if not publication.dimensions:
-        return []
-    if len(vector) != publication.dimensions:
-        raise PostgresError(
-            f"the query's vector has {len(vector)} dimensions, and {publication.dimensions} are "
-            "published",
-            remedy="publish with the model that searches",
+def _check_vector(publication: _Publication, vector: NDArray[np.float32], maker: str) -> None:
+    """Make sure that a query's *vector* by *maker* can be compared with what is published.
+
+    Raises:
+        PostgresError: It cannot.
+    """
+    remedy = "publish with the model that searches"
+    if maker and publication.fingerprint and maker != publication.fingerprint:
+        message = (
+            f"the query's vector is of {maker}, and vectors of {publication.fingerprint} are "
+            "published"
         )
+        raise PostgresError(message, remedy=remedy)
+    if len(vector) != publication.dimensions:
+        message = (
+            f"the query's vector has {len(vector)} dimensions, and {publication.dimensions} are "
+            "published"
+        )
+        raise PostgresError(message, remedy=remedy)
+
+
+def _by_vector(
+    connection: Connection,
+    publication: _Publication,
+    vector: NDArray[np.float32],
+    count: int,
+    *,
+    is_offering: bool,
+) -> list[str]:
     connection.execute("select set_config('hnsw.ef_search', %s, true)", (str(count),))
-    query = _named(_BY_VECTOR, publication.number)
-    return _ids(connection.execute(query, (HalfVector(vector), count)))
+    is_divided = publication.tells_offered and not is_offering
+    query = _named(_BY_VECTOR_HIDDEN if is_divided else _BY_VECTOR, publication.number)
+    asked = {"vector": HalfVector(vector), "count": count}
+    return _ids(connection.execute(query, asked))
 
 
 def _ids(rows: Iterable[tuple[bytes, ...]]) -> list[str]:
@@ -213,10 +283,11 @@ def _named(query: LiteralString, number: int, vector: sql.Composable = _ANY_LENG
 
 
 def _is_published(connection: Connection, key: str, fingerprint: str) -> bool:
-    newest = connection.execute(
-        "select key, fingerprint from publications order by number desc limit 1"
-    )
-    return newest.fetchone() == (key, fingerprint)
+    newest = connection.execute(_NEWEST, {"key": None}).fetchone()
+    if newest is None:
+        return False
+    found = _Publication(*newest)
+    return found.tells_offered and (found.key, found.fingerprint) == (key, fingerprint)
 
 
 def _fill(
@@ -229,10 +300,10 @@ def _fill(
     kind = sql.SQL("halfvec({})").format(dimensions) if dimensions else _ANY_LENGTH
     connection.execute(_named(_CREATE, number, kind))
     with connection.cursor().copy(_named(_COPY, number)) as copy:
-        copy.set_types(["int4", "bytea", "text[]", "text[]", "halfvec"])
+        copy.set_types(["int4", "bytea", "text[]", "text[]", "bool", "halfvec", "halfvec"])
         for row in _table(rows):
             copy.write_row(row)
-    for statement in (*_FINISH, *([_INDEX_VECTORS] if dimensions else [])):
+    for statement in (*_FINISH, *(_INDEX_VECTORS if dimensions else ())):
         connection.execute(_named(statement, number))
 
 
@@ -256,7 +327,9 @@ def _table(rows: Iterable[PublishedTool]) -> Iterator[tuple[object, ...]]:
         named = _terms(row.name)
         vector = None if row.vector is None else HalfVector(row.vector)
         tool_id = row.tool_id.encode("utf-8", "surrogatepass")
-        yield place, tool_id, named, sorted({*named, *_terms(row.text)}), vector
+        vectors = (vector, None) if row.is_offered else (None, vector)
+        terms = sorted({*named, *_terms(row.text)})
+        yield place, tool_id, named, terms, row.is_offered, *vectors
 
 
 def _drop_old(connection: Connection, keep: int) -> None:
@@ -270,8 +343,13 @@ def _drop_old(connection: Connection, keep: int) -> None:
         connection.execute(_named("drop table if exists {tools}, {vocabulary}", number))
 
 
+# Publications of older versions do not tell what is offered.
 _NEWEST = """
-select number, tools, dimensions from publications
+select number, key, fingerprint, tools, dimensions, exists(
+  select from pg_catalog.pg_attribute
+  where attrelid = to_regclass('candidates_' || number) and attname = 'is_offered'
+)
+from publications
 where key = coalesce(%(key)s, key) order by number desc limit 1
 """
 
@@ -286,12 +364,15 @@ create table {tools} (
   tool_id bytea not null,
   named text[] not null,
   terms text[] not null,
-  vector {vector}
+  is_offered boolean not null,
+  vector {vector},
+  hidden_vector {vector}
 )
 """
 
 _COPY: LiteralString = (
-    "copy {tools} (place, tool_id, named, terms, vector) from stdin (format binary)"
+    "copy {tools} (place, tool_id, named, terms, is_offered, vector, hidden_vector) "
+    "from stdin (format binary)"
 )
 
 _FINISH: tuple[LiteralString, ...] = (
@@ -306,10 +387,15 @@ _FINISH: tuple[LiteralString, ...] = (
     "analyze {vocabulary}",
 )
 
-_INDEX_VECTORS: LiteralString = "create index on {tools} using hnsw (vector halfvec_cosine_ops)"
+# Neighbours are looked for among those that are offered, or else among both kinds: a graph gives
+# so many neighbours, and what is left out afterwards takes the place of others.
+_INDEX_VECTORS: tuple[LiteralString, ...] = (
+    "create index on {tools} using hnsw (vector halfvec_cosine_ops)",
+    "create index on {tools} using hnsw (hidden_vector halfvec_cosine_ops)",
+)
 
 # Of each term that the vocabulary has not, the three that are most like it are taken.
-_BY_TERMS: LiteralString = """
+_WORDED: LiteralString = """
 with asked as (
   select term from unnest(%(terms)s::text[]) asked(term)
 ), known as (
@@ -335,9 +421,24 @@ select tool_id from {tools} tool, lateral (
   from weighed where term = any(tool.terms)
 ) scored
 where terms && (select array_agg(term) from weighed where reads <= %(reads)s or rank = 1)
-order by score desc, place limit %(count)s
+"""
+_BEST: LiteralString = "order by score desc, place limit %(count)s"
+_BY_TERMS: LiteralString = _WORDED + _BEST
+_BY_TERMS_OFFERED: LiteralString = _WORDED + "and is_offered " + _BEST
+
+_BY_VECTOR: LiteralString = """
+select tool_id from {tools} where vector is not null
+order by vector <=> %(vector)b limit %(count)s
 """
 
-_BY_VECTOR: LiteralString = (
-    "select tool_id from {tools} where vector is not null order by vector <=> %b limit %s"
-)
+_BY_VECTOR_HIDDEN: LiteralString = """
+select tool_id from (
+  (
+    select tool_id, vector <=> %(vector)b as distance from {tools}
+    where vector is not null order by vector <=> %(vector)b limit %(count)s
+  ) union all (
+    select tool_id, hidden_vector <=> %(vector)b as distance from {tools}
+    where hidden_vector is not null order by hidden_vector <=> %(vector)b limit %(count)s
+  )
+) near order by distance limit %(count)s
+"""

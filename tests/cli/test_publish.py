@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,6 +61,24 @@ def test_vectors_are_published(graph: Path, database: str, run: Callable[..., Ru
     assert found is not None
     assert found[0] > 100
     assert found[1] == told["fingerprint"]
+
+
+def test_tools_that_are_off_are_published_as_such(
+    folder: Path, database: str, run: Callable[..., Run]
+) -> None:
+    """What is off by default is found only by searches that ask for it."""
+    tools = [
+        {"name": "parcel_track", "description": "Track a parcel."},
+        {"name": "parcel_lose", "description": "Lose a parcel.", "enabledByDefault": False},
+    ]
+    (folder / "shop.json").write_text(json.dumps({"tools": tools}))
+    assert run("bundle", "shop.json", "-o", "shop.mdld").code == 0
+    assert run("publish", "-b", "shop.mdld").code == 0
+    with Database(database) as opened:
+        source = PostgresCandidates(opened)
+        assert len(source.candidates("parcel", None, 5)) == 2
+        (offered,) = source.offered().candidates("parcel", None, 5)
+    assert offered.endswith("parcel_track")
 
 
 def test_what_is_not_published_is_told(graph: Path, database: str, run: Callable[..., Run]) -> None:

@@ -5,11 +5,16 @@ from typing import TYPE_CHECKING
 import pytest
 from builders import ids, make_engine, make_tool
 
+from mcpg.bundle import assemble
 from mcpg.caches import MemoryCache
+from mcpg.catalog.sources import SourceBatch
+from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
 from mcpg.engine.candidates import COUNT, REST, Chooser
 from mcpg.engine.equipment import Equipment
+from mcpg.engine.loading import compile_assembly
 from mcpg.errors import McpgError
+from mcpg.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +28,7 @@ TOOLS = [
     make_tool("order_hide", description="Hide an order", enabled_by_default=False),
 ]
 INDEX = make_engine(*TOOLS).index
+KEYED = Index(compile_assembly(assemble(SourceBatch(tools=TOOLS)), b"k" * 32))
 
 
 class Source:
@@ -120,7 +126,7 @@ def test_a_source_that_fails_is_left_alone_for_a_while() -> None:
     """One that fails slowly does not slow down every search."""
     now = 0.0
     source = Source(lambda: fail(McpgError("gone")))
-    chooser = Chooser(source, lambda: now)
+    chooser = Chooser(lambda: source, lambda: now)
     assert [chooser.ask("a", None) for _ in range(3)] == [([], "gone")] * 3
     assert len(source.asked) == 1
     now, source.choose = REST, lambda: ["t"]
@@ -159,3 +165,99 @@ def test_results_are_kept_by_who_chose() -> None:
     assert ids(plain.search("track shipment").matches)[0] == "shipment_track"
     assert ids(chosen.search("track shipment").matches) == ["order_track"]
     assert len(source.asked) == 1
+
+
+MANY = make_engine(
+    *[
+        make_tool(
+            f"order_hidden_{number:03}", description="Track an order", enabled_by_default=False
+        )
+        for number in range(COUNT + 50)
+    ],
+    make_tool("order_track", description="Track an order"),
+).index
+
+
+def ordered(index: Index) -> list[str]:
+    """Give the ids of all tools, in order."""
+    return [index.tool_id(number) for number in range(len(index))]
+
+
+def test_hidden_tools_take_no_places() -> None:
+    """A source whose every place is taken by tools that are off costs no match."""
+    source = Source(lambda: ordered(MANY)[:COUNT])
+    engine = Engine(MANY, equipment=Equipment(candidates=source))
+    assert ids(engine.search("track order").matches) == ["order_track"]
+    both = engine.search("track order", include_disabled=True, limit=3)
+    assert ids(both.matches)[0].startswith("order_hidden")
+
+
+class Narrowing(Source):
+    """Says what it was narrowed to, and chooses all the same."""
+
+    def __init__(self, choose: Callable[[], list[str]]) -> None:
+        super().__init__(choose)
+        self.narrowed: list[str] = []
+
+    def offered(self) -> Narrowing:
+        """Pass over what is off."""
+        self.narrowed.append("offered")
+        return self
+
+    def by(self, maker: str) -> Narrowing:
+        """Look at the vectors of *maker* alone."""
+        self.narrowed.append(f"by {maker}")
+        return self
+
+
+def test_a_source_hears_what_is_wanted() -> None:
+    """Who knows what is off, and whose vectors are published, is told what a search looks for."""
+    source = Narrowing(lambda: ["order_track"])
+    embedder = FunctionEmbeddings(lambda texts: [[1.0, len(text)] for text in texts], "mine")
+    engine = Engine(INDEX, equipment=Equipment(embedder, candidates=source))
+    engine.search("track order")
+    assert source.narrowed == ["offered"]
+    engine.search("track order", strategy="embeddings", include_disabled=True)
+    assert source.narrowed == ["offered", "by mine"]
+
+
+class Wild:
+    """Raises, or gives what makes no sense, wherever a test says."""
+
+    def __init__(self, bad: str, fault: object) -> None:
+        self.bad, self.fault = bad, fault
+
+    def __getattr__(self, name: str) -> object:
+        """Give a part of a source."""
+        if name != self.bad:
+            if name in {"of", "by", "offered"}:
+                return lambda *_: self
+            return {"fingerprint": "wild", "candidates": lambda *_: ["order_track"]}[name]
+        if isinstance(self.fault, Exception):
+            raise self.fault
+        return self.fault
+
+
+@pytest.mark.parametrize("bad", ["fingerprint", "of", "by", "offered", "candidates"])
+@pytest.mark.parametrize(
+    "fault", [RuntimeError("secret"), 7, lambda *_: [7, None], lambda *_: [["secret"]]]
+)
+def test_a_source_may_fail_in_any_way(bad: str, fault: object) -> None:
+    """Whatever is wrong with a source of the host's, the engine answers."""
+    embedder = FunctionEmbeddings(lambda texts: [[1.0, len(text)] for text in texts], "mine")
+    equipment = Equipment(embedder, candidates=Wild(bad, fault), cache=MemoryCache())
+    engine = Engine(KEYED, equipment=equipment)
+    for strategy in ("graph", "auto"):
+        for _ in range(2):
+            result = engine.search("track order", strategy=strategy)
+            assert ids(result.matches)[0] == "order_track"
+            assert not any("secret" in one.message for one in result.diagnostics)
+
+
+def test_what_chooses_otherwise_is_asked_again() -> None:
+    """A source whose fingerprint changes, as with a publication anew, has results of its own."""
+    source = Source(lambda: ["order_track"])
+    engine = Engine(INDEX, equipment=Equipment(cache=MemoryCache(), candidates=source))
+    assert ids(engine.search("track shipment").matches) == ["order_track"]
+    source.fingerprint, source.choose = "another", lambda: ["shipment_track"]
+    assert ids(engine.search("track shipment").matches) == ["shipment_track"]

@@ -199,3 +199,55 @@ def test_neighbours_are_nearly_exact(database: Database) -> None:
     source.publish(made, "k1")
     exact = np.argsort(-(vectors @ vectors[5]))[:50]
     assert len({*source.candidates("", vectors[5], 50)} & {f"t{n}" for n in exact}) >= 45
+
+
+def divided() -> list[PublishedTool]:
+    """Give a catalogue in which most is off, and what is off is nearer to everything."""
+    hidden = [
+        PublishedTool(f"off_{n:02}", "order", "order", axis(0), is_offered=False) for n in range(30)
+    ]
+    return [*hidden, PublishedTool("on", "pay", "pay for an order", 0.8 * axis(0) + 0.6 * axis(1))]
+
+
+def test_what_is_off_takes_no_place_of_what_is_offered(database: Database) -> None:
+    """By words and by vector, tools that are on are found behind any number that are off."""
+    source = PostgresCandidates(database)
+    source.publish(divided(), "k1", "m")
+    assert source.candidates("order", None, 5) == [f"off_{n:02}" for n in range(5)]
+    assert "on" not in source.candidates("", axis(0), 5)
+    assert source.candidates("", axis(1), 1) == ["on"]
+    assert source.offered().candidates("order", None, 5) == ["on"]
+    assert source.offered().candidates("", axis(0), 5) == ["on"]
+
+
+def test_a_vector_of_another_maker_is_told(database: Database) -> None:
+    """Vectors of different models mean different things, however many dimensions they have."""
+    source = PostgresCandidates(database)
+    source.publish(tools(vectors=True), "k1", "one")
+    assert source.by("one").candidates("", axis(0), 1) == ["shop:shipment_track"]
+    with pytest.raises(PostgresError, match="is of other, and vectors of one are published"):
+        source.by("other").candidates("order", axis(0), 5)
+    assert source.by("other").candidates("commit", None, 5) == ["git:commit_list"]
+
+
+def test_a_publication_anew_has_another_fingerprint(database: Database) -> None:
+    """What is kept of an older publication of the same bundle is not found under the new one."""
+    source = PostgresCandidates(database).of("k1")
+    source.publish(tools(), "k1")
+    before = source.fingerprint
+    assert source.fingerprint == before
+    source.publish(tools(vectors=True), "k1", "m")
+    assert before != source.fingerprint != source.offered().fingerprint
+
+
+def test_a_publication_of_an_older_version_is_searched_and_replaced(database: Database) -> None:
+    """One that does not tell what is offered is searched as it is, until it is published anew."""
+    source = PostgresCandidates(database)
+    source.publish(tools(vectors=True), "k1", "m")
+    for column in ("is_offered", "hidden_vector"):
+        statement = f"alter table candidates_1 drop column {column}"
+        database.run(lambda one, statement=statement: one.execute(statement))
+    for one in (source, source.offered()):
+        assert one.candidates("commit", axis(0), 2) == ["git:commit_list", "shop:shipment_track"]
+    assert source.publish(tools(vectors=True), "k1", "m")
+    assert not source.publish(tools(vectors=True), "k1", "m")
