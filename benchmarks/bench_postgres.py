@@ -128,7 +128,7 @@ def candidates(engine: Engine, queries: Sequence[str], source: PostgresCandidate
         start = time.perf_counter()
         analysis, pool = gather(Request(query), index, frozenset(), size=POOL)
         times.append((time.perf_counter() - start) * 1e3)
-        pools.append([index.tool_id(number) for number in pool])
+        pools.append([index.tool_id(number) for number in pool.documents])
         clauses = analysis.clauses
         words.append(" ".join(one.repairs[0].word if one.repairs else one.text for one in clauses))
     firsts = [engine.search(query).matches[:1] for query in queries]

@@ -106,17 +106,18 @@ class Asker:
         request = Request(query, limit=GAIN_DEPTH)
         analysis, pool = gather(request, self._index, frozenset(), size=POOL)
         nearness = self._semantics.nearness(
+            self._semantics.vectors(),
             self._semantics.embed(query),
             unknown_share(analysis),
             count=POOL,
             without=frozenset(),
-            beside=pool,
+            beside=pool.documents,
         )
-        near = [number for number, _ in nearness.nearest if number not in pool]
-        sights = look_closely(pool, analysis, self._index)
+        near = [number for number, _ in nearness.nearest if number not in pool.documents]
+        sights = look_closely(pool.documents, analysis, self._index)
         graph = fuse(sights, MODEL.weights, POOL)
         together = [*sights, *look_closely(near, analysis, self._index)]
-        return Looked(analysis, nearness, Seen(together, len(sights), graph))
+        return Looked(analysis, nearness, Seen(together, len(sights), graph, []))
 
     def gains(self, query: str, relevant: set[str]) -> list[float]:
         """Give the nDCG@5 of the learned fusion by each of `WEIGHTS`."""
@@ -146,7 +147,7 @@ def ranked(name: str, looked: Looked, weight: float, limit: int) -> list[Fused]:
         scheme = replace(scheme, weights=(*MODEL.weights, weight))
     seen = looked.seen
     words = words_of(looked.analysis)
-    return rank(scheme, seen.sights, looked.nearness, seen.graph, words, MARGIN_DEPTH)[:limit]
+    return rank(scheme, seen, looked.nearness, words, MARGIN_DEPTH)[:limit]
 
 
 class Source(NamedTuple):

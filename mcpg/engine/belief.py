@@ -8,7 +8,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import DECIMALS, MARGIN_DEPTH, Calibration, Inputs, logistic
-from mcpg.engine.fusion import Fused, feature_values
+from mcpg.engine.fusion import Fused, feature_values, greatest_lexical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was looked at closely.
+    """What was looked at.
 
     Attributes:
-        sights: What was seen in each tool, what the graph found comes first.
-        found: How many the graph found.
+        sights: What was seen in each tool that every search looks at closely, whatever its limit;
+            what the graph found comes first.
+        found: How many of these the graph found.
         graph: The graph's own ranking, best first.
+        further: What was seen in others, which come below these.
     """
 
     sights: list[Sight]
     found: int
     graph: Sequence[Fused]
+    further: list[Sight]
 
 
 class Evidence:
@@ -44,7 +47,7 @@ class Evidence:
         """Look at what was *seen* and at the *nearness* of a catalogue of so many *tools*."""
         own = seen.sights[: seen.found]
         self._graph = Inputs(seen.graph[:MARGIN_DEPTH], own, analysis, model, tools)
-        self._lexical = max([sight[1] for sight in own], default=0.0) or 1.0
+        self._lexical = greatest_lexical(own)
         self._model = model
         self._nearness = nearness
         near = [nearness.standardised(number) for number, _ in nearness.nearest[:MARGIN_DEPTH]]

@@ -115,7 +115,7 @@ class Lifter:
     def candidates(self) -> list[Candidate]:
         """Give the words that may be added."""
         index = self._hintable.index
-        analysis, _ = gather(self._request, index, self._disabled, size=1)
+        analysis, _ = gather(self._request, index, self._disabled, size=POOL)
         (sight,) = look_closely([self._tool], analysis, index)
         text = self._request.query or self._request.context
         language = analysis.language or index.language
@@ -127,13 +127,14 @@ class Lifter:
 
     def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> Lift:
         analysis, pool = gather(self._request, index, disabled, size=POOL)
-        sights = look_closely(dict.fromkeys((*pool, self._tool)), analysis, index)
-        ranked = fuse(sights, self._model.weights, len(sights))
+        documents = dict.fromkeys((*pool.documents, self._tool))
+        sights = look_closely(documents, analysis, index)
+        ranked = fuse(sights, self._model.weights, len(sights), pool.ends)
         place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
         own = ranked[place].score
         others = [one.score for one in ranked if one.candidate.document != self._tool]
         lead = own - max(others, default=0.0)
-        if self._tool not in pool:
+        if self._tool not in pool.documents:
             return Lift(added, None, lead, 0.0)
         scores = calibrate(ranked, sights, analysis, self._model, len(index))
         return Lift(added, place + 1, lead, scores[place].score)

@@ -11,7 +11,7 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import FEATURES, Candidate, named_exactly
 from mcpg.engine.fusion import fuse
 from mcpg.engine.joint import rank, words_of
-from mcpg.engine.retrieval import clause_impacts
+from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.index.sections import IMPACT_SCALE
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Findings:
             "window": [name(number) for number in semantic.window],
             "nearest": [
                 {"tool": name(number), "cosine": cosine, "standardised": near.standardised(number)}
-                for number, cosine in near.nearest
+                for number, cosine in near.nearest[: max(POOL, len(semantic.window))]
             ],
         }
 
@@ -168,10 +168,11 @@ class Findings:
         semantic, sights = self._outcome.semantic, self._outcome.sights
         if semantic is None:
             weights = self._model.weights
-            return fuse(sights, weights, len(sights)), FEATURES, weights
+            ends = self._outcome.ends
+            return fuse(sights, weights, len(sights), ends), FEATURES, weights
         scheme = semantic.scheme
         words = words_of(self._outcome.analysis)
-        ranked = rank(scheme, sights, semantic.nearness, semantic.graph, words, len(sights))
+        ranked = rank(scheme, semantic.seen, semantic.nearness, words, len(sights))
         return ranked, scheme.features, scheme.weights
 
     def _channel(

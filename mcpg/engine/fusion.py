@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from math import fsum
 from operator import mul
 
 from mcpg.engine.features import Candidate
 from mcpg.engine.intents import spread
-from mcpg.engine.retrieval import POOL
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
     from mcpg.engine.features import Sight
 
-    # Whether it is beyond the pool, its negative rounded score, document, features, sight, score.
-    _Ranked: TypeAlias = tuple[bool, float, int, tuple[float, ...], Sight, float]
+    # Its tier, its negative rounded score, document, features, sight, score.
+    _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Sight, float]
 
 # Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
 # here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
@@ -32,7 +32,7 @@ class Fused:
     Attributes:
         candidate: The document and what was seen in it.
         values: Its features, in the order of `FEATURES`; shares of the query are divided by the
-            greatest lexical score of the pool.
+            greatest lexical score of the first tier.
         score: The sum of features times weights.
     """
 
@@ -41,26 +41,27 @@ class Fused:
     score: float
 
 
-def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[Fused]:
+def fuse(
+    sights: Sequence[Sight], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
+) -> list[Fused]:
     """Give the best *limit* of what was seen; ties go to the smaller document number.
 
-    The first `POOL` that were seen are what every search looks at. Where more is asked for, the
-    rest follows below, so that a limit only cuts. Among the first, a query of several intents has
-    them spread: what each adds to those above it counts, and of ties the one that is better
-    without comes first.
+    Tiers of a pool, which end at *ends*, stay one below the other. In the first, a query of several
+    intents has the documents spread: what each adds to those above it counts, and of ties the one
+    that is better without comes first.
 
-    Shares of the query are divided by the greatest lexical score, so that weights mean the same
-    in every catalogue and for every query.
+    Shares of the query are divided by the greatest lexical score of the first tier, so that weights
+    mean the same in every catalogue, for every query and whatever is asked for.
     """
     if not sights:
         return []
-    lexical = max([sight[1] for sight in sights]) or 1.0
+    lexical = greatest_lexical(sights[: ends[0]] if ends else sights)
     ranked = []
     for place, sight in enumerate(sights):
         values = feature_values(sight, lexical)
         score = fsum(map(mul, values, weights))
-        is_beyond = place >= POOL and not sight[-1]
-        ranked.append((is_beyond, -round(score, DECIMALS), sight[0], values, sight, score))
+        tier = bisect_right(ends, place)
+        ranked.append((tier, -round(score, DECIMALS), sight[0], values, sight, score))
     ranked.sort()
     if not sights[0][-2]:
         return [
@@ -71,7 +72,7 @@ def fuse(sights: Sequence[Sight], weights: Sequence[float], limit: int) -> list[
 
 
 def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]:
-    """Give the best *limit* of the *ranked*, those that are not beyond spread over the intents."""
+    """Give the best *limit* of the *ranked*, the first tier spread over the intents."""
     within = [one for one in ranked if not one[0]]
     answered = [sight[-2] for _, _, _, _, sight, _ in within]
     chosen = []
@@ -82,6 +83,11 @@ def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]
     return chosen + [
         Fused(Candidate(*sight), values, -negative) for _, negative, _, values, sight, _ in beyond
     ]
+
+
+def greatest_lexical(sights: Iterable[Sight]) -> float:
+    """Give the greatest lexical score of what was seen, 1 where there is none."""
+    return max([sight[1] for sight in sights], default=0.0) or 1.0
 
 
 def feature_values(sight: Sight, lexical: float) -> tuple[float, ...]:

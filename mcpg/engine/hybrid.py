@@ -13,8 +13,9 @@ from mcpg.engine.features import look_closely
 from mcpg.engine.fusion import fuse
 from mcpg.engine.joint import rank, words_of
 from mcpg.engine.pipeline import Outcome, gather, stage
+from mcpg.engine.request import MAX_LIMIT
 from mcpg.engine.results import RankingMode, Strategy
-from mcpg.engine.retrieval import POOL
+from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.scheme import EMBEDDINGS, LEARNED, SEMANTIC, scheme_of
 from mcpg.vectors.matrix import NO_VECTOR
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
+    from mcpg.engine.retrieval import Pool
     from mcpg.engine.scheme import Scheme
     from mcpg.engine.semantics import Nearness, Semantics
     from mcpg.engine.trace import Trace
@@ -45,7 +47,7 @@ class Semantic:
         text: What was embedded.
         mode: `vector`, or `hybrid` where the graph contributed.
         window: The nearest tools, among which related tools and next steps may be.
-        graph: The graph's own ranking, best first.
+        seen: What was looked at.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
     """
 
@@ -54,7 +56,7 @@ class Semantic:
     text: str
     mode: str
     window: tuple[int, ...]
-    graph: Sequence[Fused]
+    seen: Seen
     lifted: tuple[int, ...]
 
 
@@ -80,6 +82,7 @@ def run_with_vectors(
         if choice is not None:
             choice.know(vector, semantics.provider().fingerprint)
     size = max(POOL, request.limit)
+    size = depth(request.limit)
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
     )
@@ -89,16 +92,16 @@ def run_with_vectors(
             vectors,
             vector,
             unknown_share(analysis),
-            count=max(window, POOL),
+            # Whatever the limit, or a search that looks at some tools only would find others.
+            count=_WINDOW_FACTOR * MAX_LIMIT,
             without=disabled,
-            beside=pool,
+            beside=pool.documents,
         )
-    if scheme.name == SEMANTIC and _lacks_vectors(pool[:POOL], nearness):
+    if scheme.name == SEMANTIC and _lacks_vectors(pool.documents[:POOL], nearness):
         scheme = scheme_of(LEARNED, model)
     with stage(trace, "fuse"):
         seen = _look(pool, analysis, index, model, nearness, size)
-        count = max(request.limit, MARGIN_DEPTH)
-        ranked = rank(scheme, seen.sights, nearness, seen.graph, words_of(analysis), count)
+        ranked = rank(scheme, seen, nearness, words_of(analysis), max(request.limit, MARGIN_DEPTH))
     with stage(trace, "calibrate"):
         evidence = Evidence(seen, analysis, model, len(index), nearness)
         calibrations = evidence.calibrate(ranked[: request.limit], scheme)
@@ -115,8 +118,11 @@ def run_with_vectors(
         related, next_steps = expand(primaries, index, disabled=hidden, limit=request.limit)
     lifted = _lifted(ranked, nearness) if scheme.name == SEMANTIC else ()
     mode = _mode(scheme, is_supplemented=bool(related or next_steps or lifted))
-    semantic = Semantic(scheme, nearness, text, mode, inside, seen.graph, lifted)
-    return Outcome(analysis, ranked, calibrations, related, next_steps, seen.sights, best, semantic)
+    semantic = Semantic(scheme, nearness, text, mode, inside, seen, lifted)
+    sights, ends = [*seen.sights, *seen.further], (len(seen.sights), len(seen.sights))
+    return Outcome(
+        analysis, ranked, calibrations, related, next_steps, sights, ends, best, semantic
+    )
 
 
 def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
@@ -125,20 +131,29 @@ def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
 
 
 def _look(
-    pool: Sequence[int],
+    pool: Pool,
     analysis: Analysis,
     index: Index,
     model: Model,
     nearness: Nearness,
     size: int,
 ) -> Seen:
-    """Look closely at what the graph and the vectors found; the graph's own pool comes first."""
-    sights = look_closely(pool, analysis, index)
-    graph = fuse(sights, model.weights, size)
-    known = frozenset(pool)
-    added = [number for number, _ in nearness.nearest if number not in known]
-    together = [*sights, *look_closely(added, analysis, index)] if added else sights
-    return Seen(together, len(sights), graph)
+    """Look at what the graph and the vectors found, *size* by each.
+
+    The first `POOL` by each are what every search looks at closely; the graph's come first.
+    """
+    sights = look_closely(pool.documents, analysis, index)
+    graph = fuse(sights, model.weights, len(sights), pool.ends)
+    found = pool.ends[0]
+    known = set(pool.documents[:found])
+    near = [number for number, _ in nearness.nearest[:size]]
+    added = [number for number in near[:POOL] if number not in known]
+    first = [*sights[:found], *look_closely(added, analysis, index)]
+    known.update(added)
+    further = [sight for sight in sights[found:] if sight[0] not in known]
+    known.update(pool.documents)
+    further += look_closely([one for one in near if one not in known], analysis, index)
+    return Seen(first, found, graph, further)
 
 
 def _outside(

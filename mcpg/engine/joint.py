@@ -7,10 +7,11 @@ from operator import mul
 from typing import TYPE_CHECKING, Final
 
 from mcpg.engine.features import FEATURES, Candidate
-from mcpg.engine.fusion import DECIMALS, Fused, feature_values
+from mcpg.engine.fusion import DECIMALS, Fused, feature_values, greatest_lexical
 from mcpg.engine.intents import spread
+from mcpg.engine.request import MAX_LIMIT
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.scheme import EMBEDDINGS, LEARNED, RANK_OFFSET, RRF
+from mcpg.engine.scheme import EMBEDDINGS, LEARNED, RANK_OFFSET, RRF, SEMANTIC
 from mcpg.engine.semantics import FOREIGN_POWER
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from mcpg.engine.analysis import Analysis
+    from mcpg.engine.belief import Seen
     from mcpg.engine.features import Sight
     from mcpg.engine.scheme import Scheme
     from mcpg.engine.semantics import Nearness
@@ -51,61 +53,69 @@ def words_of(analysis: Analysis) -> int:
     return sum(one.origin == "query" and bool(one.repairs) for one in analysis.clauses)
 
 
-def rank(
-    scheme: Scheme,
-    sights: Sequence[Sight],
-    nearness: Nearness,
-    graph: Sequence[Fused],
-    words: int,
-    limit: int,
-) -> list[Fused]:
+def rank(scheme: Scheme, seen: Seen, nearness: Nearness, words: int, limit: int) -> list[Fused]:
     """Give the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
+
+    What every search looks at closely comes first, whatever the limit; so a limit only cuts.
 
     Args:
         scheme: By which numbers.
-        sights: What was seen in each tool that was looked at.
+        seen: What was seen in each tool that was looked at.
         nearness: How near the tools are to the query.
-        graph: The graph's own ranking, best first.
         words: How many words of the query the catalogue knows.
         limit: How many are wanted.
     """
-    if scheme.name != LEARNED:
-        near = {number for number, _ in nearness.nearest}
-        if scheme.name != RRF:
-            sights = [sight for sight in sights if sight[_DOCUMENT] in near or sight[_EXACT]]
-        if scheme.name == EMBEDDINGS:
-            sights = [sight for sight in sights if sight[_DOCUMENT] in near]
-        return _ordered(scheme, sights, _values_of(scheme, nearness, graph))[:limit]
-    lexical = max([sight[_LEXICAL] for sight in sights], default=0.0) or 1.0
-    ordered = _ordered(
-        scheme,
-        sights,
-        lambda sight: (
-            *feature_values(sight, lexical),
-            closeness(nearness, sight[_DOCUMENT], words),
-        ),
+    first, further = _tiers(scheme, seen, nearness)
+    if scheme.name == LEARNED:
+        values = _learned_values(seen.sights, nearness, words)
+        ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
+        return [*ordered, *_ordered(scheme, further, values)][:limit]
+    ordered = _ordered(scheme, first, _values_of(scheme, nearness, seen.graph, POOL))
+    if len(ordered) < limit:
+        ordered += _ordered(scheme, further, _values_of(scheme, nearness, seen.graph))
+    return ordered[:limit]
+
+
+def _tiers(
+    scheme: Scheme, seen: Seen, nearness: Nearness
+) -> tuple[Sequence[Sight], Sequence[Sight]]:
+    """Give what ranks first, and what ranks below it.
+
+    Where vectors alone rank, these are the nearest tools; where names count as well, those that
+    are named exactly stand among the first.
+    """
+    if scheme.name not in {EMBEDDINGS, SEMANTIC}:
+        return seen.sights, seen.further
+    near = [number for number, _ in nearness.nearest[:MAX_LIMIT]]
+    everything = (*seen.sights, *seen.further)
+    named = {one[_DOCUMENT] for one in everything if one[_EXACT] and scheme.name == SEMANTIC}
+    nearest, ranked = named.union(near[:POOL]), named.union(near)
+    first = [one for one in seen.sights if one[_DOCUMENT] in nearest]
+    known = {one[_DOCUMENT] for one in first}
+    return first, [one for one in everything if one[_DOCUMENT] in ranked - known]
+
+
+def _learned_values(sights: Sequence[Sight], nearness: Nearness, words: int) -> Values:
+    lexical = greatest_lexical(sights)
+    return lambda sight: (
+        *feature_values(sight, lexical),
+        closeness(nearness, sight[_DOCUMENT], words),
     )
-    within = _looked_at(sights, nearness)
-    first = [one for one in ordered if one.candidate.document in within]
-    rest = [one for one in ordered if one.candidate.document not in within]
-    return [*_spread(first, scheme.weights[_INTENT], limit), *rest][:limit]
 
 
-def _looked_at(sights: Sequence[Sight], nearness: Nearness) -> set[int]:
-    """Give the tools that every search looks at, whatever its limit; others follow below them."""
-    near = (number for number, _ in nearness.nearest[:POOL])
-    found = [sight[_DOCUMENT] for sight in sights[:POOL]]
-    return {*near, *found, *(sight[_DOCUMENT] for sight in sights if sight[_EXACT])}
+def _values_of(
+    scheme: Scheme, nearness: Nearness, graph: Sequence[Fused], most: int | None = None
+) -> Values:
+    """Give what tells the features of a sight, for all but the learned fusion.
 
-
-def _values_of(scheme: Scheme, nearness: Nearness, graph: Sequence[Fused]) -> Values:
-    """Give what tells the features of a sight, for all but the learned fusion."""
+    Of each list only the first *most* places count, where that is given.
+    """
     if scheme.name == EMBEDDINGS:
         return lambda sight: (nearness.cosines[sight[_DOCUMENT]],)
     if scheme.name != RRF:
         return lambda sight: (nearness.cosines[sight[_DOCUMENT]], sight[_EXACT])
-    by_graph = {one.candidate.document: place for place, one in enumerate(graph, start=1)}
-    nearest = nearness.nearest[:POOL]
+    by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
+    nearest = nearness.nearest[:most]
     by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
 
     def values(sight: Sight) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from mcpg.engine.expansion import expand
 from mcpg.engine.features import look_closely, named_exactly
 from mcpg.engine.fusion import fuse
 from mcpg.engine.intents import retrieve_for_each
-from mcpg.engine.retrieval import POOL
+from mcpg.engine.retrieval import depth, pooled
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcpg.engine.hybrid import Semantic
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
+    from mcpg.engine.retrieval import Pool
     from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
@@ -38,7 +39,8 @@ class Outcome:
         calibrations: The calibrated score of each of them.
         related: Documents reached by a related edge, strongest first.
         next_steps: Documents reached by a next-step edge, strongest first.
-        sights: What was seen in each document that was looked at closely.
+        sights: What was seen in each document that was looked at, in the order of the pool.
+        ends: How many there are up to the end of each tier of these.
         best: The best score, whether or not it was worth offering; `None` when nothing was found.
         semantic: What vectors had to do with it; `None` where the graph alone ranked.
     """
@@ -49,6 +51,7 @@ class Outcome:
     related: list[Reached]
     next_steps: list[Reached]
     sights: list[Sight]
+    ends: tuple[int, int]
     best: float | None
     semantic: Semantic | None = None
 
@@ -76,13 +79,13 @@ def run_graph(
     choice: Choice | None = None,
 ) -> Outcome:
     """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
-    size = max(POOL, request.limit)
+    size = depth(request.limit)
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
     )
     with stage(trace, "fuse"):
-        sights = look_closely(pool, analysis, index)
-        ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH))
+        sights = look_closely(pool.documents, analysis, index)
+        ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
     with stage(trace, "calibrate"):
         calibrations = calibrate(ranked, sights, analysis, model, len(index), request.limit)
         best = calibrations[0].score if calibrations else None
@@ -94,7 +97,7 @@ def run_graph(
             for one, calibration in zip(ranked, calibrations, strict=True)
         ]
         related, next_steps = expand(primaries, index, disabled=disabled, limit=request.limit)
-    return Outcome(analysis, ranked, calibrations, related, next_steps, sights, best)
+    return Outcome(analysis, ranked, calibrations, related, next_steps, sights, pool.ends, best)
 
 
 def gather(
@@ -106,20 +109,20 @@ def gather(
     trace: Trace | None = None,
     memo: Memo | None = None,
     choice: Choice | None = None,
-) -> tuple[Analysis, list[int]]:
-    """Give what the query became, and the documents to look at closely.
+) -> tuple[Analysis, Pool]:
+    """Give what the query became, and the documents to look at.
 
-    They are the best *size* by their words, best first, of those that *choice* names if it names
-    any, then those whose name the query spells.
+    They are the best *size* by their words of those that *choice* names if it names any, and those
+    whose name the query spells.
     """
     with stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context, memo=memo)
     with stage(trace, "retrieve"):
         among = choice.among(analysis) if choice else None
-        pool = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
-        exact = sorted(named_exactly(analysis, index) - disabled)[:size]
-    return analysis, list(dict.fromkeys((*pool, *exact)))
+        by_words = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
+        named = sorted(named_exactly(analysis, index) - disabled)
+    return analysis, pooled(by_words, named, size)
 
 
 def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _Untraced:

@@ -13,6 +13,9 @@ from bisect import bisect_left
 from itertools import islice
 from math import fsum
 
+from mcpg.engine.request import MAX_LIMIT
+from mcpg.values import value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,14 +23,56 @@ if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis, Clause
     from mcpg.index import Index
 
-# Documents that are looked at closely; more only where more are asked for.
 POOL = 20
+"""Documents that every search looks at closely, whatever its limit."""
+
 DECIMALS = 9
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
 _SAMPLE = 3
+
+
+@value
+class Pool:
+    """The documents that a search looks at, in tiers.
+
+    What is in a tier does not depend on the limit, and every document of a tier stands above those
+    of the next: so a limit only cuts.
+
+    Attributes:
+        documents: All of them, tier by tier: the first `POOL` by their words, and those that the
+            query names; where more than `POOL` are asked for, what else is among the first
+            `MAX_LIMIT`; the rest.
+        ends: How many there are up to the end of the first tier, and of the second.
+        by_words: Those that were retrieved by their words, in the order of retrieval.
+    """
+
+    documents: list[int]
+    ends: tuple[int, int]
+    by_words: list[int]
+
+
+def depth(limit: int) -> int:
+    """Give how many documents are retrieved where at most *limit* are asked for."""
+    return POOL if limit <= POOL else MAX_LIMIT
+
+
+def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
+    """Put documents into tiers.
+
+    Args:
+        by_words: The *size* best by their words, as they were retrieved.
+        named: Those that the query names, in order of number.
+        size: At least `POOL`.
+    """
+    first = dict.fromkeys((*by_words[:POOL], *named[:POOL]))
+    if size <= POOL:
+        return Pool(list(first), (len(first), len(first)), by_words)
+    second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
+    documents = dict.fromkeys((*second, *by_words))
+    return Pool(list(documents), (len(first), len(second)), by_words)
 
 
 def retrieve(

@@ -108,7 +108,7 @@ class Searcher:
 
         disabled = frozenset() if request.include_disabled else self._disabled
         number = self.number(tool_id)
-        return standing(request, self.index, self.model, disabled, number)
+        return standing(request, self.index, self.model, disabled, number, self._choice())
 
     def answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None

@@ -133,7 +133,8 @@ class FoundBy:
         text: What was searched: `query`, as it was given, or its `rewrite`.
         rank: The place of the match there, from 1.
         score: Its score there.
-        weight: How much of that score counts; all weights times scores add up to the score.
+        weight: How much of that score counts; all weights times scores add up to the score, which
+            is at most that of the match above.
     """
 
     text: str

@@ -10,11 +10,13 @@ from mcpg.engine.features import FEATURES, look_closely, named_exactly
 from mcpg.engine.fusion import DECIMALS, fuse
 from mcpg.engine.pipeline import gather
 from mcpg.engine.reasons import reasons
+from mcpg.engine.request import MAX_LIMIT
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.standing import FeatureGap, Retrieval, Rival, Standing, WordGap
 
 if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis
+    from mcpg.engine.candidates import Choice
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
@@ -29,27 +31,35 @@ class Field:
     """All tools that one request retrieves, ranked, with one of them under the lens."""
 
     def __init__(
-        self, request: Request, index: Index, model: Model, disabled: frozenset[int], tool: int
+        self,
+        request: Request,
+        index: Index,
+        model: Model,
+        disabled: frozenset[int],
+        tool: int,
+        choice: Choice | None = None,
     ) -> None:
         """Rank them; *tool* is looked at whether or not it is retrieved, or *disabled*."""
         self.index = index
         self.model = model
         self.tool = tool
         self.is_hidden = tool in disabled
+        size = min(MOST_RANKED, max(MAX_LIMIT, len(index)))
         self.analysis, self.pool = gather(
-            request, index, disabled - {tool}, size=min(MOST_RANKED, max(POOL, len(index)))
+            request, index, disabled - {tool}, size=size, choice=choice
         )
-        everything = look_closely(dict.fromkeys((*self.pool, tool)), self.analysis, index)
-        ranked = fuse(everything, model.weights, len(everything))
+        documents, ends = self.pool.documents, self.pool.ends
+        everything = look_closely(dict.fromkeys((*documents, tool)), self.analysis, index)
+        ranked = fuse(everything, model.weights, len(everything), ends)
         self.own = next(one for one in ranked if one.candidate.document == tool)
-        self.is_found = tool in self.pool
+        self.is_found = tool in documents
         self.is_ranked = self.is_found and not self.is_hidden
         # What nothing retrieved comes after all that something did.
         self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
         if not self.is_found:
             # The search sees the others without it.
-            everything = look_closely(self.pool, self.analysis, index)
-            ranked = fuse(everything, model.weights, len(everything))
+            everything = look_closely(documents, self.analysis, index)
+            ranked = fuse(everything, model.weights, len(everything), ends)
         self.others = [one for one in ranked if one.candidate.document != tool]
         calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
         self.scores = [one.score for one in calibrations]
@@ -66,6 +76,7 @@ def standing(
     model: Model,
     disabled: frozenset[int],
     tool: int,
+    choice: Choice | None = None,
 ) -> Standing:
     """Say why the tool numbered *tool* is where it is, and what would make it first.
 
@@ -75,8 +86,9 @@ def standing(
         model: The fitted numbers of the index.
         disabled: Tools that the search leaves out.
         tool: Number of the tool.
+        choice: Who chooses the tools to look at, where that is not the index.
     """
-    field = Field(request, index, model, disabled, tool)
+    field = Field(request, index, model, disabled, tool, choice)
     lifter = Lifter(request, index, model, disabled, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first else smallest_change(lifter)
@@ -84,7 +96,7 @@ def standing(
     return Standing(
         tool_id=index.tool_id(tool),
         rank=field.place + 1 if field.is_ranked else None,
-        ranked=len(field.pool),
+        ranked=len(field.pool.documents),
         score=field.scores[field.place] if field.is_ranked else 0.0,
         fused_score=field.own.score,
         is_hidden=field.is_hidden,
@@ -100,13 +112,14 @@ def standing(
 def _retrieval(field: Field) -> Retrieval:
     """Say how the tool came through retrieval; its place counts those of single intents too."""
     lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
-    own, first = lexical[field.tool], field.pool[:POOL]
-    place = field.pool.index(field.tool) + 1 if own and field.is_found else None
+    own, by_words = lexical[field.tool], field.pool.by_words
+    first = by_words[:POOL]
+    place = by_words.index(field.tool) + 1 if field.tool in by_words else None
     return Retrieval(
-        is_pooled=field.is_named or (place is not None and place <= POOL),
+        is_pooled=field.tool in field.pool.documents[: field.pool.ends[0]],
         lexical=own,
         place=place,
-        retrieved=len(field.pool),
+        retrieved=len(by_words),
         pool=POOL,
         last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
     )

@@ -79,7 +79,7 @@ def look(
         hidden: Documents that are not to be found.
     """
     analysis, pool = gather(Request(query), index, frozenset(hidden), size=POOL)
-    sights = look_closely(pool, analysis, index)
+    sights = look_closely(pool.documents, analysis, index)
     known = max(len(right), count or 0)
     return Sample(analysis, sights, frozenset(right - hidden), known, len(index))
 

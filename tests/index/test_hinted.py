@@ -13,6 +13,7 @@ from mcpg.catalog.sources import SourceBatch
 from mcpg.engine.features import look_closely
 from mcpg.engine.pipeline import gather
 from mcpg.engine.request import Request
+from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.hinted import HintableIndex
@@ -47,7 +48,7 @@ def documents_of(*tools: object) -> Sequence[ToolDocument]:
 
 def seen(index: Index, query: str) -> object:
     """Give all that ranks are made of, without the numbers of terms."""
-    analysis, pool = gather(Request(query), index, frozenset(), size=10)
+    analysis, pool = gather(Request(query), index, frozenset(), size=POOL)
     clauses = [
         (
             clause.text,
@@ -59,7 +60,7 @@ def seen(index: Index, query: str) -> object:
         )
         for clause in analysis.clauses
     ]
-    return clauses, pool, look_closely(range(len(index)), analysis, index)
+    return clauses, pool.documents, look_closely(range(len(index)), analysis, index)
 
 
 @settings(deadline=None)

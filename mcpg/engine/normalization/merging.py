@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mcpg.engine.confidence import DECIMALS, worth_offering
 from mcpg.engine.expansion import NEXT_STEP, RELATED, focused_graph
 from mcpg.engine.results import RankingMode, SearchResult
+from mcpg.engine.retrieval import POOL
 from mcpg.values import replace, value
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from mcpg.engine.results import Match
     from mcpg.engine.searcher import Searcher
 
-DEPTH = 20
-"""How many matches of each search are looked at, at least."""
+DEPTH = POOL
+"""How many matches of each search are merged first, whatever the limit."""
 
 SURE = 0.5
 """A match with this score, by the query as it was given, keeps it."""
@@ -47,10 +48,12 @@ class Place:
 
 @value
 class Merged:
-    """One tool in the merged list: `score` is the sum of weights times scores of its places.
+    """One tool in the merged list.
 
     Attributes:
-        score: The probability that it is wanted, in [0, 1].
+        score: The probability that it is wanted, in [0, 1]: the sum of weights times scores of its
+            places, or what the tool above has where neither place is among the first `DEPTH` and
+            that is less.
         asked: Its place by the query as it was given, `None` where that does not find it.
         rewritten: Its place by the rewrite, likewise.
     """
@@ -76,9 +79,17 @@ class Merged:
 def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
     """Give every tool of both lists, the likeliest first; of ties the one that ranks higher.
 
-    What only a rewrite finds that is not trusted at all is left out.
+    The first `DEPTH` of each are merged by themselves, and the rest follows below: so a limit only
+    cuts. What only a rewrite finds that is not trusted at all is left out.
     """
     rewritten = rewritten if trust else ()
+    first = _merge(asked[:DEPTH], rewritten[:DEPTH], trust)
+    known = {one.match.tool_id for one in first}
+    rest = [one for one in _merge(asked, rewritten, trust) if one.match.tool_id not in known]
+    return [*first, *(replace(one, score=min(one.score, first[-1].score)) for one in rest)]
+
+
+def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
     ours = {match.tool_id: (match, rank) for rank, match in enumerate(asked, start=1)}
     theirs = {match.tool_id: (match, rank) for rank, match in enumerate(rewritten, start=1)}
     found = [_merged(ours.get(one), theirs.get(one), trust) for one in {**ours, **theirs}]

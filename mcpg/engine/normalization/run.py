@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code
 from mcpg.engine.normalization.asking import rewrite_of
-from mcpg.engine.normalization.merging import DEPTH, merge, merged_result
+from mcpg.engine.normalization.merging import merge, merged_result
 from mcpg.engine.normalization.trust import trust_in
 from mcpg.engine.noticing import doubts
 from mcpg.engine.pipeline import stage
 from mcpg.engine.results import Strategy
+from mcpg.engine.retrieval import depth
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, Request]:
     """Give both searches: deep enough to be merged, and without what only the whole can tell."""
     asked = replace(
         request,
-        limit=max(request.limit, DEPTH),
+        limit=depth(request.limit),
         min_score=0.0,
         abstain=False,
         normalize=False,
