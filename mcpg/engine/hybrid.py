@@ -81,7 +81,6 @@ def run_with_vectors(
         vector = semantics.embed(text)
         if choice is not None:
             choice.know(vector, semantics.provider().fingerprint)
-    size = max(POOL, request.limit)
     size = depth(request.limit)
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice

@@ -108,7 +108,9 @@ class Searcher:
 
         disabled = frozenset() if request.include_disabled else self._disabled
         number = self.number(tool_id)
-        return standing(request, self.index, self.model, disabled, number, self._choice())
+        return standing(
+            request, self.index, self.model, disabled, number, self._choice(request, disabled)
+        )
 
     def answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None

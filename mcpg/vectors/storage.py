@@ -59,13 +59,16 @@ class Stored:
     def cosines(
         self, query: NDArray[np.float32], numbers: NDArray[np.intp] | None = None
     ) -> NDArray[np.float32]:
-        """Give the products of *query* with all rows, or with those of some *numbers*, in order."""
+        """Give the products of *query* with all rows, or with those of some *numbers*, in order.
+
+        That of one of some does not depend on which the others are.
+        """
         rows = self.rows if numbers is None else self.rows[numbers]
         products = np.empty(len(rows), dtype=np.float32)
         # A file may say that a number is none; whoever asked gets an answer all the same.
         with np.errstate(invalid="ignore", over="ignore"):
             for part in _parts(len(rows), self.dimensions):
-                products[part] = _wide(rows[part]) @ query
+                products[part] = _products(_wide(rows[part]), query, is_whole=numbers is None)
             if self.scales is not None:
                 products *= self.scales if numbers is None else self.scales[numbers]
         return products
@@ -113,6 +116,16 @@ def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
         lengths = np.linalg.norm(codes[part].astype(np.float32), axis=1)
         np.divide(1.0, lengths, where=lengths > 0, out=scales[part])
     return Stored(codes, scales)
+
+
+def _products(
+    rows: NDArray[np.float32], query: NDArray[np.float32], *, is_whole: bool
+) -> NDArray[np.float32]:
+    """Give the products of *query* with *rows*.
+
+    A product of matrices rounds a row in one way or another, depending on how many there are.
+    """
+    return np.asarray(rows @ query if is_whole else np.einsum("ij,j->i", rows, query))
 
 
 def _wide(rows: NDArray[Any]) -> NDArray[np.float32]:

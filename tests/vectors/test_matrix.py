@@ -68,6 +68,17 @@ def test_a_query_of_other_dimensions_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_product_does_not_depend_on_its_neighbours(kind: str) -> None:
+    """Of some rows each has the same product, to the last bit, whichever the others are."""
+    stored = stored_as(kind, rows(60, 512))
+    query, alone = rows(1, 512, 1)[0], [np.array([number]) for number in range(60)]
+    expected = [stored.cosines(query, number)[0] for number in alone]
+    for count in range(1, 60):
+        numbers = np.arange(60 - count, 60)
+        assert stored.cosines(query, numbers).tolist() == expected[60 - count :]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_parts_make_no_difference(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many rows are widened at a time, the cosines are the same."""
     vectors, query = held(rows(100, 16), kind), rows(1, 16, seed=1)[0]
