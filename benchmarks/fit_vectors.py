@@ -106,7 +106,7 @@ class Asker:
         request = Request(query, limit=GAIN_DEPTH)
         analysis, pool = gather(request, self._index, frozenset(), size=POOL)
         nearness = self._semantics.nearness(
-            self._semantics.vectors(),
+            self._semantics.built().vectors,
             self._semantics.embed(query),
             unknown_share(analysis),
             count=POOL,

@@ -22,6 +22,7 @@ from mcpg.vectors.matrix import NO_VECTOR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcpg.diagnostics import Diagnostic
     from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.candidates import Choice
     from mcpg.engine.fusion import Fused
@@ -49,6 +50,7 @@ class Semantic:
         window: The nearest tools, among which related tools and next steps may be.
         seen: What was looked at.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
+        told: What went wrong when the vectors of the tools were found or made.
     """
 
     scheme: Scheme
@@ -58,6 +60,7 @@ class Semantic:
     window: tuple[int, ...]
     seen: Seen
     lifted: tuple[int, ...]
+    told: tuple[Diagnostic, ...]
 
 
 def run_with_vectors(
@@ -77,7 +80,7 @@ def run_with_vectors(
     """
     scheme, text = scheme_of(scheme_name(request), model), embedded_text(request)
     with stage(trace, "embed"):
-        vectors = semantics.vectors()
+        built = semantics.built()
         vector = semantics.embed(text)
         if choice is not None:
             choice.know(vector, semantics.provider().fingerprint)
@@ -88,7 +91,7 @@ def run_with_vectors(
     window = max(_WINDOW_FACTOR * request.limit, _LEAST_WINDOW)
     with stage(trace, "compare"):
         nearness = semantics.nearness(
-            vectors,
+            built.vectors,
             vector,
             unknown_share(analysis),
             # Whatever the limit, or a search that looks at some tools only would find others.
@@ -117,7 +120,8 @@ def run_with_vectors(
         related, next_steps = expand(primaries, index, disabled=hidden, limit=request.limit)
     lifted = _lifted(ranked, nearness) if scheme.name == SEMANTIC else ()
     mode = _mode(scheme, is_supplemented=bool(related or next_steps or lifted))
-    semantic = Semantic(scheme, nearness, text, mode, inside, seen, lifted)
+    told = built.diagnostics
+    semantic = Semantic(scheme, nearness, text, mode, inside, seen, lifted, told)
     sights, ends = [*seen.sights, *seen.further], (len(seen.sights), len(seen.sights))
     return Outcome(
         analysis, ranked, calibrations, related, next_steps, sights, ends, best, semantic

@@ -168,7 +168,8 @@ class Searcher:
         except EmbeddingError as fault:
             told = (*semantics.diagnostics, *fallbacks(request.strategy, fault))
             return run_graph(request, index, model, disabled, trace, memo, choice), told
-        return outcome, (*semantics.diagnostics, *merges(outcome))
+        told = outcome.semantic.told if outcome.semantic else ()
+        return outcome, (*told, *merges(outcome))
 
     def chooser(self, request: Request) -> Chooser:
         """Give who chooses candidates for *request*; the equipment has a source of them."""

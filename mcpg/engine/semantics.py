@@ -114,7 +114,6 @@ class Semantics:
         self._lock = Lock()
         self._provider: GuardedProvider | None = None
         self._built: Built | None = None
-        self._vectors: ToolVectors | None = None
         # With the vectors whose mean it is.
         self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
@@ -134,9 +133,9 @@ class Semantics:
     @property
     def loaded(self) -> ToolVectors | None:
         """The vectors of the tools, `None` before a search has asked for them."""
-        return self._vectors
+        return self._built.vectors if self._built else None
 
-    def vectors(self) -> ToolVectors:
+    def built(self) -> Built:
         """Give the vectors of the tools; those that are missing are asked for once.
 
         Who comes while another asks waits only where there are no vectors at all yet.
@@ -144,16 +143,16 @@ class Semantics:
         Raises:
             EmbeddingError: There are none.
         """
-        if self._is_wanting() and self._lock.acquire(blocking=self._vectors is None):
+        if self._is_wanting() and self._lock.acquire(blocking=self._built is None):
             try:
                 if self._is_wanting():
                     self._make()
             finally:
                 self._lock.release()
-        vectors = self._vectors
-        if vectors is None or not vectors.dimensions:
+        built = self._built
+        if built is None or not built.vectors.dimensions:
             raise EmbeddingError("no tool has a vector", kind="failed")
-        return vectors
+        return built
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Give the vector of *text*, of length 1.
@@ -162,10 +161,9 @@ class Semantics:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
         vector = self._recent.get(text)
-        if vector is not None:
-            return vector
-        vector = remembered_vector(self._equipment.cache, self.provider(), text)
-        wanted = self._vectors.dimensions if self._vectors else 0
+        if vector is None:
+            vector = remembered_vector(self._equipment.cache, self.provider(), text)
+        wanted = self._built.vectors.dimensions if self._built else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
@@ -246,10 +244,9 @@ class Semantics:
 
     def _is_wanting(self) -> bool:
         """Say whether there are tools without a vector that may get one now."""
-        vectors = self._vectors
-        if vectors is None:
+        if self._built is None:
             return True
-        if not vectors.missing or self._attempts >= _MOST_ATTEMPTS:
+        if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
             return False
         try:
             self.provider().check_rest()
@@ -267,7 +264,7 @@ class Semantics:
             self._attempts += 1
         else:
             provider.rest_after(built.outage, start)
-        self._built, self._vectors = built, built.vectors
+        self._built = built
 
     def _made(self) -> Built:
         observer = self._equipment.observer

@@ -306,7 +306,7 @@ def test_a_provider_that_fails_slowly_is_left_alone() -> None:
 
     def ask(_: int) -> str:
         with pytest.raises(EmbeddingError) as caught:
-            semantics.vectors()
+            semantics.built()
         return caught.value.kind
 
     with ThreadPoolExecutor(6) as pool:
@@ -318,7 +318,7 @@ def test_a_provider_that_fails_slowly_is_left_alone() -> None:
     assert slow.calls == 2
     slow.now += REST
     slow.is_up = True
-    assert semantics.vectors().missing == 0
+    assert semantics.built().vectors.missing == 0
 
 
 def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
@@ -326,7 +326,7 @@ def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
     slow = Slow()
     slow.is_up = True
     semantics = Semantics(Equipment(slow), MANY.index, MANY.documents.values, lambda: slow.now)
-    semantics.vectors()
+    semantics.built()
     slow.is_up = False
     for query in "abc":
         with pytest.raises(EmbeddingError):
@@ -334,6 +334,45 @@ def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
     assert slow.calls == 1
     slow.now, slow.is_up = slow.now + REST, True
     assert semantics.embed("d").shape == (2,)
+
+
+class Rewriter:
+    """Rewrites every query as an English one."""
+
+    fingerprint = "rewriter"
+
+    def rewrite(self, _: str) -> str:
+        """Rewrite."""
+        return "export the invoices"
+
+
+def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> None:
+    """Vectors of queries that were compared with each other are held to the tools' as well."""
+    provider = FunctionEmbeddings(topics, "a test", queries=lambda texts: np.ones((len(texts), 3)))
+    equipment = Equipment(provider, normalizer=Rewriter())
+    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    result = engine.search("экспорт счетов за заказ", strategy="auto", normalize=True)
+
+    assert result.ranking_mode == "graph"
+    assert Code.VECTOR_SEARCH_FAILED in codes(result)
+    assert ids(result.matches)[0] == "invoice_export"
+
+
+def test_an_answer_tells_of_the_vectors_that_it_was_made_with() -> None:
+    """Though another search gets what is missing meanwhile: such an answer must not be kept."""
+    flaky = Flaky(down_after=1)
+
+    def embed(texts: list[str]) -> NDArray[np.float64]:
+        if texts == ["first"]:
+            flaky.down_after = None
+            assert Code.EMBEDDING_FAILED not in codes(engine.search("other", strategy="auto"))
+        return flaky(texts)
+
+    provider = FunctionEmbeddings(embed, "flaky")
+    engine = mcpg.Engine(MANY.index, equipment=Equipment(provider, cache=MemoryCache()))
+
+    assert Code.EMBEDDING_FAILED in codes(engine.search("first", strategy="auto"))
+    assert Code.EMBEDDING_FAILED not in codes(engine.search("first", strategy="auto"))
 
 
 def test_vectors_of_a_host_are_taken_if_they_fit() -> None:
