@@ -255,35 +255,43 @@ class Semantics:
         return True
 
     def _make(self) -> None:
-        """Find or make the vectors; those that were there stay."""
+        """Find or make the vectors; those that were there stay.
+
+        Raises:
+            EmbeddingError: There are none, or the provider is left alone.
+        """
+        self.provider().check_rest()
+        observer = self._equipment.observer
+        if observer is None:
+            self._made()
+            return
+        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - only where somebody watches
+
+        observed_vectors(observer, self._made)
+
+    def _made(self) -> Built:
+        """Find or make the vectors, and note what went wrong."""
         provider = self.provider()
-        provider.check_rest()
         start = provider.now()
-        built = self._made()
+        built = self._built = self._found(provider)
+        self.diagnostics = built.diagnostics
         if built.outage is None:
             self._attempts += 1
         else:
             provider.rest_after(built.outage, start)
-        self._built = built
+        if not built.vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
+        return built
 
-    def _made(self) -> Built:
-        observer = self._equipment.observer
-        if observer is None:
-            return self._had()
-        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - only where somebody watches
-
-        return observed_vectors(observer, self._had)
-
-    def _had(self) -> Built:
-        """Find or make the vectors, and note what went wrong."""
+    def _found(self, provider: EmbeddingProvider) -> Built:
         from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
         from mcpg.vectors.build import Built  # noqa: PLC0415 - as above
         from mcpg.vectors.opening import vectors_of  # noqa: PLC0415 - as above
 
-        provider, given, kept = self.provider(), self._equipment.vectors, self._equipment.kept
+        given, kept = self._equipment.vectors, self._equipment.kept
         if given is not None and not isinstance(given, str):
             return Built(_fitting(given, provider, len(self._index)), (), 0, len(self._index))
-        built = vectors_of(
+        return vectors_of(
             [one for one in (given + SUFFIX, kept) if one] if given else [],
             self._documents,
             provider,
@@ -293,8 +301,6 @@ class Semantics:
             known=self._built,
             keep_at=kept if given else None,
         )
-        self.diagnostics = built.diagnostics
-        return built
 
 
 def _provider_of(embedder: Any) -> EmbeddingProvider:
