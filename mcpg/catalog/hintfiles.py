@@ -6,7 +6,7 @@ import difflib
 import json
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.hintkeys import HINT_KEYS, hints_from, read_texts, unusable_keys
+from mcpg.catalog.hintkeys import HINT_KEYS, hints_from, is_usable, read_texts, unusable_keys
 from mcpg.catalog.jsontext import parse_json_documents
 from mcpg.catalog.model import HintRule
 from mcpg.diagnostics import Code, Diagnostic, warning
@@ -94,9 +94,10 @@ def _patterns(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
 
 def _problems(entry: JsonObject, place: str) -> Iterator[Diagnostic]:
     relations = [key for key in (*_RELATED, *_NEXT_STEPS) if entry.get(key) is not None]
-    unusable = [key for key in relations if read_texts(entry[key]) is None]
+    unusable = [key for key in relations if not is_usable(entry[key], read_texts)]
     for key in (*unusable_keys(entry), *unusable):
-        message = f"the value of {key!r} is not of a kind that this hint takes; it is left out"
+        part = "an item" if isinstance(entry[key], list) else "the value"
+        message = f"{part} of {key!r} is not of a kind that this hint takes; it is left out"
         yield warning(Code.HINT_INVALID, message, place)
     yield from _unknown(entry, _KNOWN, place)
 

@@ -19,10 +19,14 @@ _FIRST_NAMESPACES = ("mcpg", "managedCodeMcpGateway")
 
 
 def read_texts(value: JsonValue) -> tuple[str, ...] | None:
-    """Read one string or an array of strings; `None` when it is neither."""
+    """Read one text or number or an array of them; `None` when nothing in it is one."""
     items = value if isinstance(value, list) else [value]
-    texts = [item for item in items if isinstance(item, str)]
+    texts = [str(item) for item in items if _is_text(item)]
     return unique(texts) if texts or not items else None
+
+
+def _is_text(item: JsonValue) -> bool:
+    return isinstance(item, str | int | float) and not isinstance(item, bool)
 
 
 def _read_boolean(value: JsonValue) -> bool | None:
@@ -93,8 +97,8 @@ def _boolean(*words: str) -> HintField:
 
 
 HINT_FIELDS: dict[str, HintField] = {
-    "aliases": HintField((*_spellings("search", "aliases"), "aliases"), read_texts),
-    "keywords": HintField((*_spellings("search", "keywords"), "keywords"), read_texts),
+    "aliases": HintField(_spellings("search", "aliases") + _spellings("aliases"), read_texts),
+    "keywords": HintField(_spellings("search", "keywords") + _spellings("keywords"), read_texts),
     "categories": HintField(_spellings("categories") + _spellings("category"), read_texts),
     "tags": HintField(_spellings("tags"), read_texts),
     "data_sources": HintField(
@@ -123,8 +127,9 @@ _NOTHING = Hints()
 def hints_from(mapping: JsonObject) -> Hints:
     """Read the hints that a JSON object holds.
 
-    For each hint the first of its keys with a usable value counts. Lists may be one string; a
-    boolean may be the word; a tier may be in any case. Values of a wrong type are ignored.
+    For each hint the first of its keys with a usable value counts. Lists may be one text, whose
+    items may be numbers; a boolean may be the word; a tier may be in any case. Values and items of
+    a wrong type are passed over; `unusable_keys` names them.
     """
     if _HINT_KEYS.isdisjoint(mapping):
         return _NOTHING
@@ -133,12 +138,19 @@ def hints_from(mapping: JsonObject) -> Hints:
 
 
 def unusable_keys(mapping: JsonObject) -> Iterator[str]:
-    """Name the keys that should hold a hint but whose value cannot be read as one."""
+    """Name the keys that should hold a hint but whose value, or an item of it, is none."""
     for field in HINT_FIELDS.values():
         for key in field.keys:
             value = mapping.get(key)
-            if value is not None and field.read(value) is None:
+            if value is not None and not is_usable(value, field.read):
                 yield key
+
+
+def is_usable(value: JsonValue, read: Callable[[JsonValue], object | None]) -> bool:
+    """Tell whether *read* takes a value; of a list, whether it takes each item."""
+    if isinstance(value, list) and read in (read_texts, _read_examples):
+        return not any(isinstance(item, list) or read(item) is None for item in value)
+    return read(value) is not None
 
 
 def hints_of_tool(entry: JsonObject, annotations: JsonObject, meta: JsonObject) -> Hints:

@@ -20,7 +20,8 @@ MAX_FRONT_MATTER = 256 * 1024
 EXTRAS_KEY = "mcpg"
 """The key of what the .NET gateway has no field for."""
 
-_FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
+# Below blank lines, a line of hyphens may be a rule, unless a key follows it.
+_FENCE = re.compile(r"---[ \t]*(?:\n|\Z)|(?:[ \t]*\n)+---[ \t]*\n(?=[A-Za-z_][\w.-]*[ \t]*:)")
 _CLOSING = re.compile(r"^---[ \t]*(?:\n|\Z)", re.MULTILINE)
 _KEY = re.compile(r"[A-Za-z_]+\Z")
 
@@ -34,12 +35,14 @@ class FrontMatter:
         markdown: The text after it.
         line: Number of the document's line on which *markdown* begins, counted from 1.
         text: The YAML between the fences; "" without one.
+        text_line: Number of the document's line on which *text* begins.
     """
 
     values: JsonObject
     markdown: str
     line: int
     text: str = ""
+    text_line: int = 2
 
 
 def split_front_matter(content: str, place: str) -> FrontMatter:
@@ -55,40 +58,39 @@ def split_front_matter(content: str, place: str) -> FrontMatter:
     opening = _FENCE.match(content)
     if opening is None:
         return FrontMatter({}, content, 1)
+    first = content.count("\n", 0, opening.end()) + 1
+    fence = f"{place}:{first - 1}"
     closing = _CLOSING.search(content, opening.end())
     if closing is None:
         raise DocumentError(
             "the front matter does not end",
-            place=f"{place}:1",
+            place=fence,
             remedy="close it with a line of three hyphens",
         )
     text = content[opening.end() : closing.start()]
-    _check_length(text, place)
-    line = content.count("\n", 0, closing.end()) + 1
-    return FrontMatter(_read(text, place), content[closing.end() :], line, text)
-
-
-def _check_length(text: str, place: str) -> None:
     if len(text) > MAX_FRONT_MATTER:
         message = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
-        raise DocumentError(message, place=f"{place}:1", remedy="move prose below it")
+        raise DocumentError(message, place=fence, remedy="move prose below it")
+    line = content.count("\n", 0, closing.end()) + 1
+    values = _read(text, place, first)
+    return FrontMatter(values, content[closing.end() :], line, text, first)
 
 
-def _read(text: str, place: str) -> JsonObject:
+def _read(text: str, place: str, line: int = 2) -> JsonObject:
     plain = _read_plain(text)
-    return plain if plain is not None else _read_yaml(text, place)
+    return plain if plain is not None else _read_yaml(text, place, line)
 
 
-def _read_yaml(text: str, place: str) -> JsonObject:
+def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
     from mcpg.text.safeyaml import load_yaml  # noqa: PLC0415 - generated documents need no YAML
 
-    values = load_yaml(text, place, first_line=2, error=DocumentError)
+    values = load_yaml(text, place, first_line=line, error=DocumentError)
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise DocumentError(
             "the front matter is no mapping",
-            place=f"{place}:2",
+            place=f"{place}:{line}",
             remedy="write `key: value` lines",
         )
     return values

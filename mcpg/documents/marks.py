@@ -11,16 +11,15 @@ if TYPE_CHECKING:
 
     from mcpg.text.safeyaml import YamlPath
 
-_FIRST_LINE = 2
-
 
 class Marks:
     """Names the place of each value of a front matter for messages."""
 
-    def __init__(self, text: str, place: str) -> None:
-        """Take the YAML between the two fences of the document at *place*."""
+    def __init__(self, text: str, place: str, first_line: int) -> None:
+        """Take the YAML that begins on the *first_line* of the document at *place*."""
         self._text = text
         self._place = place
+        self._first_line = first_line
         self._lines: Mapping[YamlPath, int] | None = None
 
     @property
@@ -31,16 +30,16 @@ class Marks:
     def at(self, *path: str | int) -> str:
         """Give `file:line` of the value under *path*, or of the nearest one that holds it."""
         if self._lines is None:
-            self._lines = _lines_of(self._text, self._place)
+            self._lines = _lines_of(self._text, self._place, self._first_line)
         held = (self._lines.get(path[:end]) for end in range(len(path), 0, -1))
         line = next(filter(None, held), None)
         return self._place if line is None else f"{self._place}:{line}"
 
 
-def _lines_of(text: str, place: str) -> Mapping[YamlPath, int]:
+def _lines_of(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
     from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - few documents have faults
 
     try:
-        return load_yaml_with_lines(text, place, first_line=_FIRST_LINE, error=DocumentError)[1]
+        return load_yaml_with_lines(text, place, first_line=first_line, error=DocumentError)[1]
     except DocumentError:
         return {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mcpg.catalog.hintkeys import HINT_KEYS, hints_of_tool
+from mcpg.catalog.hintkeys import HINT_KEYS, hints_of_tool, unusable_keys
 from mcpg.catalog.model import Hints, SourceKind, Tool
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents.contract import read_description, read_examples, read_hints, read_labels
@@ -119,7 +119,7 @@ def parse_document(
     """
     place = source.place or source.path
     text = _cut(source, place)
-    found = list(text.page.diagnostics)
+    found = [*text.page.diagnostics, *_unusable_hints(text)]
     tool = _tool(text, source.path, source_id, place)
     extras = _extras(text, found)
     tool, faults = with_extras(tool, extras, text.marks)
@@ -160,7 +160,7 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     tags = [tag for key in _TAG_KEYS for tag in text_items(matter.values.get(key))]
     return _Text(
         matter.values,
-        Marks(matter.text, place),
+        Marks(matter.text, place, matter.text_line),
         page,
         read_facets(tags),
         read_labels(page.identity),
@@ -273,7 +273,7 @@ def _title(text: _Text, name: str) -> str | None:
 def _description(text: _Text) -> str:
     for key in _DESCRIPTION_KEYS:
         stated = text.front.get(key)
-        if isinstance(stated, str):
+        if isinstance(stated, str) and stated.strip():
             return read_description(text.page.contract, stated)
     if DESCRIPTION_LABEL in text.contract:
         return text.contract[DESCRIPTION_LABEL]
@@ -303,6 +303,13 @@ def _hints(text: _Text) -> Hints:
     if examples:
         parts.append(Hints(examples=examples))
     return Hints.merge(*parts) if len(parts) > 1 else parts[0]
+
+
+def _unusable_hints(text: _Text) -> Iterator[Diagnostic]:
+    for key in unusable_keys(text.front):
+        part = "an item" if isinstance(text.front[key], list) else "the value"
+        message = f"{part} of {key!r} is not of a kind that this hint takes; it is passed over"
+        yield warning(Code.DOCUMENT_INVALID, message, text.marks.at(key))
 
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:

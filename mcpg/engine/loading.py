@@ -60,7 +60,8 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     Args:
         path: What to load, or several such paths to load together; of several, one that does
             not exist is left out with a diagnostic as long as another does.
-        source_id: Source of the tools that do not say theirs, instead of the file's name.
+        source_id: Source of every tool of the manifests, whatever they state, and of documents that
+            name none, as `--source-id` has it.
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
         embeddings: Makes vectors for the strategies that ask for some: a provider, the name of one
             that is looked for when it is first needed, or `None`. `local` is the model that ships

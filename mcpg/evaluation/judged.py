@@ -238,9 +238,15 @@ def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
     name = entry.get("id")
     if name is None:
         name = f"q-{hashlib.sha256(query.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
-    elif isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
+    elif not _is_name(name):
         raise _UnusableError(f"its 'id' is {_kind(name)} where a text is needed")
     return JudgedQuery(str(name).strip(), query, _relevant(entry), line)
+
+
+def _is_name(value: JsonValue) -> bool:
+    """Tell whether a value can name something: a text, or a number that YAML made of one."""
+    is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return is_scalar and bool(str(value).strip())
 
 
 def _text_of(entry: JsonObject, key: str) -> str:
@@ -258,11 +264,11 @@ def _relevant(entry: JsonObject) -> tuple[str, ...]:
     if "relevant" not in entry:
         raise _UnusableError("has no 'relevant'; write [] when no tool answers the query")
     value = entry["relevant"]
-    names = [value] if isinstance(value, str) else value
+    names = [value] if _is_name(value) else value
     if not isinstance(names, list):
         advice = "; write [] when no tool answers the query" if names is None else ""
         raise _UnusableError(f"its 'relevant' is {_kind(names)} where tools are needed{advice}")
-    kept = [name.strip() for name in names if isinstance(name, str) and name.strip()]
+    kept = [str(name).strip() for name in names if _is_name(name)]
     if len(kept) < len(names):
         raise _UnusableError("its 'relevant' holds something that is no name of a tool")
     return tuple(dict.fromkeys(kept))

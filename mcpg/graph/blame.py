@@ -122,13 +122,13 @@ class _Front:
     def __init__(self, content: str, place: str) -> None:
         self._place = place
         self._values: JsonObject = {}
-        self._marks = Marks("", place)
+        self._marks = Marks("", place, 1)
         try:
             matter = split_front_matter(content.removeprefix("\ufeff"), place)
         except DocumentError:
             return
         self._values = matter.values
-        self._marks = Marks(matter.text, place)
+        self._marks = Marks(matter.text, place, matter.text_line)
 
     def item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
         """Give the path of the item under one of *keys* that means one of *values*, or its key."""

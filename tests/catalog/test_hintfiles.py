@@ -71,7 +71,9 @@ tools:
     keyword: [x]
     zzzz: 1
     costTier: huge
-    related: 5
+    related: {}
+    tags: [a, true]
+    nextSteps: [a, {}]
   b: 7
   "": {}
   c:
@@ -83,17 +85,25 @@ tools:
         ("h.yaml", "'tool' is no known hint; did you mean 'tools'?"),
         (
             "h.yaml:3",
+            "an item of 'tags' is not of a kind that this hint takes; it is left out",
+        ),
+        (
+            "h.yaml:3",
             "the value of 'costTier' is not of a kind that this hint takes; it is left out",
         ),
         (
             "h.yaml:3",
             "the value of 'related' is not of a kind that this hint takes; it is left out",
         ),
+        (
+            "h.yaml:3",
+            "an item of 'nextSteps' is not of a kind that this hint takes; it is left out",
+        ),
         ("h.yaml:3", "'keyword' is no known hint; did you mean 'keywords'?"),
         ("h.yaml:3", "'zzzz' is no known hint"),
-        ("h.yaml:8", "the entry 'b' is no mapping of hints; it is left out"),
-        ("h.yaml:9", "the entry '' is no mapping of hints; it is left out"),
-        ("h.yaml:10", "the entry 'c' is no mapping of hints; it is left out"),
+        ("h.yaml:10", "the entry 'b' is no mapping of hints; it is left out"),
+        ("h.yaml:11", "the entry '' is no mapping of hints; it is left out"),
+        ("h.yaml:12", "the entry 'c' is no mapping of hints; it is left out"),
     ]
 
 

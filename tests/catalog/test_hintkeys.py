@@ -36,9 +36,9 @@ def _spelled(table: dict[str, str]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("field", "key"), _spelled(_FIELD_KEYS))
 def test_list_keys(field: str, key: str) -> None:
-    """Each spelling holds one text or an array; blanks, repeats and other types are dropped."""
+    """Each spelling holds one text or number or an array; other items are passed over."""
     assert getattr(hints_from({key: " x "}), field) == ("x",)
-    assert getattr(hints_from({key: ["a", 1, "A", "", "b"]}), field) == ("a", "b")
+    assert getattr(hints_from({key: ["a", 1, "A", "", True, "b"]}), field) == ("a", "1", "b")
     assert getattr(hints_from({key: {"no": 1}}), field) == ()
 
 
@@ -110,8 +110,29 @@ def test_precedence_of_places() -> None:
 
 def test_unusable_keys_are_named() -> None:
     """Keys of hints with values of a wrong kind can be told to the author."""
-    mapping: dict[str, Any] = {"aliases": 5, "costTier": "huge", "tags": ["a"], "readOnly": None}
+    mapping: dict[str, Any] = {"aliases": {}, "costTier": "huge", "tags": ["a"], "readOnly": None}
     assert list(unusable_keys(mapping)) == ["aliases", "costTier"]
+
+
+@pytest.mark.parametrize("item", [None, True, {}, [{}]])
+def test_unusable_items_are_named(item: Any) -> None:
+    """A list with an item of a wrong kind is told to the author; its other items count."""
+    mapping = {"Keywords": ["error", item, 500], "examples": ["ask", {"output": "no input"}]}
+    assert list(unusable_keys(mapping)) == ["Keywords", "examples"]
+    hints = hints_of_tool(mapping, {}, {})
+    assert hints.keywords == ("error", "500")
+    assert [one.input for one in hints.examples] == ["ask"]
+
+
+@pytest.mark.parametrize(("key", "field"), [("Aliases", "aliases"), ("Keywords", "keywords")])
+def test_numbers_are_texts_and_keys_may_be_capitals(key: str, field: str) -> None:
+    """What YAML reads as a number is a word all the same, alone or in a list."""
+    assert getattr(hints_of_tool({key: [500, "error", 1.5]}, {}, {}), field) == (
+        "500",
+        "error",
+        "1.5",
+    )
+    assert getattr(hints_of_tool({key: 500}, {}, {}), field) == ("500",)
 
 
 _texts = st.lists(st.text("aA b", max_size=3), max_size=4)

@@ -238,7 +238,7 @@ title: Track
 summary: In short
 description: At length
 sourceKind: stdiomcp
-tags: [post, "keyword:parcel", 2024, true]
+tags: [post, "keyword:parcel", 2024]
 aliases: [where, follow]
 keywords: shipment
 Category: shipping
@@ -279,6 +279,22 @@ canonicalUrl: https://example.com/track/
     def test_the_summary_serves_where_there_is_no_description(self) -> None:
         """A summary is a description; a description is not looked for in the prose then."""
         assert quietly("---\nsummary: In short\n---\nProse.\n").tool.description == "In short"
+
+    @pytest.mark.parametrize("blank", ['""', '"  "', ""])
+    def test_a_blank_description_says_nothing(self, blank: str) -> None:
+        """The summary, else the first paragraph, describes a tool whose description is blank."""
+        front = f"---\ndescription: {blank}\n"
+        assert quietly(f"{front}summary: In short\n---\nProse.\n").tool.description == "In short"
+        assert quietly(f"{front}---\n# A\n\nProse.\n").tool.description == "Prose."
+
+    def test_front_matter_may_stand_below_blank_lines(self) -> None:
+        """Blank lines above the front matter change nothing but the places in messages."""
+        text = "---\nname: found\ngraph_related: [1]\n---\n\nProse.\n"
+        document, (fault,) = read(f"\n \n{text}")
+        above, _ = read(text)
+        assert (document.tool, document.body) == (above.tool, above.body)
+        assert fault.place == "docs/shipment_track.md:5"
+        assert quietly("\n---\n\nA rule, and prose.\n").tool.description == "---"
 
     def test_the_contract_serves_where_there_is_no_front_matter(self) -> None:
         """Labelled lines are enough, with or without bullets."""
@@ -467,6 +483,8 @@ class TestDamage:
             ("", "docs/a.md", "empty"),
             (" \n\t\n", "docs/a.md", "empty"),
             ("---\ntitle: x\n", "docs/a.md:1", "does not end"),
+            ("\n\n---\ntitle: x\n", "docs/a.md:3", "does not end"),
+            ("\n---\ntitle: [\n---\n", "docs/a.md:4", "not YAML"),
             ("---\n- a\n---\n", "docs/a.md:2", "no mapping"),
             ("---\na: 1\nb: [\n---\n", "docs/a.md:4", "not YAML"),
             ("---\na: &x 1\n---\n", "docs/a.md:2", "anchors"),
@@ -519,6 +537,16 @@ class TestDamage:
         assert found.place == f"docs/shipment_track.md:{2 + line.count(chr(10))}"
         assert where in found.message
         assert document.tool.name == "shipment_track"
+
+    @pytest.mark.parametrize(
+        "line", ["keywords: [a, true]", "examples: [{output: x}]", "readOnly: never", "aliases: {}"]
+    )
+    def test_a_hint_of_a_wrong_kind_is_reported(self, line: str) -> None:
+        """A hint that cannot be used is named with its line; the rest of the document is used."""
+        document, (found,) = read(f"---\nname: x\n{line}\n---\nProse.\n")
+        assert (found.code, found.place) == (Code.DOCUMENT_INVALID, "docs/shipment_track.md:3")
+        assert repr(line.partition(":")[0]) in found.message
+        assert document.tool.name == "x"
 
     def test_front_matter_may_be_empty(self) -> None:
         """Two fences with nothing, or a comment, between them say nothing."""

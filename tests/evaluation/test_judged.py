@@ -39,6 +39,14 @@ class TestLines:
         assert first == JudgedQuery("7", "a b", ("x", "y"), 2)
         assert (second.relevant, second.line) == (("status",), 3)
 
+    def test_numbers_name_queries_and_tools(self) -> None:
+        """A name that YAML or JSON takes for a number is a name all the same."""
+        text = "- {id: 7.5, query: a, relevant: [404, x]}\n- {id: 8, query: b, relevant: 500}\n"
+        read = parse_judged(text.encode(), "j.yaml")
+        assert [one.id for one in read.queries] == ["7.5", "8"]
+        assert [one.relevant for one in read.queries] == [("404", "x"), ("500",)]
+        assert read.diagnostics == ()
+
     def test_an_id_is_made_from_the_text(self) -> None:
         """Without an id, the same query has the same one in every file."""
         one, other = parse(GOOD).queries[0], parse(f"\n\n{GOOD}").queries[0]
@@ -156,7 +164,7 @@ BROKEN = {
     "no relevant": ('{"query": "a"}', "has no 'relevant'; write []"),
     "null relevant": ('{"query": "a", "relevant": null}', "write [] when no tool"),
     "mapping of tools": ('{"query": "a", "relevant": {"x": 1}}', "is a mapping where tools"),
-    "no name": ('{"query": "a", "relevant": ["x", 5]}', "no name of a tool"),
+    "no name": ('{"query": "a", "relevant": ["x", true]}', "no name of a tool"),
     "blank name": ('{"query": "a", "relevant": [" "]}', "no name of a tool"),
     "id of another kind": ('{"id": [], "query": "a", "relevant": []}', "'id' is a list"),
     "blank id": ('{"id": "", "query": "a", "relevant": []}', "'id' is a text"),

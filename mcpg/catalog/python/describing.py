@@ -136,7 +136,8 @@ def _problems(given: JsonObject, place: str) -> Iterator[Diagnostic]:
     for key in unknown:
         yield warning(Code.HINT_INVALID, f"{key[:80]!r} is no known hint", place)
     for key in unusable_keys(given):
-        message = f"the value of {key!r} is not of a kind that this hint takes; it is left out"
+        part = "an item" if isinstance(given[key], list) else "the value"
+        message = f"{part} of {key!r} is not of a kind that this hint takes; it is left out"
         yield warning(Code.HINT_INVALID, message, place)
 
 

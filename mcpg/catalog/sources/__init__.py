@@ -146,7 +146,7 @@ class _Reader:
     def _in_folder(self, file: FolderFile) -> SourceBatch:
         try:
             text = read_text(file.location, file.place)
-            kind = kind_in_folder(file.location.name, text)
+            kind = kind_in_folder(file.location.name, text, file.place)
             if kind is None:
                 return SourceBatch()
             return SourceText(text, file.place, file.path, self._source_id).read_as(kind)

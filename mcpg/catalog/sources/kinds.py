@@ -19,6 +19,8 @@ _OPEN = (*_MARKDOWN, *_JSON, *_YAML, ".mdld")
 _HINTS = tuple(f"hints{end}" for end in (*_YAML, ".json"))
 
 _FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
+# Front matter that does not end, or that stands below blank lines, begins with a key at least.
+_FRONT_KEY = re.compile(r"(?:[ \t\r]*\n)*---[ \t\r]*\n[A-Za-z_][\w.-]*[ \t]*:")
 _TOOL_IDENTITY = re.compile(r"^## Tool Identity[ \t]*\r?$", re.MULTILINE)
 _HINTS_YAML = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*tools[ \t]*:")
 _BUNDLE = re.compile(
@@ -50,8 +52,12 @@ def may_be_source(name: str) -> bool:
     return lower.endswith(_OPEN) or _is_hints_name(lower)
 
 
-def kind_in_folder(name: str, text: str) -> FileKind | None:
-    """Tell what a file found in a folder is; `None` for Markdown that is no tool's document."""
+def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
+    """Tell what a file found in a folder is; `None` for Markdown that is no tool's document.
+
+    Raises:
+        SourceError: It is called like a bundle and is none, as after a cut.
+    """
     lower = name.casefold()
     if _is_hints_name(lower):
         return FileKind.HINTS
@@ -59,7 +65,12 @@ def kind_in_folder(name: str, text: str) -> FileKind | None:
         return FileKind.OPENAPI if _is_openapi(text) else None
     if lower.endswith(_JSON) or (lower.endswith(".mdld") and _JSON_START.match(text)):
         return _json_kind(text)
-    return FileKind.DOCUMENT if _is_document(text) else None
+    if _is_document(text):
+        return FileKind.DOCUMENT
+    if lower.endswith(".mdld"):
+        message = "is neither a bundle nor a tool document; it may be cut"
+        raise SourceError(message, place=place, remedy="build it again, or remove it")
+    return None
 
 
 def kind_of_named(name: str, text: str, place: str) -> FileKind:
@@ -69,8 +80,9 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
         SourceError: It is nothing that holds tools or says something about them.
     """
     lower = name.casefold()
-    if not text.strip() and not _is_hints_name(lower):
-        raise SourceError("is empty", place=place, remedy=_REMEDY)
+    fault = _fault(lower, text)
+    if fault:
+        raise SourceError(fault, place=place, remedy=_REMEDY)
     if lower.endswith(_YAML) and not _is_hints_name(lower) and _is_openapi(text):
         return FileKind.OPENAPI
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
@@ -88,12 +100,19 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     raise SourceError(message, place=place, remedy=_REMEDY)
 
 
+def _fault(lower: str, text: str) -> str | None:
+    if "\0" in text:
+        return "holds null characters, so it is no text"
+    return None if text.strip() or _is_hints_name(lower) else "is empty"
+
+
 def _is_hints_name(lower: str) -> bool:
     return lower in _HINTS or lower.endswith(tuple(f".{end}" for end in _HINTS))
 
 
 def _is_document(text: str) -> bool:
-    return bool(_FRONT_MATTER.match(text) or _TOOL_IDENTITY.search(text))
+    marks = (_FRONT_MATTER.match, _FRONT_KEY.match, _TOOL_IDENTITY.search)
+    return any(mark(text) for mark in marks)
 
 
 def _is_openapi(text: str) -> bool:

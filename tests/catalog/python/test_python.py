@@ -85,7 +85,8 @@ from mcpg.authoring import tool
 
 @tool(
     name=" status ", title="Where it is", aliases=["wo ist mein Paket"], tags={"b", "a"},
-    examples=({"input": "where is it"},), cost_tier="low", read_only=True, colour="red", category=5,
+    examples=({"input": "where is it"},), cost_tier="low", read_only=True,
+    colour="red", category={},
 )
 def shipment_status(number: str) -> None:
     """Tell where a shipment is \\ud800.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcpg.bundle import assemble
 from mcpg.catalog import RawBundle, SourceBatch, SourceDocument, read_sources
 from mcpg.catalog.sources import textfile
 from mcpg.diagnostics import Code, Severity
@@ -95,6 +96,8 @@ def test_the_content_of_a_named_file_decides(
         ("a.txt", "hello", "a.txt", "neither JSON"),
         ("a.txt", "", "a.txt", "empty"),
         ("a.json", "", "a.json", "empty"),
+        ("graph.mdld", "\0" * 2000, "graph.mdld", "null characters"),
+        ("a.md", "# A\n\0\n", "a.md", "null characters"),
         ("a.json", "hello", "a.json:1:1", "not JSON"),
         ("a.json", '{"version": 1, "x": [', "a.json:1:22", "not JSON"),
         ("a.json", "[" * 100_000, "a.json:1:101", "deeper"),
@@ -202,6 +205,30 @@ def test_a_bad_file_in_a_folder_stops_nothing() -> None:
         "in/c.hints.yaml:1",
         "in/package.json",
     ]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_broken_document_or_bundle_in_a_folder_is_reported() -> None:
+    """Front matter that does not end or stands below blank lines, and cut bundles, are noticed."""
+    _write(
+        {
+            "in/below.md": "\n\n---\nname: below\n---\nProse.\n",
+            "in/empty.mdld": "",
+            "in/cut.mdld": 'cuments": [',
+            "in/null.mdld": "\0" * 2000,
+            "in/open.md": "---\nname: open\n\nProse.\n",
+            "in/readme.md": "---\n\nA rule and prose.\n",
+        }
+    )
+    assembly = assemble(read_sources(["in"]))
+    assert [one.tool.name for one in assembly.documents] == ["below"]
+    said = {item.place for item in assembly.diagnostics if item.severity is Severity.ERROR}
+    assert {place.partition(":")[0] for place in said} == {
+        "in/empty.mdld",
+        "in/cut.mdld",
+        "in/null.mdld",
+        "in/open.md",
+    }
 
 
 @pytest.mark.usefixtures("here")
