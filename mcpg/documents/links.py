@@ -71,10 +71,10 @@ def read_links(front: JsonObject, marks: Marks) -> tuple[tuple[Link, ...], list[
             if not target:
                 found.append(_invalid(f"{where} names no tool", place()))
                 continue
-            link, fault = _evidence(Link(kind, target), item if isinstance(item, dict) else {})
-            links.setdefault((kind, target), link)
-            if fault:
-                found.append(_invalid(f"{where} has {fault}", place()))
+            link, faults = _evidence(Link(kind, target), item if isinstance(item, dict) else {})
+            if link is not None:
+                links.setdefault((kind, target), link)
+            found += [_invalid(f"{where} has {fault}", place()) for fault in faults]
     return tuple(links.values()), found
 
 
@@ -89,18 +89,18 @@ def with_evidence(
     """Put weights, reasons and origins back on *links*; what speaks of no link is ignored."""
     if not isinstance(stated, list):
         return links, [_invalid("mcpg.relations is no list", marks.at(EXTRAS_KEY, RELATIONS_KEY))]
-    known: dict[tuple[str, str], Link] = {(link.kind, link.target): link for link in links}
+    known: dict[tuple[str, str], Link | None] = {(link.kind, link.target): link for link in links}
     found: list[Diagnostic] = []
     path = (EXTRAS_KEY, RELATIONS_KEY)
     for index, entry in enumerate(stated):
         members = entry if isinstance(entry, dict) else {}
         link = known.get((str(members.get("edge")), str(members.get("target"))))
-        fault = None if members else "no mapping"
+        faults = [] if members else ["no mapping"]
         if link is not None:
-            known[link.kind, link.target], fault = _evidence(link, members)
-        if fault:
-            found.append(_invalid(f"mcpg.relations[{index}] has {fault}", marks.at(*path, index)))
-    return tuple(known.values()), found
+            known[link.kind, link.target], faults = _evidence(link, members)
+        place = marks.at(*path, index) if faults else ""
+        found += [_invalid(f"mcpg.relations[{index}] has {fault}", place) for fault in faults]
+    return tuple(filter(None, known.values())), found
 
 
 def _items(
@@ -114,20 +114,29 @@ def _items(
             yield f"{spelling}[{index}]", partial(marks.at, spelling, index), item
 
 
-def _evidence(link: Link, members: JsonObject) -> tuple[Link, str | None]:
-    """Give *link* with the evidence among *members*, and what is wrong with it."""
+def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
+    """Give *link* with the evidence among *members*, `None` without weight, and what is wrong."""
     if not members:
-        return link, None
+        return link, []
+    faults: list[str] = []
     weight = members.get("weight", link.weight)
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        faults.append("a weight that is no number")
+        weight = link.weight
+    elif weight <= 0:
+        return None, ["a weight that is not in (0, 1], and is left out"]
+    elif weight > 1:
+        faults.append("a weight that is not in (0, 1], and counts as 1")
+        weight = 1.0
     reason = members.get("reason", link.reason)
-    origin = members.get("origin", link.origin)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1:
-        return link, "a weight that is not in (0, 1]"
     if not isinstance(reason, str):
-        return link, "a reason that is not text"
+        faults.append("a reason that is not text")
+        reason = link.reason
+    origin = members.get("origin", link.origin)
     if origin not in _ORIGINS:
-        return link, "an origin that is neither authored nor inferred"
-    return Link(link.kind, link.target, float(weight), reason, EdgeOrigin(str(origin))), None
+        faults.append("an origin that is neither authored nor inferred")
+        origin = link.origin
+    return Link(link.kind, link.target, float(weight), reason, EdgeOrigin(str(origin))), faults
 
 
 def _stated(link: Link) -> JsonObject:

@@ -548,6 +548,36 @@ class TestDamage:
         assert repr(line.partition(":")[0]) in found.message
         assert document.tool.name == "x"
 
+    @pytest.mark.parametrize(
+        ("said", "links"),
+        [
+            ("weight: 0", []),
+            ("weight: -1", []),
+            ("weight: 5", [(1.0, "why", EdgeOrigin.INFERRED)]),
+            ("weight: heavy", [(1.0, "why", EdgeOrigin.INFERRED)]),
+        ],
+    )
+    @pytest.mark.parametrize("place", ["graph_related", "mcpg"])
+    def test_an_impossible_weight_does_not_make_the_strongest_link(
+        self, said: str, links: list[object], place: str
+    ) -> None:
+        """Without weight there is no link; whatever else a link says stays said."""
+        item = f"target: a, {said}, reason: why, origin: inferred"
+        front = {
+            "graph_related": f"graph_related: [{{{item}}}]",
+            "mcpg": f"graph_related: [a]\nmcpg: {{relations: [{{edge: related, {item}}}]}}",
+        }[place]
+        document, (found,) = read(f"---\n{front}\n---\nProse.\n")
+        assert [(one.weight, one.reason, one.origin) for one in document.links] == links
+        assert found.code is Code.RELATION_INVALID
+
+    def test_every_fault_of_a_link_is_named(self) -> None:
+        """A link with several faults keeps what is sound, and each fault is reported."""
+        item = "{target: a, weight: 0.5, reason: 1, origin: me}"
+        document, found = read(f"---\ngraph_related: [{item}]\n---\nProse.\n")
+        assert document.links == (Link(EdgeKind.RELATED, "a", 0.5),)
+        assert len(found) == len(("reason", "origin"))
+
     def test_front_matter_may_be_empty(self) -> None:
         """Two fences with nothing, or a comment, between them say nothing."""
         assert quietly("---\n---\nProse.\n") == quietly("---\n# none\n---\nProse.\n")
