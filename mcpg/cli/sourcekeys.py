@@ -234,7 +234,9 @@ def _check_oauth(key: str, value: Any) -> None:
             raise EntryError(f"'{key}.{name}' holds a secret", _VARIABLE, name)
 
     def fail(message: str, remedy: str) -> SourceError:
-        return SourceError(message.replace("its `oauth`", f"{key!r}"), remedy=remedy)
+        # Keys are written otherwise here than in the configuration of a client.
+        named = re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", message)
+        return SourceError(named.replace("its `oauth`", f"{key!r}"), remedy=remedy)
 
     try:
         read_oauth({"oauth": value}, str, fail)

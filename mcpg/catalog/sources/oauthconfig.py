@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from mcpg.jsontypes import JsonObject, JsonValue
 
 _METHODS = ("client_secret_basic", "client_secret_post")
-_SHOWN = {"clientid": "clientId", "clientsecret": "clientSecret", "redirecturi": "redirectUri"}
+_SHOWN = {
+    "authmethod": "authMethod",
+    "clientid": "clientId",
+    "clientsecret": "clientSecret",
+    "redirecturi": "redirectUri",
+}
 _MOST_PORT = 65535
 _REMEDY = "see the documentation of mcpg for its layout"
 
