@@ -40,6 +40,8 @@ class FolderPlan:
         obsolete: Paths of files of ours, not edited since, that no document is for any more.
         conflicts: Paths of files that would be overwritten and that a person made or edited.
         kept: Paths of files of ours that no document is for any more and that a person edited.
+        renamed: Paths of files of ours that a document is for under another spelling, where the
+            file system takes both spellings for one file.
         recorded: Digest of every file of ours, by path.
     """
 
@@ -51,6 +53,7 @@ class FolderPlan:
     obsolete: tuple[str, ...]
     conflicts: tuple[str, ...]
     kept: tuple[str, ...]
+    renamed: tuple[str, ...]
     recorded: Mapping[str, str]
 
     @property
@@ -72,15 +75,18 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
     Raises:
         BundleError: A document's path climbs out of the folder, or its text is blank.
         OutputError: A path leads out of the folder through a symbolic link, or stands for two
-            documents; *root* is a file; or the folder's record is damaged.
+            documents; *root* is a file; or the folder's record is damaged or a symbolic link.
     """
     folder = Path(root)
     if exists(folder) and not is_folder(folder):
         raise _refused(folder, "is a file where a folder is needed", "name a folder")
     wanted = _by_path(folder, documents)
     recorded = _read_lock(folder)
-    states = {path: _state(folder, path, text, recorded) for path, text in wanted.items()}
-    left = {path: _left_state(folder, path, recorded) for path in recorded if path not in wanted}
+    renamed = _renamed(folder, wanted, recorded)
+    known = {path: recorded[old] for old, path in renamed.items()} | recorded
+    states = {path: _state(folder, path, text, known) for path, text in wanted.items()}
+    others = [path for path in recorded if path not in wanted and path not in renamed]
+    left = {path: _left_state(folder, path, recorded) for path in others}
     return FolderPlan(
         root=folder,
         documents=wanted,
@@ -90,6 +96,7 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
         conflicts=_those(states, "conflict"),
         obsolete=_those(left, "obsolete"),
         kept=_those(left, "kept"),
+        renamed=tuple(sorted(renamed)),
         recorded=recorded,
     )
 
@@ -114,7 +121,7 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
     removed = plan.obsolete if prune else ()
     for path in removed:
         _remove(plan.root, path)
-    _write_lock(plan, gone={*removed, *plan.kept})
+    _write_lock(plan, gone={*removed, *plan.kept, *plan.renamed})
 
 
 def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
@@ -136,6 +143,22 @@ def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
 
 def _is_inside(root: Path, path: str) -> bool:
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
+
+
+def _renamed(root: Path, wanted: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
+    """Find the recorded paths that are files of other wanted paths, which differ in case only."""
+    by_key = {path_key(path): path for path in wanted}
+    pairs = {path: by_key.get(path_key(path), path) for path in recorded}
+    return {
+        old: new for old, new in pairs.items() if old != new and _is_one(root / old, root / new)
+    }
+
+
+def _is_one(first: Path, second: Path) -> bool:
+    try:
+        return first.samefile(second)
+    except OSError:
+        return False
 
 
 def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
@@ -174,6 +197,9 @@ def _digest(data: bytes) -> str:
 
 
 def _read_lock(root: Path) -> dict[str, str]:
+    if (root / LOCK_NAME).is_symlink():
+        fault = f"{LOCK_NAME!r} is a symbolic link, through which another file would be written"
+        raise _refused(root, fault, "remove the link")
     try:
         record = json.loads(read_bytes(root / LOCK_NAME, MAX_BYTES))
     except NotFoundError:

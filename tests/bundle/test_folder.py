@@ -194,6 +194,48 @@ def test_pruning_does_not_follow_links_out(tmp_path: Path) -> None:
     assert (plan.kept, plan.obsolete) == ((ONE.path,), ())
 
 
+@posix
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_record_is_not_written_through_a_link(tmp_path: Path, inside: bool) -> None:
+    """A record that is a symbolic link is refused, and the file behind it stays as it is."""
+    root = tmp_path / "out"
+    root.mkdir()
+    behind = (root if inside else tmp_path) / "behind.json"
+    behind.write_text('{"version": 1, "files": {}}')
+    (root / LOCK_NAME).symlink_to(behind)
+    with pytest.raises(OutputError, match="symbolic link") as caught:
+        write(root, ONE)
+    assert caught.value.remedy == "remove the link"
+    assert behind.read_text() == '{"version": 1, "files": {}}'
+    assert not (root / ONE.path).exists()
+
+
+@posix
+def test_a_link_to_nowhere_is_no_record(tmp_path: Path) -> None:
+    """A record that is a link to a file that is not there makes no such file."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / LOCK_NAME).symlink_to(tmp_path / "made.json")
+    with pytest.raises(OutputError, match="symbolic link"):
+        write(tmp_path / "out", ONE)
+    assert not (tmp_path / "made.json").exists()
+
+
+def test_a_rename_in_case_only_removes_nothing(tmp_path: Path) -> None:
+    """Where both spellings are one file, it is the new document's; here a hard link makes it so."""
+    old = SourceDocument("tools/A.md", "old\n")
+    new = SourceDocument("tools/a.md", "new\n")
+    write(tmp_path, old)
+    if not (tmp_path / new.path).exists():
+        (tmp_path / new.path).hardlink_to(tmp_path / old.path)
+    plan = plan_folder(tmp_path, [new])
+    assert (plan.update, plan.renamed) == ((new.path,), (old.path,))
+    assert (plan.create, plan.conflicts, plan.obsolete, plan.kept) == ((), (), (), ())
+    apply_plan(plan, prune=True)
+    assert (tmp_path / new.path).read_text() == "new\n"
+    assert (tmp_path / old.path).exists()
+    assert list(json.loads((tmp_path / LOCK_NAME).read_text())["files"]) == [new.path]
+
+
 def test_file_that_cannot_be_removed_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
