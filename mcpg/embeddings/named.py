@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,8 +51,7 @@ class NamedEmbeddings:
     """
 
     def __init__(self, package: str, name: str, load: Callable[[str], LoadedModel]) -> None:
-        module = package.replace("-", "_")
-        if find_spec(module) is None:
+        if find_spec(_module_of(package)) is None:
             raise EmbeddingError(
                 f"{package}:{name} needs {package}, which is not installed",
                 kind="missing",
@@ -67,7 +67,7 @@ class NamedEmbeddings:
     def fingerprint(self) -> str:
         name = _name_of_folder(Path(self._name)) if Path(self._name).is_dir() else self._name
         printable = name.encode("unicode_escape").decode()
-        return f"{self._package}:{printable} with {self._package} {version(self._package)}"
+        return f"{self._package}:{printable} with {_distribution_of(self._package)}"
 
     @property
     def dimensions(self) -> int | None:
@@ -154,6 +154,18 @@ def _rows(vectors: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
     return np.asarray(list(vectors), dtype=np.float32)
+
+
+def _module_of(package: str) -> str:
+    return package.replace("-", "_")
+
+
+def _distribution_of(package: str) -> str:
+    """Give name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
+    with suppress(PackageNotFoundError):
+        return f"{package} {version(package)}"
+    names = packages_distributions().get(_module_of(package), ())
+    return " ".join(f"{name} {version(name)}" for name in sorted({*names})) or package
 
 
 def _name_of_folder(folder: Path) -> str:

@@ -71,6 +71,23 @@ def test_fastembed_is_asked_for_documents_and_for_questions() -> None:
 
 
 @pytest.mark.usefixtures("packages")
+@pytest.mark.parametrize(
+    ("record", "told"), [("fastembed.py,,\n", "fastembed-gpu 9.9"), ("other.py,,\n", "fastembed")]
+)
+def test_a_package_may_come_from_another_distribution(
+    tmp_path: Path, record: str, told: str
+) -> None:
+    """Who has fastembed from `fastembed-gpu`, or from no distribution at all, gets its models."""
+    info = tmp_path / "fastembed-9.8.dist-info"
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fastembed-gpu\nVersion: 9.9\n")
+    (info / "RECORD").write_text(record)
+    info.rename(tmp_path / "fastembed_gpu-9.9.dist-info")
+    provider = provider_of("fastembed:maker/small")
+    assert provider.fingerprint == f"fastembed:maker/small with {told}"
+    assert embed_query(provider, "")[1] == 1
+
+
+@pytest.mark.usefixtures("packages")
 def test_a_model_that_fastembed_does_not_know() -> None:
     """A slip in the name of a model is told before anything is downloaded."""
     with pytest.raises(EmbeddingError, match="did you mean Maker/Small") as caught:
