@@ -79,11 +79,9 @@ class TestReference:
             for option in parameter.opts if parameter.param_type_name == "option" else ():
                 assert option in section
 
-    def test_every_schema_and_variable_is_documented(self) -> None:
-        """The hand-written part names each JSON schema and each variable."""
+    def test_every_variable_is_documented(self) -> None:
+        """The hand-written part names each variable."""
         page = PAGE.read_text("utf-8")
-        for name in ("bundle", "generate", "search", "explain", "list", "show"):
-            assert f"`mcpg/{name}/1`" in page
         for name in ("BUNDLE", "LIMIT", "STRATEGY"):
             assert f"`MCPG_{name}`" in page
 
