@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from builders import make_tool
+from loopback import Conversation, serving
 from vectorial import FailingProvider, HashProvider, document_of, documents
 
+from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
 from mcpg.vectors.build import BATCH, vectors_for
@@ -252,6 +254,22 @@ def test_a_refused_text_takes_no_other_along(refused: tuple[str, ...]) -> None:
     assert built.vectors.missing == len(lost)
     assert built.embedded == 200 - len(lost)
     assert (codes(built), built.outage) == (["embedding_failed"], None)
+
+
+def test_a_text_that_an_endpoint_refuses_takes_no_other_along() -> None:
+    """The same holds where the error is an answer over HTTP."""
+
+    def some(conversation: Conversation) -> None:
+        texts = conversation.asked.body["input"]
+        if any("00003" in text for text in texts):
+            conversation.send({"error": {"message": "content policy"}}, 400)
+        else:
+            conversation.send({"data": [{"embedding": [1.0, len(text)]} for text in texts]})
+
+    with serving(some) as server:
+        built = vectors_for(documents(BATCH + 6), HttpEmbeddings(server.url, "model"))
+    assert (built.vectors.missing, built.vectors.vector(3), built.outage) == (1, None, None)
+    assert "content policy" in built.diagnostics[0].message
 
 
 def test_a_whole_batch_that_is_refused_takes_no_other_along() -> None:
