@@ -47,6 +47,8 @@ DECIMALS = 9
 SHOWN_DECIMALS = 6
 """Scores are shown with so many decimals."""
 
+# Beyond it, a probability differs from 0 or 1 by nothing that is shown.
+_STEEPEST = 40.0
 _NEAREST = 5
 # Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
 _WIDEST = 5.0
@@ -110,8 +112,8 @@ def probability(inputs: Sequence[float], model: Model) -> float:
 
 def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
     """Give the probability, in [0, 1], of a logistic model for the *inputs* of one match."""
-    products = map(mul, inputs, coefficients)
-    return round(1 / (1 + exp(-intercept - fsum(products))), DECIMALS)
+    logit = intercept + fsum(map(mul, inputs, coefficients))
+    return round(1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit)))), DECIMALS)
 
 
 def worth_offering(scores: Sequence[float], request: Request) -> int:

@@ -184,6 +184,22 @@ def test_a_bundle_is_ranked_by_what_it_carries(tmp_path: Path) -> None:
         assert engine.diagnostics == ()
 
 
+@pytest.mark.parametrize("coefficient", [-100.0, 100.0])
+def test_whatever_ranking_is_believed_can_rank(coefficient: float, tmp_path: Path) -> None:
+    """A ranking that passes every check gives scores in [0, 1], and explanations, of any match."""
+    steepest = Model(SHIPPED.model.weights, coefficient, (coefficient,) * len(INPUTS))
+    ranking = Ranking(steepest, ModelOrigin("steep", "made"))
+    carried = ranking_json(ranking)
+    assert ranking_of(carried) == (ranking, "")
+    path = tmp_path / "graph.mdld"
+    write_bundle(path, bundle(carried))
+
+    explained = mcpg.load(path).explain("shipment_status track my shipment")
+
+    assert explained.matches
+    assert all(0 <= match.score <= 1 for match in explained.matches)
+
+
 def test_a_changed_ranking_is_used_at_once(tmp_path: Path) -> None:
     """An index of the same documents with another ranking is stale."""
     path = tmp_path / "graph.mdld"
