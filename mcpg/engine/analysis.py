@@ -117,7 +117,8 @@ def analyse(query: str, index: Index, *, context: str = "", memo: Memo | None = 
     language = language_of((word.text for word in words), index.language)
     reader = _Reader(index, language, {} if memo is None else memo)
     asked = reader.clauses(_content_words(plain, language))
-    identifiers = reader.identifiers(wholes)
+    # A word that is asked for as it stands counts once, however else it is written.
+    identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     added = _lightened(reader.context(context, plain), asked)
     found = (*asked, *identifiers)
     parts = parts_of(query, [clause.text for clause in found])

@@ -55,6 +55,24 @@ def test_contributions_sum_to_the_fused_score(words: list[str], context: list[st
         assert sum(term.contribution for term in match.terms) == pytest.approx(lexical, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["openfile open_file", "open_file openfile", "openFile OPENFILE open-file", "open_file"],
+)
+def test_a_word_in_two_spellings_counts_once(query: str) -> None:
+    """However a word is joined, it has one weight, and is either found or missing."""
+    engine = make_engine(make_tool("openFile"), make_tool("close"), make_tool("rename"))
+    explained = engine.explain(query)
+    evidence = explained.result.matches[0].evidence
+
+    assert fsum(word.weight for word in explained.words) == pytest.approx(1)
+    assert not {*evidence.terms} & {*evidence.missing}
+    assert [word.text for word in explained.words].count("openfile") == 1
+    term = sum(one.contribution for one in explained.matches[0].terms)
+    parts = explained.matches[0].contributions
+    assert term == pytest.approx(next(p.contribution for p in parts if p.feature == "bm25f"))
+
+
 def made_queries(count: int) -> Iterator[tuple[str, str]]:
     """Make queries, with a context each, of words that are right, misspelt, foreign or unknown."""
     chance = random.Random(0)
