@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcpg.text import fold, function_words_of
+from mcpg.text import fold, function_words_of, strip_accents
+from mcpg.text.words import is_unspaced
 from mcpg.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MOST = 32
 """The most literals of a query that are looked after."""
@@ -82,9 +83,13 @@ def literals_of(text: str) -> tuple[Literal, ...]:
 
 
 def without(text: str, literals: Iterable[Literal]) -> str:
-    """Give *text* with a space for each of *literals* that it holds."""
+    """Give *text* with a space for each of *literals* that it holds as a whole."""
     for literal in sorted(literals, key=lambda one: -len(one.text)):
-        text = text.replace(literal.text, " ")
+        kept, end = [], 0
+        for start in _places(text, literal.text):
+            kept.append(text[end:start])
+            end = start + len(literal.text)
+        text = " ".join((*kept, text[end:]))
     return text
 
 
@@ -114,15 +119,23 @@ def _is_plain(text: str) -> bool:
 
 
 def _holds(text: str, part: str) -> bool:
-    """Tell whether *text* holds *part*, not as a piece of a longer word or number."""
+    return next(_places(text, part), None) is not None
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """Give where *text* holds *part*, not as a piece of a longer word or number."""
     start = text.find(part)
     while start >= 0:
-        before, after = text[start - 1 : start], text[start + len(part) :][:1]
-        if not (_joins(before, part[0]) or _joins(part[-1], after)):
-            return True
-        start = text.find(part, start + 1)
-    return False
+        end = start + len(part)
+        if _joins(text[start - 1 : start], part[0]) or _joins(part[-1], text[end : end + 1]):
+            end = start + 1
+        else:
+            yield start
+        start = text.find(part, end)
 
 
 def _joins(left: str, right: str) -> bool:
-    return (left + right).isalnum() and bool(left) and bool(right) and (left + right).isascii()
+    """Tell whether two characters are of one word; scripts may meet without a space."""
+    if not (left.isalnum() and right.isalnum()) or is_unspaced(left) or is_unspaced(right):
+        return False
+    return strip_accents(left).isascii() == strip_accents(right).isascii()

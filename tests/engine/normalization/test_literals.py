@@ -75,6 +75,21 @@ def test_a_literal_is_held_as_a_whole(rewrite: str, is_lost: bool) -> None:
     assert lost([literal], restored(rewrite, lost([literal], rewrite))) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rename drive 'a' to 'data'", "rename drive ' ' to ' '"),
+        ("buchstabe «é» im café", "buchstabe « » im café"),
+        ("поиск «и» или «к»", "поиск « » или « »"),
+        ("請打開「木」的文件 木", "請打開「 」的文件  "),
+        ("请打开README.md文件", "请打开 文件"),
+    ],
+)
+def test_a_literal_is_taken_out_as_a_whole(text: str, expected: str) -> None:
+    """A quoted letter is no part of the words that hold it, in any script."""
+    assert without(text, literals_of(text)) == expected
+
+
 @given(st.text(max_size=200))
 def test_what_is_restored_is_there(text: str) -> None:
     """Every literal of any text can be put back into any other one."""
