@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.documents.identity import is_absolute
 from mcpg.errors import BundleError
+from mcpg.text.folding import normalized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ def normal_path(path: str) -> str:
 
 def path_key(path: str) -> str:
     """Give the form under which two paths are one file on any operating system."""
-    return unicodedata.normalize("NFC", path).casefold()
+    return normalized("NFC", path).casefold()
 
 
 def path_fault(path: str) -> str | None:

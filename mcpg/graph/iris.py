@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mcpg.graph.vocabulary import PREFIXES
+from mcpg.text.folding import normalized
 
 if TYPE_CHECKING:
     from re import Match
@@ -64,10 +65,10 @@ def slug(label: str) -> str:
     Letters of any script stay. A label that differs from another in what is dropped, such as `C++`
     from `C`, keeps eight hexadecimal digits of its SHA-256.
     """
-    folded = unicodedata.normalize("NFD", label.strip().casefold())
+    folded = normalized("NFD", label.strip().casefold())
     bare = "".join(letter for letter in folded if not unicodedata.combining(letter))
     kept, dropped = _DROPPED.subn("", bare)
-    words = unicodedata.normalize("NFC", _SPACE.sub("-", kept).strip("-"))
+    words = normalized("NFC", _SPACE.sub("-", kept).strip("-"))
     if words and not dropped:
         return escaped(words)
     return escaped(f"{words}-{digest(label)}".strip("-"))

@@ -6,23 +6,22 @@ search longer than the search itself. What was cut once is remembered, for words
 
 from __future__ import annotations
 
-import unicodedata
-from itertools import pairwise
+from bisect import bisect_right
+from itertools import groupby, pairwise
 
-from mcpg.text.folding import fold, strip_accents
+from mcpg.text.folding import fold, is_mark, normalized, strip_accents
+from mcpg.text.function_words import function_words_of
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 # Runs that a single sign joins are one chunk: an identifier, a version, a date, an address.
 _JOINTS = "-_.@:"
 # Apostrophes hold a word together only where a letter follows, so that "don't" is one run and a
 # closing quote is none.
 _APOSTROPHES = "'\u2019"
-# Marks that belong to the letter before them but are no letters themselves.
-_MARKS = ((0x0300, 0x036F), (0x0900, 0x0DFF))
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
 _UNSPACED = (
@@ -38,6 +37,7 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
+_FIRST_UNSPACED = chr(_UNSPACED[0][0])
 LONGEST_WORD = 64
 """The most characters of a word; what is longer is cut."""
 
@@ -86,12 +86,17 @@ def split_words(text: str) -> list[str]:
 
 def joined(text: str) -> str:
     """Give the letters and digits of *text* run together: one key for every way to write a name."""
-    return strip_accents(fold("".join(filter(str.isalnum, text))))
+    if text.isascii():
+        return "".join(filter(str.isalnum, text)).lower()
+    bare = _bare(text)
+    letters = (sign for chunk in _chunks(bare) for sign in chunk if sign.isalnum() or is_mark(sign))
+    return fold("".join(letters))
 
 
 def is_unspaced(character: str) -> bool:
     """Tell whether *character* is of a script that is written without spaces between words."""
-    return _is_within(character, _UNSPACED)
+    place = bisect_right(_UNSPACED, (ord(character), 0x10FFFF)) - 1
+    return place >= 0 and ord(character) <= _UNSPACED[place][1]
 
 
 def words_of_token(token: str) -> tuple[Word, ...]:
@@ -117,29 +122,29 @@ def _chunks(token: str) -> Iterator[str]:
             start += 1
             continue
         stop = start + 1
-        while stop < end and (
-            token[stop].isalnum() or _continues(token[stop], token[stop + 1 : stop + 2])
-        ):
+        while stop < end and (token[stop].isalnum() or _continues(token, stop)):
             stop += 1
         yield token[start:stop]
         start = stop
 
 
-def _continues(sign: str, following: str) -> bool:
-    """Tell whether *sign*, which is no letter or digit, holds a chunk together."""
+def _continues(token: str, place: int) -> bool:
+    """Tell whether the sign at *place*, which is no letter or digit, holds a chunk together."""
+    sign, following = token[place], token[place + 1 : place + 2]
     if sign in _JOINTS:
         return following.isalnum()
     if sign in _APOSTROPHES:
         return following.isalnum() and not following.isdecimal()
-    return _is_within(sign, _MARKS)
+    return is_mark(sign) and not token[place - 1].isdigit()
 
 
 def _cut_chunk(chunk: str) -> tuple[Word, ...]:
     if chunk.isalpha() and chunk.isascii() and _has_no_seam(chunk):
         return (Word(chunk[:LONGEST_WORD].lower(), False),)
-    runs = _runs(unicodedata.normalize("NFKC", chunk))
+    chunk = _bare(chunk)
+    runs = _runs(chunk)
     pieces = [
-        strip_accents(fold(piece))[:LONGEST_WORD]
+        fold(piece)[:LONGEST_WORD]
         for run in runs
         for part in _without_clitics(run)
         for piece in _pieces(part)
@@ -148,7 +153,13 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         numeric = {piece for piece in pieces if _is_numeric(piece)}
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
             return _literal(chunk, {*pieces} - numeric)
-    return (*map(Word, pieces), *_whole(chunk, pieces))
+    made = {piece: Word(piece) for piece in {*pieces}}
+    return (*map(made.__getitem__, pieces), *_whole(chunk, pieces))
+
+
+def _bare(text: str) -> str:
+    """Give the letters of *text* in their plain forms; that of a ligature may hold spaces."""
+    return strip_accents("".join(normalized("NFKC", text).split()))
 
 
 def _has_no_seam(letters: str) -> bool:
@@ -157,7 +168,7 @@ def _has_no_seam(letters: str) -> bool:
 
 def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
     """Keep a version, a date or a numbered code whole beside the words in it."""
-    return tuple(map(Word, (*sorted(spoken), strip_accents(fold(chunk))[:LONGEST_WORD])))
+    return tuple(map(Word, (*sorted(spoken), fold(chunk)[:LONGEST_WORD])))
 
 
 def _whole(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
@@ -184,27 +195,29 @@ def _pieces(run: str) -> Iterator[str]:
     if not _has_unspaced(run):
         yield from _spaced_pieces(run)
         return
-    for part in _parted(run, [_is_within(character, _UNSPACED) for character in run]):
-        if _is_within(part[0], _UNSPACED):
-            yield from _pairs(part)
+    for unspaced, letters in groupby(_letters(run), lambda letter: is_unspaced(letter[0])):
+        if unspaced:
+            yield from _pairs([*letters])
         else:
-            yield from _spaced_pieces(part)
+            yield from _spaced_pieces("".join(letters))
 
 
-def _parted(run: str, kinds: list[bool]) -> Iterator[str]:
-    """Cut *run* where the kind of its characters changes."""
-    start = 0
-    for place in range(1, len(run) + 1):
-        if place == len(run) or kinds[place] != kinds[place - 1]:
-            yield run[start:place]
-            start = place
+def _letters(run: str) -> list[str]:
+    """Give each character of *run* with the marks that belong to it."""
+    letters: list[str] = []
+    for character in run:
+        if letters and is_mark(character):
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters
 
 
-def _spaced_pieces(run: str) -> list[str]:
+def _spaced_pieces(run: str) -> Iterable[str]:
     """Cut an identifier at its seams; codes that mix letters and digits stay whole."""
     if not run:
         return []
-    is_one_piece = run.islower() if run.isalpha() else not _is_spoken(run)
+    is_one_piece = run == run.lower() if run.isalpha() else not _is_spoken(run)
     if is_one_piece:
         return [run]
     return _ascii_pieces(run) if run.isascii() else _pieces_by_case(run)
@@ -217,7 +230,7 @@ def _ascii_pieces(run: str) -> list[str]:
     while start < len(run):
         stop = _end_of(str.isupper, run, start)
         if stop - start > 1 and run[stop : stop + 1].islower():
-            stop -= 1
+            stop += 1 if _ends_abbreviation(run, stop) else -1
         elif stop - start <= 1:
             stop = _end_of(str.islower, run, stop)
         if stop == start:
@@ -228,29 +241,43 @@ def _ascii_pieces(run: str) -> list[str]:
     return pieces
 
 
+def _ends_abbreviation(run: str, place: int) -> bool:
+    """Tell whether the small letter at *place* belongs to the capitals before it.
+
+    It does as the s of a plural and as the v of a version: "PRs", "IPv6". Before a further word,
+    the last capital and the s may be a word of their own: "PDFAsImage".
+    """
+    letter, following = run[place], run[place + 1 : place + 2]
+    if letter == "v":
+        return following.isdigit()
+    if letter != "s" or following.islower():
+        return False
+    is_last = not following.isupper()
+    return is_last or run[place - 1 : place + 1].lower() not in function_words_of("english")
+
+
 def _end_of(is_kind: Callable[[str], bool], run: str, start: int) -> int:
     while start < len(run) and is_kind(run[start]):
         start += 1
     return start
 
 
-def _pieces_by_case(run: str) -> list[str]:
+def _pieces_by_case(run: str) -> Iterator[str]:
     """Cut where a capital follows a small letter and where digits begin."""
-    pieces = [run[0]]
-    for before, character in pairwise(run):
+    start = 0
+    for place, (before, character) in enumerate(pairwise(run), start=1):
         seam = (before.islower() and character.isupper()) or before.isdigit() != character.isdigit()
         if seam:
-            pieces.append(character)
-        else:
-            pieces[-1] += character
-    return pieces
+            yield run[start:place]
+            start = place
+    yield run[start:]
 
 
-def _pairs(characters: str) -> Iterator[str]:
-    if len(characters) == 1:
-        yield characters
-    for index in range(len(characters) - 1):
-        yield characters[index : index + 2]
+def _pairs(letters: Sequence[str]) -> Iterator[str]:
+    if len(letters) == 1:
+        yield letters[0]
+    for first, second in pairwise(letters):
+        yield first + second
 
 
 def _is_numeric(piece: str) -> bool:
@@ -261,6 +288,8 @@ def _is_spoken(run: str) -> bool:
     """Tell whether *run* holds enough letters in a row to be more than a code."""
     letters = 0
     for character in run:
+        if is_mark(character):
+            continue
         letters = letters + 1 if character.isalnum() and not character.isdecimal() else 0
         if letters == _SHORTEST_SPOKEN:
             return True
@@ -268,9 +297,4 @@ def _is_spoken(run: str) -> bool:
 
 
 def _has_unspaced(run: str) -> bool:
-    return not run.isascii() and any(_is_within(character, _UNSPACED) for character in run)
-
-
-def _is_within(character: str, ranges: tuple[tuple[int, int], ...]) -> bool:
-    code = ord(character)
-    return any(low <= code <= high for low, high in ranges)
+    return max(run, default="") >= _FIRST_UNSPACED and any(map(is_unspaced, run))

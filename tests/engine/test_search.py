@@ -55,6 +55,42 @@ def test_the_wanted_tool_comes_first(engine: Engine, query: str, expected: str) 
     assert ids(engine.search(query).matches)[:1] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("said", "query"),
+    [
+        ("เสือ", "เสือ"),
+        ("ຕິດຕາມພັດສະດຸ", "ພັດສະດຸ"),
+        ("តាមដានកញ្ចប់", "កញ្ចប់"),
+        ("ပါဆယ်ထုပ်", "ပါဆယ်"),
+        ("ཐུམ་སྒྲིལ", "སྒྲིལ"),
+        ("ޕާސަލް", "ޕާސަލް"),
+        ("מִשְׁלוֹחַ", "משלוח"),
+        ("משלוח", "מִשְׁלוֹחַ"),
+        ("شَحْنَة", "شحنة"),
+        ("شحنة", "شَحْنَة"),
+        ("पार्सल कहाँ", "पार्सल"),
+    ],
+)
+def test_words_of_every_script_find_their_tool(said: str, query: str) -> None:
+    """Vowel signs neither hide a tool from its own words nor lead to another's."""
+    letters = " ".join(filter(str.isalpha, query))
+    result = make_engine(
+        make_tool("a", description=f"Sends {letters}."),
+        make_tool("b", description=f"Sends and sends {letters}."),
+        make_tool("c", description=f"Sends {said} anywhere."),
+    ).search(query)
+
+    assert ids(result.matches)[:1] == ["c"]
+    assert result.matches[0].evidence.missing == ()
+
+
+def test_plurals_of_abbreviations_are_words() -> None:
+    """Abbreviations in an identifier are found in their plural."""
+    engine = make_engine(make_tool("listPRs"), make_tool("list_issues"), make_tool("openUrl"))
+
+    assert ids(engine.search("show prs").matches)[:1] == ["listprs"]
+
+
 def test_one_known_word_does_not_stop_the_repair_of_another() -> None:
     """Each word is repaired on its own, however well the others match."""
     engine = make_engine(

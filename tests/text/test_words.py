@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +28,9 @@ from mcpg.text import iter_words, joined, split_words, words
         ("HTTP2Server⑴ x--y", ["http", "2", "server", "1", "x", "y"]),
         ("ßa東b", ["ssa", "東", "b"]),
         ("!?… 🧨", []),
+        ("listPRs getURLs APIs2", ["list", "prs", "get", "urls", "apis", "2"]),
+        ("PRsByUser PDFAsImage", ["prs", "by", "user", "pdf", "as", "image"]),
+        ("IPv6 getVPCId sendSMSTo", ["ipv", "6", "get", "vpc", "id", "send", "sms", "to"]),
     ],
 )
 def test_words_are_cut_at_seams(text: str, expected: list[str]) -> None:
@@ -45,15 +52,66 @@ def test_identifiers_appear_whole_as_well() -> None:
     assert [word.text for word in found if not word.whole] == ["call", "git", "commit", "now"]
 
 
-def test_marks_of_indian_scripts_are_kept() -> None:
-    """Vowel signs are letters, not accents."""
-    assert split_words("हिन्दी") == ["हिन्दी"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("हिन्दी ক্রয় தமிழ்", ["हिन्दी", "ক্রয়", "தமிழ்"]),
+        ("हिन्दी2", ["हिन्दी", "2"]),
+        ("เสือ", ["เสื", "สือ"]),
+        ("น้ำ", ["น้ํา"]),
+        ("ເສືອ", ["ເສື", "ສືອ"]),
+        ("ខ្មែរ", ["ខ្មែ", "មែរ"]),
+        ("မြန်မာ", ["မြန်", "န်မာ"]),
+        ("བོད་ཡིག", ["བོད", "ཡིག"]),
+        ("ދިވެހި", ["ދިވެހި"]),
+        ("й и\u0306", ["й", "й"]),
+        ("か\u3099く", ["がく"]),
+        ("葛\U000e0100飾 1\ufe0f\u20e3", ["葛飾", "1"]),
+    ],
+)
+def test_vowel_signs_belong_to_their_word(text: str, expected: list[str]) -> None:
+    """A mark after a letter tears no word apart; a pair of characters is one of letters."""
+    assert split_words(text) == [unicodedata.normalize("NFKC", word) for word in expected]
+
+
+@pytest.mark.parametrize(
+    ("pointed", "plain"),
+    [
+        ("מִשְׁלוֹחַ", "משלוח"),
+        ("\ufb2aלום", "שלום"),
+        ("יְרוּשָׁלַ\u034fִם", "ירושלם"),
+        ("מִשְׁלוֹחַ2", "משלוח2"),
+        ("شَحْنَة", "شحنة"),
+        ("مُرْسَل", "مرسل"),
+        ("ܡܲܠܟܵܐ", "ܡܠܟܐ"),
+        ("re\u0301sume\u0301 Ἀθῆναι", "resume Αθηναι"),
+    ],
+)
+def test_points_and_accents_may_be_left_out(pointed: str, plain: str) -> None:
+    """A pointed and an unpointed spelling have the same words, and the same key."""
+    assert list(iter_words(pointed)) == list(iter_words(plain))
+    assert joined(pointed) == joined(plain)
+
+
+@pytest.mark.parametrize(("one", "other"), [("की", "कि"), ("เสือ", "เสอ"), ("й", "и")])
+def test_words_that_differ_in_a_vowel_have_other_keys(one: str, other: str) -> None:
+    """A vowel sign tells names apart as a letter does."""
+    assert joined(one) != joined(other)
+    assert split_words(one) != split_words(other)
+
+
+def test_a_ligature_is_the_word_it_stands_for() -> None:
+    """A ligature whose long form holds spaces is one word without any."""
+    assert split_words("\ufdfa") == ["صلىاللهعليهوسلم"]
+    assert joined("\ufdfa") == joined("صلى الله عليه وسلم")
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_cut_without_failing(text: str) -> None:
     """Whatever the text, words are never blank and never longer than their bound."""
-    assert all(0 < len(word.text) <= 64 for word in iter_words(text))
+    found = [word.text for word in iter_words(text)]
+
+    assert all(0 < len(word) <= 64 and word.split() == [word] for word in found)
 
 
 @given(st.text(max_size=60))
@@ -94,3 +152,32 @@ def test_memory_for_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert split_words("one two three four five") == ["one", "two", "three", "four", "five"]
     assert split_words("x" * 100_000) == ["x" * 64]
     assert len(words._words) <= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "של" * 2_000_000,
+        "\ufdfa" * 200_000,
+        "a" + "\u0301\u0316" * 300_000,
+        "カ" + "\uff9e\u093c" * 300_000,
+    ],
+    ids=["letters", "ligatures", "marks", "letters that become marks"],
+)
+def test_a_long_text_without_a_break_is_cut_in_time(text: str) -> None:
+    """The work grows with the length of a text, not with its square."""
+    script = (
+        f"import sys; sys.path[:0] = {sys.path!r}\n"
+        "from mcpg.text import joined, split_words\n"
+        "text = sys.stdin.buffer.read().decode()\n"
+        "print(len(split_words(text)), bool(joined(text)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=text.encode(),
+        check=True,
+        capture_output=True,
+        timeout=90,
+    )
+
+    assert done.stdout.split()[1] == b"True"

@@ -7,6 +7,7 @@ read, for then there is little to lose; and as far as it is the same text, spelt
 from __future__ import annotations
 
 from mcpg.text import fold
+from mcpg.text.folding import is_mark
 
 MOST = 0.95
 """No rewrite is trusted more: translations go wrong, and what the query finds may be right."""
@@ -35,6 +36,6 @@ def kept(query: str, rewrite: str) -> float:
 
 
 def _grams(text: str) -> set[str]:
-    folded = "".join(sign if sign.isalnum() else " " for sign in fold(text))
+    folded = "".join(sign if sign.isalnum() or is_mark(sign) else " " for sign in fold(text))
     padded = f" {' '.join(folded.split())} "
     return {padded[start : start + _GRAM] for start in range(len(padded) - _GRAM + 1)}

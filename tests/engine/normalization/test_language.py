@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.engine.normalization.language import read_language
+from mcpg.engine.normalization.language import MOST_FOREIGN, read_language
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ def test_plain_english_is_recognised(text: str) -> None:
         "我的包裹在哪里",
         "荷物はどこですか",
         "أين طردي",
+        "मेरा पार्सल कहाँ है",
+        "আমার পার্সেল কোথায়",
+        "எனது பார்சல் எங்கே",
+        "พัสดุของฉันอยู่ที่ไหน",
+        "ພັດສະດຸຂອງຂ້ອຍ",
+        "កញ្ចប់របស់ខ្ញុំ",
         "rechnung exportieren",
         "status paket",
         "exporter la facture",
@@ -44,6 +50,7 @@ def test_plain_english_is_recognised(text: str) -> None:
 def test_what_is_no_plain_english_is_recognised(text: str) -> None:
     """Other languages, in any script, and words that are spelt wrong, are no plain English."""
     assert not read_language(text).is_plain_english
+    assert read_language(text).foreign > MOST_FOREIGN
 
 
 def test_what_the_catalogue_knows_is_not_foreign() -> None:

@@ -86,6 +86,18 @@ def test_a_query_in_another_language_is_searched_in_english_too() -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["मेरी चिट्ठी कहाँ है", "আমার চিঠি কোথায়", "எனது கடிதம் எங்கே", "จดหมายของฉันอยู่ที่ไหน", "ຈົດໝາຍຢູ່ໃສ"],
+)
+def test_a_query_in_a_script_with_vowel_signs_trusts_its_rewrite(query: str) -> None:
+    """Words with vowel signs are words: the catalogue knows none, so the rewrite counts."""
+    result = engine(constant("where is my parcel")).search(query, normalize=True)
+
+    assert ids(result.matches)[:1] == ["shipment_status"]
+    assert any("trusted 0.9" in one.message for one in result.diagnostics)
+
+
 def test_without_the_wish_nobody_is_asked() -> None:
     """A normaliser that is there is not asked unless a search wants it."""
     result = engine(raising(AssertionError())).search(QUERY)
