@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from zlib import crc32
 
 TEXTS = (
     "</script><script>window.pwned=1;alert(1)</script>",
@@ -91,3 +92,26 @@ def _match(model: dict[str, Any], rank: int, text: str) -> dict[str, Any]:
     for term in match["terms"]:
         term.update({"query": text, "matched": f"{text}!", "field": text})
     return match
+
+
+def words_of_one_crc(count: int) -> list[str]:
+    """Give *count* distinct words of 18 small letters that all have one CRC-32.
+
+    The letters h to o are closed under exclusive or, under which the CRC-32 of texts of one length
+    is linear up to a constant: what changes it by nothing is found by elimination.
+    """
+    length = 18
+    start = crc32(b"h" * length)
+    steps = [bit << 8 * place for place in range(length) for bit in (1, 2, 4)]
+    base = int.from_bytes(b"h" * length, "little")
+    rows: dict[int, tuple[int, int]] = {}
+    nothing = [0]
+    for first in steps:
+        step, change = first, crc32((base ^ first).to_bytes(length, "little")) ^ start
+        while change and (row := rows.get(change.bit_length())):
+            step, change = step ^ row[0], change ^ row[1]
+        if change:
+            rows[change.bit_length()] = step, change
+        else:
+            nothing += [one ^ step for one in nothing[:count]]
+    return [(base ^ one).to_bytes(length, "little").decode() for one in nothing[:count]]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Buffer: TypeAlias = "bytes | memoryview"
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Goes up whenever sections, or the rules by which texts are cut into them, change."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}

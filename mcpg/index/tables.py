@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ABSENT = -1
 """What a look-up gives for something that is not there."""
 
+# Texts that are made to share a hash would otherwise take time with the square of their number.
+_MOST_PROBES = 64
+
 
 def span(starts: memoryview, number: int) -> tuple[int, int]:
     """Give begin and end of row *number*.
@@ -89,10 +92,11 @@ class Texts:
 
 
 class Keys(Texts):
-    """Distinct texts by number, and their numbers by text.
+    """Distinct texts by number, in order, and their numbers by text.
 
     Numbers are found through a hash table with open addressing: each stands in the first free
-    slot from the one that the text's CRC-32 points at. Half of the slots at least are free.
+    slot from the one that the text's CRC-32 points at. Half of the slots at least are free. A text
+    whose first 64 slots are all taken is in none, and found by its place in the order.
     """
 
     __slots__ = ("_slots",)
@@ -107,13 +111,17 @@ class Keys(Texts):
         slots, rows = self._slots, self._rows
         last = len(slots) - 1
         first = crc32(key)
-        for place in range(first, first + last):
+        for place in range(first, first + min(last, _MOST_PROBES)):
             number = slots[place & last]
             if number == NONE:
-                break
+                return ABSENT
             if rows[number] == key:
                 return number
-        return ABSENT
+        return self._found_in_order(text)
+
+    def _found_in_order(self, text: str) -> int:
+        number = bisect_left(self, text)
+        return number if number < len(self) and self[number] == text else ABSENT
 
 
 def rows_sections(name: str, rows: Iterable[Sequence[int]], item_type: str = "I") -> list[Section]:
@@ -136,17 +144,18 @@ def texts_sections(name: str, texts: Iterable[str]) -> list[Section]:
 
 
 def keys_sections(name: str, texts: Sequence[str]) -> list[Section]:
-    """Make the sections of `Keys`: *name*, *name*`.at` and *name*`.slots`."""
+    """Make the sections of `Keys`, whose texts are sorted: *name*, *name*`.at`, *name*`.slots`."""
     from array import array  # noqa: PLC0415 - as above
 
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     size = 1 << (2 * len(parts)).bit_length()
     slots = array("I", [NONE]) * size
     for number, part in enumerate(parts):
-        place = crc32(part)
-        while slots[place & (size - 1)] != NONE:
-            place += 1
-        slots[place & (size - 1)] = number
+        first = crc32(part)
+        for place in range(first, first + _MOST_PROBES):
+            if slots[place & (size - 1)] == NONE:
+                slots[place & (size - 1)] = number
+                break
     return [*bytes_sections(name, parts), Section(f"{name}.slots", "I", slots.tobytes())]
 
 

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
+from hostile import words_of_one_crc
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index.layout import StaleIndexError
+from mcpg.index.sections import NONE
 from mcpg.index.tables import (
     ABSENT,
     Keys,
@@ -51,11 +54,26 @@ def test_texts_come_back(texts: list[str]) -> None:
 @given(st.lists(ANY_TEXT, max_size=20, unique=True), ANY_TEXT)
 def test_keys_are_found(texts: list[str], other: str) -> None:
     """Every text of a table of keys is found at its place, and no other text is."""
+    texts.sort()
     table = Keys(*views(keys_sections("keys", texts)))
 
     assert list(table) == texts
     assert [table.find(text) for text in texts] == list(range(len(texts)))
     assert (table.find(other) == ABSENT) == (other not in texts)
+
+
+def test_texts_of_one_hash_stand_near_it() -> None:
+    """Texts that share a CRC-32 are all found, and none is looked for in more than 64 slots."""
+    texts = sorted(words_of_one_crc(500))
+    sections = views(keys_sections("keys", texts))
+    size = len(sections[2])
+    taken = {place for place, number in enumerate(sections[2]) if number != NONE}
+
+    assert len({crc32(text.encode()) for text in texts}) == 1
+    assert {(place - crc32(texts[0].encode())) % size for place in taken} == set(range(64))
+    table = Keys(*sections)
+    assert [table.find(text) for text in texts] == list(range(500))
+    assert [table.find(text) for text in words_of_one_crc(510)[500:]] == [ABSENT] * 10
 
 
 @pytest.mark.parametrize("slots", [b"", bytes(4), bytes(8), bytes(12), b"\1" * 16])
