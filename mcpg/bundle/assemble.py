@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcpg.bundle.attaching import sort_documents
 from mcpg.bundle.codec import RANKING, Bundle, decode_bundle
 from mcpg.bundle.finishing import Surroundings, finish
+from mcpg.bundle.linking import link_pages
 from mcpg.bundle.placing import documents_by_tool, place_pages, place_tools
 from mcpg.bundle.reading import read_documents
 from mcpg.bundle.stated import stated_edges
@@ -40,8 +41,8 @@ class Assembly:
         relations: The graph, by tool id.
         diagnostics: What was noticed from the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
-        pages: Documents of no tool, as they were read: what they state counts, but no search
-            finds them.
+        pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
+            no search of tools finds them.
         documented: Ids of the tools of which a document was among the sources.
     """
 
@@ -93,7 +94,8 @@ def assemble(
     around = _surroundings(catalog, by_tool, pages, addresses, memo)
     results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
-    faults = [fault for _, faults in results for fault in faults]
+    linked = link_pages(pages, around.targets)
+    faults = [fault for _, faults in (*results, *linked) for fault in faults]
     return Assembly(
         documents=tuple(item.document for item in finished),
         texts=_texts(finished, pages),
@@ -111,7 +113,7 @@ def assemble(
             *dropped,
         ),
         ranking=ranking,
-        pages=tuple(page.document for page in pages),
+        pages=tuple(page for page, _ in linked),
         documented=frozenset(by_tool),
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mcpg.bundle.targets import with_pages
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents import Link
 from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcpg.bundle.reading import ReadDocument
     from mcpg.bundle.targets import Targets
@@ -33,6 +34,14 @@ def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, l
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
+
+
+def link_pages(
+    pages: Sequence[ReadDocument], targets: Targets
+) -> list[tuple[ToolDocument, list[Diagnostic]]]:
+    """Resolve the links of *pages*, to tools and to each other, as `resolve_links` does."""
+    among = with_pages(targets, [page.document for page in pages])
+    return [resolve_links(page, among) for page in pages]
 
 
 def with_asserted(

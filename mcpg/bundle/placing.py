@@ -93,7 +93,7 @@ def place_pages(
         path, uri = _own(page)
         path = paths.take(_safe(path), "pages/page.md", "-")
         uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
-        document = replace(page.document, path=path, uri=uri)
+        document = replace(page.document, path=path, uri=uri, is_page=True)
         source = replace(page.source, path=path, canonical_uri=uri)
         placed.append(replace(page, source=source, document=document))
     return placed

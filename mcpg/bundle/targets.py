@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from mcpg.bundle.checks import normal_path, path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from mcpg.catalog.model import Tool
+    from mcpg.documents import ToolDocument
 
 _SUFFIX = ".md"
 
@@ -63,6 +64,13 @@ def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) 
             key = path_key(name.strip())
             words[key] = uri if words.get(key, uri) == uri else None
     return Targets(by_uri, by_words)
+
+
+def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
+    """Give *targets* and *pages*, which have a URI and a path and no other name."""
+    addresses = {page.uri: "" for page in pages}
+    paths = {path_key(page.path): page.uri for page in pages}
+    return Targets({**addresses, **targets.by_uri}, (*targets.by_words, paths))
 
 
 def _keys_of_target(target: str, path: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from mcpg.cli.sanitise import cut, one_line, pad
-from mcpg.cli.wording import counted
+from mcpg.cli.wording import and_pages, counted
 from mcpg.gateway.answerjson import diagnostics_json
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def stats_json(found: Statistics, noticed: Iterable[Diagnostic]) -> JsonObject:
         "sources": found.sources,
         "groups": found.groups,
         "things": found.things,
+        "pages": found.pages,
         "edges": [asdict(edges) for edges in found.kinds],
         "danglingEdges": found.dangling,
         "degrees": {
@@ -60,6 +61,7 @@ def _counts(found: Statistics) -> Iterator[str]:
     yield (
         f"{counted(found.tools, 'tool')} of {counted(found.sources, 'source')}, "
         f"{counted(found.groups, 'group')}, {counted(found.things, 'thing')}"
+        f"{and_pages(found.pages)}"
     )
     for edges in found.kinds:
         told = f"{edges.authored:,} by authors, mean weight {edges.weight:.2f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.cli.sanitise import one_line
-from mcpg.cli.wording import counted
+from mcpg.cli.wording import and_pages, counted
 from mcpg.gateway.answerjson import diagnostics_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ _STYLES = {"violation": "red", "warning": "yellow", "info": "cyan"}
 def validation_text(found: Validation, output: Output) -> str:
     """Give one finding a line, and at the end how many there are of each kind."""
     lines = [_line(finding, output) for finding in found.findings]
-    size = f"{counted(found.documents, 'tool')}, {counted(found.triples, 'triple')}"
+    documents = f"{counted(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
+    size = f"{documents}, {counted(found.triples, 'triple')}"
     told = ", ".join(
         counted(found.count(severity), severity) for severity in ("violation", "warning")
     )
@@ -37,6 +38,7 @@ def validation_json(
         "schema": "mcpg/graph-validate/1",
         "conforms": found.count("violation") == 0,
         "documents": found.documents,
+        "pages": found.pages,
         "triples": found.triples,
         "shapes": list(shapes),
         "violations": found.count("violation"),

@@ -98,6 +98,11 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def and_pages(number: int) -> str:
+    """Give *number* of pages as a further part of a list; "" for none."""
+    return f", {counted(number, 'page')}" if number else ""
+
+
 def _repair(repair: Repair, arrow: str) -> str:
     return f"{arrow} {one_line(repair.word)} ({nearness(repair)})"
 

@@ -1,4 +1,4 @@
-"""A tool's Markdown-LD document as values."""
+"""Markdown-LD documents, of tools and pages, as values."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ class Link:
 class ToolDocument:
     """One tool, its place in the graph, and what a person wrote about it.
 
+    A page, which is of no tool, is one as well: its `tool` holds title, description and hints.
+
     Attributes:
         tool: The tool.
         path: Relative path of the document in a folder or bundle.
@@ -46,6 +48,7 @@ class ToolDocument:
             relations are inferred when a bundle is made.
         further: Front-matter keys that say nothing of the tool itself, as their author wrote them;
             `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
+        is_page: Whether the document is of no tool.
     """
 
     tool: Tool
@@ -56,3 +59,4 @@ class ToolDocument:
     body: str = ""
     states_relations: bool = True
     further: JsonObject = field(default_factory=dict)
+    is_page: bool = False

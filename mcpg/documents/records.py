@@ -21,6 +21,7 @@ _ENUMS: dict[str, type[Enum]] = {
     "kind": EdgeKind,
     "origin": EdgeOrigin,
 }
+_SAID_IF_TRUE = {"further", "is_page"}
 _LISTS_OF = {"examples": ToolExample, "links": Link}
 _HINTS, _AFTER_HINTS, _READ_ONLY = b'"hints":{', b'"source_kind":', b'"read_only":'
 _MEMBERS = {
@@ -79,7 +80,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def _is_said(name: str, part: Any) -> bool:
-    return part is not None and part != () and (name != "further" or bool(part))
+    return part is not None and part != () and (name not in _SAID_IF_TRUE or bool(part))
 
 
 def _part(part: Any) -> Any:

@@ -77,6 +77,11 @@ class Engine:
         return {document.tool.id: document for document in documents}
 
     @property
+    def pages(self) -> tuple[ToolDocument, ...]:
+        """The documents of no tool, in order of their paths."""
+        return tuple(self._ask(lambda searcher: searcher.index.pages()))
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool, in order of id."""
         return tuple(document.tool for document in self._ask(Searcher.documents))

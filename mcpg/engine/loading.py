@@ -211,6 +211,7 @@ def compile_assembly(
         key=key,
         recipe=recipe(),
         model=flatten(ranking.model),
+        pages=assembly.pages,
         extra=(*origin_sections(ranking.origin, reason), *extra),
         memo=memo,
     )

@@ -27,7 +27,8 @@ def recompiled(index: Index, tool: int, hints: Hints) -> Index:
     documents = [index.record(number) for number in range(len(index))]
     documents[tool] = _rewritten(_hinted(documents[tool], hints))
     origin = Section(SECTION, "B", bytes(index.section(SECTION)))
-    return Index(compile_index(documents, model=index.section("model"), extra=[origin]))
+    model, pages = index.section("model"), index.pages()
+    return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
 
 
 def _hinted(document: ToolDocument, hints: Hints) -> ToolDocument:

@@ -11,7 +11,7 @@ from mcpg.catalog.jsontext import parse_json_documents
 from mcpg.errors import DocumentError, InputError
 from mcpg.graph.context import CONTEXT_IRI, compacted, context
 from mcpg.graph.iris import node_iri
-from mcpg.graph.nodes import framed_tools, node_objects
+from mcpg.graph.nodes import framed_documents, node_objects
 from mcpg.graph.triples import triples_of
 from mcpg.graph.unlinked import document_of
 from mcpg.graph.vocabulary import RDF_JSON
@@ -43,14 +43,14 @@ _FAULTS = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeErr
 
 
 def to_jsonld(document: ToolDocument) -> JsonObject:
-    """Give *document* as a JSON-LD object: the tool with all its parts, and the context.
+    """Give *document* as a JSON-LD object: the tool or page with all its parts, and the context.
 
-    `from_jsonld` gives an equal document back, whatever a JSON-LD processor did to the object
-    meanwhile, as long as arrays keep their order.
+    Of a tool, `from_jsonld` gives an equal document back, whatever a JSON-LD processor did to the
+    object meanwhile, as long as arrays keep their order.
     """
     own = compacted(node_iri(document.uri))
-    tools = framed_tools(node_objects(triples_of([document])))
-    return {"@context": dict(context()), **next(tool for tool in tools if tool["id"] == own)}
+    nodes = framed_documents(node_objects(triples_of([document])))
+    return {"@context": dict(context()), **next(node for node in nodes if node["id"] == own)}
 
 
 def from_jsonld(

@@ -1,4 +1,4 @@
-"""Triples as nodes and edges to draw: tools, groups, and the things that authors name."""
+"""Triples as nodes and edges to draw: tools, pages, groups, and the things that authors name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
     from mcpg.graph.terms import Triple
 
-TOOL, GROUP, THING = "tool", "group", "thing"
-"""The kinds of nodes: a tool, a group of tools, and what else edges lead to."""
+TOOL, PAGE, GROUP, THING = "tool", "page", "group", "thing"
+"""The kinds of nodes: a tool, a document of none, a group of tools, and what else edges reach."""
 
 LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
 """The predicates whose objects are nodes even where nothing else is known of them."""
 
-_KINDS = {v.MCPG_TOOL: TOOL, v.SCHEMA_DEFINED_TERM: GROUP}
+# The first class that a node has decides.
+_KINDS = {
+    v.MCPG_TOOL: TOOL,
+    v.KB_MARKDOWN_DOCUMENT: PAGE,
+    v.SCHEMA_DEFINED_TERM: GROUP,
+}
 # What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
 _HIDDEN = {
     *(v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SOURCE, v.RDF_STATEMENT),
@@ -36,7 +41,7 @@ class Node:
 
     Attributes:
         iri: Its IRI.
-        kind: `TOOL`, `GROUP` or `THING`.
+        kind: `TOOL`, `PAGE`, `GROUP` or `THING`.
         label: What to call it: the tool's id, the name, or the IRI where there is neither.
         title: The name for people.
         description: What it is; "" when nothing says.
@@ -150,7 +155,7 @@ def _statements(facts: dict[str, _Facts]) -> Iterator[tuple[tuple[str, str, str]
 
 
 def _node(iri: str, facts: _Facts) -> Node:
-    kind = next(filter(None, map(_KINDS.get, facts.types)), THING)
+    kind = next((kind for one, kind in _KINDS.items() if one in facts.types), THING)
     source = dict(facts.references).get(v.MCPG_HAS_SOURCE, "")
     name = facts.texts.get(v.SCHEMA_NAME) or iri
     return Node(

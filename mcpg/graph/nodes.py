@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcpg.graph.context import REFERENCE, class_names, compacted, terms
 from mcpg.graph.terms import Literal
 from mcpg.graph.vocabulary import (
+    KB_MARKDOWN_DOCUMENT,
     KB_MEMBER_OF,
     MCPG_HAS_EXAMPLE,
     MCPG_HAS_PARAMETER,
     MCPG_HAS_RELATION,
     MCPG_HAS_SOURCE,
-    MCPG_TOOL,
     RDF_TYPE,
     XSD_BOOLEAN,
     XSD_STRING,
@@ -41,10 +41,10 @@ EMBEDDED = tuple(
         MCPG_HAS_RELATION,
     )
 )
-"""The keys of a tool whose nodes stand within it in framed form."""
+"""The keys of a document whose nodes stand within it in framed form."""
 
 _SUBJECT = itemgetter(0)
-_TOOL = class_names()[MCPG_TOOL]
+_DOCUMENT = class_names()[KB_MARKDOWN_DOCUMENT]
 
 
 def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
@@ -70,14 +70,14 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
         yield node
 
 
-def framed_tools(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Give the tools among *nodes*, each with its source, groups, parameters and so on within it.
+def framed_documents(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Give the tools and pages among *nodes*, each with its groups, parameters and so on within it.
 
-    References to other tools stay references.
+    References to other documents stay references.
     """
     by_id = {node["id"]: node for node in nodes}
     for node in by_id.values():
-        if _TOOL in node.get("type", ()):
+        if _DOCUMENT in node.get("type", ()):
             yield {key: _within(key, value, by_id) for key, value in node.items()}
 
 

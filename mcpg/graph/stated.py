@@ -86,16 +86,22 @@ def stated_by(documents: Sequence[ToolDocument]) -> Stated:
 
 
 class _Nodes:
-    """The nodes that documents mean by the names that they use."""
+    """The nodes that documents mean by the names that they use.
+
+    Attributes:
+        tools: Those of tools, whose statements may be links already.
+    """
 
     def __init__(self, documents: Iterable[ToolDocument]) -> None:
-        self.known: set[str] = set()
+        self.tools: set[str] = set()
         self._by_name: dict[str, str | None] = {}
         for document in documents:
             tool, node = document.tool, node_iri(document.uri)
-            self.known.add(node)
-            names = (tool.id, f"{tool.source_id}::{tool.name}", tool.name, tool.display_name)
-            for name in {*names, document.path, document.uri} - {""}:
+            names = {document.path, document.uri}
+            if not document.is_page:
+                self.tools.add(node)
+                names |= {tool.id, f"{tool.source_id}::{tool.name}", tool.name, tool.display_name}
+            for name in names - {""}:
                 known = self._by_name.setdefault(name, node)
                 self._by_name[name] = node if known == node else None
 
@@ -127,7 +133,7 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
     for one in facts.statements:
         subject = nodes.meant(one.subject, node, prefixes)
         predicate = _PLAIN_NAMES.get(one.predicate) or _expanded(one.predicate, prefixes)
-        if predicate not in LINKING or subject not in nodes.known:
+        if predicate not in LINKING or subject not in nodes.tools:
             stated.of[subject][predicate, nodes.meant(one.object, node, prefixes)] = None
 
 

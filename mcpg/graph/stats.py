@@ -100,6 +100,7 @@ class Statistics:
         sources: How many sources they come from.
         groups: How many groups they are in.
         things: How many topics and things documents name.
+        pages: How many documents are of no tool; their edges are not counted.
         kinds: The edges of each kind, related first.
         dangling: How many edges reach no tool of the graph.
         incoming: How many edges reach a tool.
@@ -116,6 +117,7 @@ class Statistics:
     sources: int
     groups: int
     things: int
+    pages: int
     kinds: tuple[Edges, ...]
     dangling: int
     incoming: Spread
@@ -127,11 +129,14 @@ class Statistics:
     densest: tuple[Group, ...]
 
 
-def statistics_of(documents: Mapping[str, ToolDocument], *, top: int = 10) -> Statistics:
-    """Count what the graph of *documents* is made of.
+def statistics_of(
+    documents: Mapping[str, ToolDocument], pages: Sequence[ToolDocument] = (), *, top: int = 10
+) -> Statistics:
+    """Count what the graph of *documents* and *pages* is made of.
 
     Args:
         documents: Documents by tool id, links resolved.
+        pages: Documents of no tool.
         top: The most hubs and groups to name.
     """
     ids = sorted(documents)
@@ -150,7 +155,8 @@ def statistics_of(documents: Mapping[str, ToolDocument], *, top: int = 10) -> St
         tools=len(ids),
         sources=len({documents[tool].tool.source_id for tool in ids}),
         groups=len(groups),
-        things=len(set(_things(documents.values()))),
+        things=len(set(_things((*documents.values(), *pages)))),
+        pages=len(pages),
         kinds=tuple(_kinds([link for _, _, link in edges])),
         dangling=sum(target < 0 for _, target, _ in edges),
         incoming=spread_of(incoming),

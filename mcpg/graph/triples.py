@@ -117,7 +117,7 @@ def _with_stated(triples: Iterable[Triple], node: str, stated: Stated) -> Iterat
 def _shared(document: ToolDocument, described: set[str], stated: Stated) -> Iterator[Triple]:
     """Describe the groups and the source of *document* that are not *described* yet."""
     source = source_iri(document.tool.source_id)
-    if source not in described:
+    if source not in described and not document.is_page:
         described.add(source)
         yield source, v.RDF_TYPE, v.MCPG_SOURCE
         yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
@@ -142,27 +142,36 @@ def _group(group: str, name: str, *, is_first: bool) -> Iterator[Triple]:
 
 
 def _document(document: ToolDocument) -> Iterator[Triple]:
-    node = node_iri(document.uri)
-    tool = document.tool
+    """Describe a tool, or a page by what can be said of both."""
+    node, tool = node_iri(document.uri), document.tool
+    is_tool = not document.is_page
     yield node, v.RDF_TYPE, v.SCHEMA_ARTICLE
     yield node, v.RDF_TYPE, v.KB_MARKDOWN_DOCUMENT
-    yield node, v.RDF_TYPE, v.MCPG_TOOL
-    yield from _identity(node, tool)
+    if is_tool:
+        yield node, v.RDF_TYPE, v.MCPG_TOOL
+    yield from _names(node, tool)
+    if is_tool:
+        yield from _identity(node, tool)
     yield node, v.MCPG_PATH, plain(document.path)
     if node != document.uri:
         yield node, v.MCPG_STATED_URI, plain(document.uri)
     yield from _hints(node, tool.hints)
-    yield from _schemas(node, tool)
+    if is_tool:
+        yield from _schemas(node, tool)
     if document.body:
         yield node, v.SCHEMA_ARTICLE_BODY, plain(document.body)
-    if not document.states_relations:
+    if is_tool and not document.states_relations:
         yield node, v.MCPG_STATES_RELATIONS, _FALSE
     yield from _memberships(node, document.groups)
+    yield from _edges(node, document)
+    yield node, v.PROV_DERIVED_FROM, node
+    yield from _parts(node, document)
+
+
+def _edges(node: str, document: ToolDocument) -> Iterator[Triple]:
     for kind, predicate in PREDICATES.items():
         targets = [node_iri(link.target) for link in document.links if link.kind is kind]
         yield from ((node, predicate, target) for target in dict.fromkeys(targets))
-    yield node, v.PROV_DERIVED_FROM, node
-    yield from _parts(node, document)
 
 
 def _memberships(node: str, names: tuple[str, ...]) -> Iterator[Triple]:
@@ -173,10 +182,13 @@ def _memberships(node: str, names: tuple[str, ...]) -> Iterator[Triple]:
         yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in names)
 
 
-def _identity(node: str, tool: Tool) -> Iterator[Triple]:
+def _names(node: str, tool: Tool) -> Iterator[Triple]:
     yield node, v.SCHEMA_NAME, plain(tool.display_name)
     if tool.description:
         yield node, v.SCHEMA_DESCRIPTION, plain(tool.description)
+
+
+def _identity(node: str, tool: Tool) -> Iterator[Triple]:
     if tool.id:
         yield node, v.MCPG_TOOL_ID, plain(tool.id)
     yield node, v.MCPG_TOOL_NAME, plain(tool.name)

@@ -49,6 +49,7 @@ class Validation:
         findings: What is wrong, violations first, then warnings, then the rest; in the order of
             places within each.
         documents: How many documents were looked at.
+        pages: How many of them are of no tool.
         triples: How many triples they make.
         diagnostics: What was noticed on the way.
     """
@@ -57,6 +58,7 @@ class Validation:
     documents: int
     triples: int
     diagnostics: tuple[Diagnostic, ...] = ()
+    pages: int = 0
 
     def count(self, severity: str) -> int:
         """Give how many findings are a `violation`, a `warning` or an `info`."""
@@ -73,7 +75,7 @@ def validate_documents(
     """Validate the graph of *documents* against the shipped shapes and *shapes*.
 
     Args:
-        documents: The documents, links resolved.
+        documents: The documents, those of no tool included, links resolved.
         originals: Place and text of what authors wrote, by path of the document;
             see `Blame`.
         shapes: Texts of further shapes in Turtle, by file.
@@ -92,7 +94,8 @@ def validate_documents(
     blame = Blame(kept, originals)
     findings = [Finding(result, blame.place_of(result)) for result in results]
     ordered = sorted(findings, key=_order)
-    return Validation(tuple(ordered), len(kept), len(triples), tuple(noticed))
+    pages = sum(document.is_page for document in kept)
+    return Validation(tuple(ordered), len(kept), len(triples), tuple(noticed), pages)
 
 
 def _order(finding: Finding) -> tuple[int, str, int, str]:

@@ -12,7 +12,7 @@ from mcpg.index.analysed import analysed_documents
 from mcpg.index.grams import gram_sections
 from mcpg.index.inverted import InvertedFile
 from mcpg.index.layout import KEY_SIZE, Header, Section, crc, pack
-from mcpg.index.reader import recipe_of
+from mcpg.index.reader import PAGES, recipe_of
 from mcpg.index.speller import spelling_sections
 from mcpg.index.surroundings import group_sections, key_sections, link_sections, tool_sections
 from mcpg.index.tables import bytes_sections
@@ -35,6 +35,7 @@ def compile_index(
     recipe: bytes = b"",
     model: Sequence[float] = (),
     texts: Mapping[str, str] | None = None,
+    pages: Iterable[ToolDocument] = (),
     extra: Sequence[Section] = (),
     memo: Memo = NO_MEMO,
 ) -> bytes:
@@ -46,6 +47,7 @@ def compile_index(
         recipe: Whatever else the content depends on, such as fitted weights.
         model: Weights to hand to whoever ranks.
         texts: The Markdown of the documents, by path, to keep as well.
+        pages: Documents of no tool, to keep as well; no search reads them.
         extra: Further sections, found again by their names.
         memo: What is known from an earlier run; what comes out is the same without it.
     """
@@ -67,6 +69,7 @@ def compile_index(
         *gram_sections(one.described for one in analysed),
         Section("language", "B", _language(tools)),
         *extra,
+        *_page_sections(pages),
         *_record_sections(records),
     )
     return pack(sections, Header(key, recipe_of(recipe)))
@@ -76,6 +79,12 @@ def _language(tools: Iterable[Tool]) -> bytes:
     """Name the language of the descriptions, "" when none is told."""
     words = (word for tool in tools for word in split_words(tool.description))
     return (language_of(words) or "").encode()
+
+
+def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:
+    records = [encode_record(page) for page in sorted(pages, key=lambda page: page.path)]
+    if records:
+        yield from bytes_sections(PAGES, records, "Q")
 
 
 def _record_sections(records: Sequence[bytes]) -> Iterator[Section]:

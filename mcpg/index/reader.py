@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""
 
+PAGES = "pages"
+"""Name of the table of pages, which an index has only where there are any."""
+
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
 
@@ -241,16 +244,18 @@ class Index:
         """Give the text of the document, `None` when the index was built without."""
         return self._record(tool)[1]
 
-    def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
-        from mcpg.documents.records import decode_record  # noqa: PLC0415 - the ranking does without
+    def pages(self) -> list[ToolDocument]:
+        """Give the documents of no tool, in order of their paths."""
+        if not self.has_section(PAGES):
+            return []
+        rows = self.rows(PAGES)
+        return [_decoded(rows[number])[0] for number in range(len(rows))]
 
+    def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
         data = self.rows("records")[tool]
         if crc(data) != self._item("records.crc", tool):
             raise StaleIndexError("a record is damaged")
-        try:
-            return decode_record(bytes(data))
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as fault:
-            raise StaleIndexError("a record is broken") from fault
+        return _decoded(data)
 
     # Relations
 
@@ -393,3 +398,12 @@ class Index:
     def _held(self, name: str, holders: str, text: str) -> tuple[int, ...]:
         number = self.keys(name).find(text)
         return () if number == ABSENT else tuple(self.rows(holders)[number])
+
+
+def _decoded(data: Buffer) -> tuple[ToolDocument, str | None]:
+    from mcpg.documents.records import decode_record  # noqa: PLC0415 - the ranking does without
+
+    try:
+        return decode_record(bytes(data))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as fault:
+        raise StaleIndexError("a record is broken") from fault

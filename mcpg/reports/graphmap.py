@@ -51,7 +51,8 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
 
 def _head(network: Network) -> Markup:
     kinds = [node.kind for node in network.nodes]
-    numbers = [("Tools", kinds.count("tool")), ("Groups", kinds.count("group"))]
+    numbers = [("Tools", kinds.count("tool")), ("Pages", kinds.count("page"))]
+    numbers += [("Groups", kinds.count("group"))]
     numbers += [("Things", kinds.count("thing")), ("Edges", len(network.edges))]
     return element(
         "div",
@@ -115,7 +116,7 @@ def _count() -> Markup:
 
 
 def _key() -> Markup:
-    kinds = [("tool", "tool"), ("group", "group"), ("thing", "thing")]
+    kinds = [(name, name) for name in ("tool", "page", "group", "thing")]
     items = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in kinds]
     return element("ul", items, class_="legend", aria_label="Kinds of nodes")
 

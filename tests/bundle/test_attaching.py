@@ -116,6 +116,21 @@ def test_a_page_states_but_is_not_found() -> None:
     assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))
 
 
+def test_links_of_pages_lead_to_tools_and_pages() -> None:
+    """What a page calls related is a tool by any of its names, or a page by its path or URI."""
+    text = "---\ntool: false\ngraph_related: [sky::weather, other.md, nowhere]\n---\nText.\n"
+    found = joined(("pages/a.md", text), ("pages/other.md", "---\ntool: false\n---\nMore.\n"))
+    page, other = found.pages
+    (weather,) = [one for one in found.documents if one.tool.id == "weather"]
+
+    assert page.is_page
+    assert other.is_page
+    assert [link.target for link in page.links] == [weather.uri, other.uri, "nowhere"]
+    assert codes(found) == [Code.RELATION_UNRESOLVED]
+    assert not any(one.is_page for one in found.documents)
+    assert [replace(one, tool=page.tool) for one in reread(found).pages[:1]] == [page]
+
+
 def test_a_page_gives_way_to_tools() -> None:
     """Path and URI of a page never hide a tool's."""
     text = "---\ntool: false\nname: weather\nsource: sky\n---\nText.\n"

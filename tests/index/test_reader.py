@@ -13,7 +13,7 @@ from mcpg.index.fields import FIELDS
 from mcpg.index.layout import Section, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.index.sections import IMPACT_SCALE
-from mcpg.index.tables import ABSENT
+from mcpg.index.tables import ABSENT, bytes_sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,6 +200,22 @@ def test_callers_add_sections_and_weights(documents: Sequence[ToolDocument]) -> 
     assert b'"tools": 3' in bytes(index.section("meta"))
     with pytest.raises(StaleIndexError, match="no section 'other'"):
         index.section("other")
+
+
+def test_pages_are_kept_beside_the_tools(documents: Sequence[ToolDocument], index: Index) -> None:
+    """Documents of no tool are read back in order of paths; without any, nothing is written."""
+    pages = [
+        ToolDocument(Tool("", "notes", name), f"{name}.md", f"urn:{name}", is_page=True)
+        for name in ("second", "first")
+    ]
+    kept = Index(compile_index(documents, pages=pages))
+
+    assert kept.pages() == pages[::-1]
+    assert len(kept) == len(index)
+    assert index.pages() == []
+    assert compile_index(documents, pages=()) == compile_index(documents)
+    with pytest.raises(StaleIndexError, match="record"):
+        Index(compile_index(documents, extra=bytes_sections("pages", [b"{}"], "Q"))).pages()
 
 
 def test_an_empty_catalogue_has_an_index() -> None:

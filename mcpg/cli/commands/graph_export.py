@@ -12,7 +12,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.graphwriting import STDOUT, GraphFormat, format_for, write_graph, written_graph
 from mcpg.cli.opening import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.wording import counted
+from mcpg.cli.wording import and_pages, counted
 from mcpg.errors import UsageError
 
 if TYPE_CHECKING:
@@ -115,9 +115,7 @@ def export(
     text = _written(documents, chosen, output, is_framed=framed)
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:
-        edges = sum(len(document.links) for document in documents)
-        told = f"{counted(len(documents), 'tool')}, {counted(edges, 'edge')}, {size:,} bytes"
-        output.note(f"wrote {target}: {told}")
+        output.note(f"wrote {target}: {_counts(documents)}, {size:,} bytes")
     return ExitCode.DONE
 
 
@@ -129,12 +127,12 @@ def _documents(
     *,
     include_disabled: bool,
 ) -> list[ToolDocument]:
-    """Give the documents of the whole graph, or of the part that is asked for."""
+    """Give the documents of the whole graph, or of the tools that are asked for."""
     from mcpg.graph.focus import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
 
     documents = engine.documents
     if not around and query is None:
-        return list(documents.values())
+        return [*documents.values(), *engine.pages]
     found: set[str] = set()
     if around:
         catalog = engine.catalog
@@ -143,6 +141,13 @@ def _documents(
     if query is not None:
         found |= neighbourhood(documents, _matches(engine, query, include_disabled), depth or 0)
     return list(induced(documents, found).values())
+
+
+def _counts(documents: list[ToolDocument]) -> str:
+    pages = sum(document.is_page for document in documents)
+    edges = sum(len(document.links) for document in documents)
+    tools = counted(len(documents) - pages, "tool")
+    return f"{tools}{and_pages(pages)}, {counted(edges, 'edge')}"
 
 
 def _matches(engine: Engine, query: str, include_disabled: bool) -> set[str]:

@@ -39,7 +39,7 @@ def schema(
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     engine = open_engine(options.settings_of(bundle=bundle), output)
-    documents, noticed = distinct_documents(engine.documents.values())
+    documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
     found = schema_of(documents)
     diagnostics = (*engine.diagnostics, *noticed)
     if form is OutputFormat.JSON:

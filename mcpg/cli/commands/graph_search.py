@@ -150,11 +150,12 @@ def _searcher(
         result = engine.search(query, limit=limit, include_disabled=include_disabled)
         return ((match.tool_id, match.score) for match in result.matches)
 
-    documents, noticed = distinct_documents(
+    offered = (
         document
         for document in engine.documents.values()
         if include_disabled or document.tool.enabled
     )
+    documents, noticed = distinct_documents((*offered, *engine.pages))
     output.diagnostics(noticed)
     return GraphSearcher(
         documents,

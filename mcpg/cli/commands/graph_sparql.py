@@ -87,7 +87,7 @@ def sparql(
 
     text = query_of(query)
     engine = open_engine(options.settings_of(bundle=bundle), output)
-    documents, noticed = distinct_documents(engine.documents.values())
+    documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
     output.diagnostics((*engine.diagnostics, *noticed))
     limits = Limits(seconds=timeout, rows=rows)
     with Door(documents, services=services or (), limits=limits) as door:

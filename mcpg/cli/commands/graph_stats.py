@@ -42,7 +42,7 @@ def stats(
     from mcpg.graph.stats import statistics_of  # noqa: PLC0415
 
     engine = open_engine(options.settings_of(bundle=bundle), output)
-    found = statistics_of(engine.documents, top=top)
+    found = statistics_of(engine.documents, engine.pages, top=top)
     if form is OutputFormat.JSON:
         output.json(stats_json(found, engine.diagnostics))
     else:

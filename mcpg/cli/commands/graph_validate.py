@@ -81,7 +81,7 @@ def _validated(
     with output.progress("validating"):
         assembly = assemble(batch)
         found = validate_documents(
-            assembly.documents,
+            (*assembly.documents, *assembly.pages),
             originals=_originals(batch, assembly),
             shapes=shapes,
             timeout=timeout,

@@ -22,7 +22,7 @@ from mcpg.graph.sparql import Limits
 from mcpg.graph.triples import distinct_documents, triples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcpg.documents.model import ToolDocument
     from mcpg.gateway.progress import Progress
@@ -58,7 +58,7 @@ class GraphTools:
         snapshot = await self._snapshot()
 
         def work() -> JsonObject:
-            found = schema_of(_documents(snapshot).values())
+            found = schema_of(_whole(snapshot))
             return self._fitted(_schema_answers(found))
 
         return await self._in_thread(work)
@@ -90,11 +90,12 @@ class GraphTools:
         depth = int(arguments.get("depth", 1))
 
         def work() -> JsonObject:
+            if not around:
+                return self._fitted(_export_answers(_whole(snapshot), form))
             documents = _documents(snapshot)
-            if around:
-                roots = {snapshot.catalog.named(name).id for name in around}
-                documents = induced(documents, neighbourhood(documents, roots, depth))
-            return self._fitted(_export_answers(documents, form))
+            roots = {snapshot.catalog.named(name).id for name in around}
+            part = induced(documents, neighbourhood(documents, roots, depth))
+            return self._fitted(_export_answers(list(part.values()), form))
 
         return await self._in_thread(work)
 
@@ -104,7 +105,7 @@ class GraphTools:
     def _searcher_of(self, snapshot: Snapshot) -> GraphSearcher:
         if self._searcher is None or self._searcher[0] is not snapshot:
             searcher = GraphSearcher(
-                _documents(snapshot).values(),
+                _whole(snapshot),
                 allowed=self._serving.endpoints,
                 fallback=partial(_ranked, snapshot),
                 limits=_LIMITS,
@@ -127,6 +128,12 @@ def _documents(snapshot: Snapshot) -> Mapping[str, ToolDocument]:
     """Give the documents of the enabled tools by tool id."""
     enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
     return {document.tool.id: document for document in distinct_documents(enabled)[0]}
+
+
+def _whole(snapshot: Snapshot) -> list[ToolDocument]:
+    """Give the documents of the enabled tools, and the pages."""
+    documents = _documents(snapshot).values()
+    return distinct_documents((*documents, *snapshot.engine.pages))[0]
 
 
 def _ranked(snapshot: Snapshot, query: str, limit: int) -> Iterator[tuple[str, float]]:
@@ -186,15 +193,16 @@ def _node(match: GraphMatch, evidence: int) -> JsonObject:
     return {**told, "evidence": reasons[:evidence] if isinstance(reasons, list) else []}
 
 
-def _export_answers(documents: Mapping[str, ToolDocument], form: str) -> Iterator[JsonObject]:
-    edges = sum(len(document.links) for document in documents.values())
-    counts: JsonObject = {"format": form, "tools": len(documents), "edges": edges}
+def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[JsonObject]:
+    edges = sum(len(document.links) for document in documents)
+    tools = sum(not document.is_page for document in documents)
+    counts: JsonObject = {"format": form, "tools": tools, "edges": edges}
     yield {**counts, "text": _written(documents, form)}
     yield {**counts, **_truncated(len(documents), _TOO_LARGE)}
 
 
-def _written(documents: Mapping[str, ToolDocument], form: str) -> str:
-    triples = triples_of(documents.values())
+def _written(documents: Sequence[ToolDocument], form: str) -> str:
+    triples = triples_of(documents)
     if form == "turtle":
         return "".join(turtle.turtle(triples))
     if form == "json-ld":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.graph.exports.texts import on_one_line
-from mcpg.graph.network import GROUP, THING, TOOL
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL
 from mcpg.graph.vocabulary import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcpg.graph.network import Network
 
-_SHAPES = {TOOL: "box", GROUP: "ellipse", THING: "hexagon"}
+_SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", THING: "hexagon"}
 _STYLES = {KB_RELATED_TO: "solid", KB_NEXT_STEP: "bold", KB_MEMBER_OF: "dotted"}
 # Graphviz refuses a text of more than 16,384 bytes.
 _LONGEST = 1000

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from mcpg.graph.context import context_text
-from mcpg.graph.nodes import framed_tools, node_objects
+from mcpg.graph.nodes import framed_documents, node_objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +24,8 @@ def json_ld(triples: Iterable[Triple]) -> Iterator[str]:
 
 
 def framed_json_ld(triples: Iterable[Triple]) -> Iterator[str]:
-    """Write the tools of *triples* as a JSON-LD document in which each holds all its parts."""
-    return _document(framed_tools(node_objects(triples)))
+    """Write *triples* as a JSON-LD document of tools and pages, each of which holds its parts."""
+    return _document(framed_documents(node_objects(triples)))
 
 
 def _document(nodes: Iterable[Node]) -> Iterator[str]:

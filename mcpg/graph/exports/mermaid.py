@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcpg.graph.exports.texts import on_one_line
-from mcpg.graph.network import GROUP, THING, TOOL
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL
 from mcpg.graph.vocabulary import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 USUAL_EDGES, USUAL_TEXT = 500, 50_000
 """How many edges and characters Mermaid draws, unless its configuration says otherwise."""
 
-_SHAPES = {TOOL: ("[", "]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
+_SHAPES = {TOOL: ("[", "]"), PAGE: ("[/", "/]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
 _LONGEST = 120
 # Whatever is no letter, digit or harmless sign is written as the number of its character, and so is

@@ -77,8 +77,9 @@ class GraphSearcher:
             limits: What one question to one endpoint may take.
         """
         documents = list(documents)
-        self._tools: dict[str, Tool] = {node_iri(one.uri): one.tool for one in documents}
-        self._nodes = {one.tool.id: node_iri(one.uri) for one in documents}
+        tools = {node_iri(one.uri): one.tool for one in documents if not one.is_page}
+        self._tools: dict[str, Tool] = tools
+        self._nodes = {tool.id: node for node, tool in tools.items()}
         self._local = LocalGraph.of(documents, profile)
         self._profile, self._allowed = profile, frozenset(allowed)
         self._fallback, self._limits = fallback, limits
@@ -113,7 +114,10 @@ class GraphSearcher:
         primaries = self._primaries(found.nodes[: request.limit], ())
         has_tool = any(match.tool_id for match in primaries)
         if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
-            return self._fallen_back(request, found, self._fallback)
+            ranked = self._ranked(request, self._fallback)
+            # What is found of no tool is more than nothing.
+            if ranked or not primaries:
+                return self._fallen_back(request, found, ranked)
         return self._answer(request, found, primaries)
 
     def _answer(
@@ -134,18 +138,21 @@ class GraphSearcher:
             diagnostics=tuple(found.noticed),
         )
 
-    def _fallen_back(
-        self, request: GraphSearchRequest, found: _Found, fallback: Fallback
-    ) -> GraphSearchResult:
-        message = "no registered predicate of a tool has a word of the query; words were ranked"
-        found.noticed.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
+    def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
+        """Give the nodes of the tools that an ordinary search finds."""
         scores = [
             (self._nodes[tool], score)
             for tool, score in fallback(request.query, request.limit)
             if tool in self._nodes
         ]
-        nodes = [Scored(node, score, ()) for node, score in scores[: request.limit]]
-        primaries = self._primaries(nodes, (), ScoreKind.RANKING)
+        return [Scored(node, score, ()) for node, score in scores[: request.limit]]
+
+    def _fallen_back(
+        self, request: GraphSearchRequest, found: _Found, ranked: list[Scored]
+    ) -> GraphSearchResult:
+        message = "no registered predicate of a tool has a word of the query; words were ranked"
+        found.noticed.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
+        primaries = self._primaries(ranked, (), ScoreKind.RANKING)
         answer = self._answer(request, found, primaries)
         return replace(answer, used_schema_search=False, used_schema_fallback=True)
 

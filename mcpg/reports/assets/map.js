@@ -1,4 +1,4 @@
-// The map of a catalogue: tools, groups and things, placed by forces between them. D3 places, moves
+// The map of a catalogue: tools, pages, groups and things, placed by forces between them. D3 places, moves
 // and zooms; this file says what is drawn: all of it, or what lies around the node that is chosen.
 (() => {
   const { nodes, edges } = reportData;
@@ -9,7 +9,7 @@
   const reachOf = document.getElementById("map-reach");
   const groups = document.getElementById("map-groups");
   const count = document.getElementById("map-count");
-  const KINDS = { tool: "tool", group: "group", thing: "thing" };
+  const KINDS = { tool: "tool", page: "page", group: "group", thing: "thing" };
   const MOST = 600;
   const FEW = 80;
   const SHOWN = 12;

@@ -18,7 +18,8 @@ from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from mcpg.catalog.sources.servers import Live, StdioServer
 from mcpg.errors import UsageError
-from mcpg.gateway import FileSource, FunctionSource, Gateway, ServerSource
+from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
+from mcpg.gateway.graphsources import GENERATED
 from mcpg.gateway.serving.exported import RESULT
 from mcpg.gateway.serving.metaschemas import INPUTS, OUTPUTS
 from mcpg.gateway.serving.names import EVERYDAY, GRAPH_TOOLS, META_TOOLS
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from mcpg.gateway import Source
+    from mcpg.gateway.graphsources import GraphSource
 
     Manifest = Callable[..., FileSource]
 
@@ -51,10 +53,14 @@ def child(program: str, *args: str, name: str = "git", **env: str) -> ServerSour
 
 @asynccontextmanager
 async def served(
-    *sources: Source, serving: Serving | None = None, mode: str = MODERN, **how: Any
+    *sources: Source,
+    serving: Serving | None = None,
+    mode: str = MODERN,
+    graph: GraphSource = GENERATED,
+    **how: Any,
 ) -> AsyncIterator[Client]:
-    """Serve *sources* to a client of the SDK."""
-    async with Gateway(sources, live=LIVE, reserved=META_TOOLS) as gateway:
+    """Serve *sources*, and perhaps the documents of *graph*, to a client of the SDK."""
+    async with Gateway(sources, graph=graph, live=LIVE, reserved=META_TOOLS) as gateway:
         server = GatewayServer(gateway, serving or Serving())
         async with server.running(), Client(server.sdk, mode=mode, **how) as client:
             yield client
@@ -452,6 +458,26 @@ async def test_the_graph_can_be_read(manifest: Manifest) -> None:
             (GRAPH_EXPORT, {}),
         ):
             assert "truncated" in answer(await client.call_tool(name, arguments))
+
+
+async def test_the_graph_has_its_pages(manifest: Manifest, tmp_path: Path) -> None:
+    """What pages state is found, described and exported beside the tools."""
+    shop = manifest("shop", refund_order="Refund an order")
+    page = "---\ntool: false\nauthor: Nadia Holm\n---\n# Lost consignments\n\nStay calm.\n"
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "lost.md").write_text(page, "utf-8")
+    graph = FileGraph(str(tmp_path / "pages"))
+    async with served(shop, serving=Serving(graph_tools=True), graph=graph) as client:
+        found = answer(await client.call_tool(GRAPH_SEARCH, {"query": "consignments"}))
+        assert (found["matches"][0]["label"], found["matches"][0]["toolId"]) == (
+            "Lost consignments",
+            None,
+        )
+        schema = answer(await client.call_tool(GRAPH_SCHEMA, {}))
+        assert "schema:author" in {one["name"] for one in schema["predicates"]}
+        whole = answer(await client.call_tool(GRAPH_EXPORT, {}))
+        assert whole["tools"] == 1
+        assert "Nadia Holm" in whole["text"]
 
 
 async def test_nothing_waits_for_a_source_that_hangs(

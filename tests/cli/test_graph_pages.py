@@ -1,0 +1,151 @@
+"""Pages, which are documents of no tool, in the commands of the graph."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcpg.graph.jsonld import from_jsonld
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shop import Run
+
+PAGE = """---
+tool: false
+title: Parcels that get lost
+canonical_url: https://shop.example/runbooks/lost/
+summary: What to do about a vanished consignment.
+author: Nadia Holm
+about: [{label: Ombudsman, id: "urn:x:ombudsman"}]
+date_published: 2026-04-01
+entry_type: tech_article
+graph_related: [shipment_status, pages/insurance.md]
+rdf_prefixes: {ex: "https://shop.example/vocab/"}
+rdf_types: ["ex:Runbook"]
+rdf_properties: {"ex:level": {value: drei, lang: de}}
+graph_edges:
+  - {subject: document, predicate: "ex:needs", object: shipment_create}
+  - {subject: "urn:x:ombudsman", predicate: "ex:hears", object: document}
+---
+Stay calm.
+"""
+OTHER = "---\ntool: false\ndate_published: some day\n---\n# Insurance\n\nPays in the end.\n"
+NODE = "https://shop.example/runbooks/lost/"
+
+
+@pytest.fixture(params=["a bundle", "a folder"])
+def place(request: pytest.FixtureRequest, sources: Path, run: Callable[..., Run]) -> str:
+    """The shop with two pages, as a folder of sources or as a bundle without its index."""
+    (sources / "pages").mkdir()
+    (sources / "pages" / "lost.md").write_text(PAGE, "utf-8")
+    (sources / "pages" / "insurance.md").write_text(OTHER, "utf-8")
+    if request.param == "a folder":
+        return str(sources)
+    assert run("bundle", str(sources), "-q").code == 0
+    return str(sources.parent / "graph.mdld")
+
+
+def asked(run: Callable[..., Run], place: str, query: str) -> list[dict[str, str]]:
+    """Give the rows that answer *query*, as texts."""
+    prefixes = "PREFIX ex: <https://shop.example/vocab/> "
+    done = run("graph", "sparql", prefixes + query, "-b", place, "--format", "json")
+    assert done.code == 0, done.err
+    rows = done.json["results"]["bindings"]
+    return [{name: term["value"] for name, term in row.items()} for row in rows]
+
+
+def test_what_a_page_states_is_asked_for_in_sparql(run: Callable[..., Run], place: str) -> None:
+    """Topics, authors, dates, types, properties, statements, links: all of a page is there."""
+    query = f"""
+    SELECT ?name ?author ?about ?level ?related ?needs {{
+        <{NODE}> a schema:Article, schema:TechArticle, kb:MarkdownDocument, ex:Runbook ;
+            schema:name ?name ; schema:author/schema:name ?author ; schema:about ?about ;
+            schema:datePublished "2026-04-01"^^xsd:date ; ex:level ?level ;
+            ex:needs/mcpg:toolId ?needs ; kb:relatedTo/schema:name ?related .
+        ?about ex:hears <{NODE}>
+        FILTER(LANG(?level) = "de")
+    }} ORDER BY ?related"""
+    rows = asked(run, place, query)
+
+    assert [row.pop("related") for row in rows] == ["Insurance", "Track a shipment"]
+    assert (
+        rows[0]
+        == rows[1]
+        == {
+            "name": "Parcels that get lost",
+            "author": "Nadia Holm",
+            "about": "urn:x:ombudsman",
+            "level": "drei",
+            "needs": "shipment_create",
+        }
+    )
+
+
+def test_a_page_is_no_tool(run: Callable[..., Run], place: str) -> None:
+    """Nothing that is said of tools is said of a page, and no search of tools finds it."""
+    said = f"{{ <{NODE}> a mcpg:Tool }} UNION {{ <{NODE}> mcpg:toolName|mcpg:source ?x }}"
+    listed = run("list", "-b", place, "--format", "json").json["tools"]
+    found = run("search", "vanished consignment", "-b", place, "--format", "json").json["matches"]
+
+    assert asked(run, place, f"SELECT * {{ {said} }}") == []
+    assert len(asked(run, place, "SELECT ?t { ?t a mcpg:Tool }")) == len(listed)
+    assert {match["toolId"] for match in found} <= {tool["toolId"] for tool in listed}
+
+
+@pytest.mark.parametrize(
+    "form", ["turtle", "json-ld", "nquads", "graphml", "mermaid", "dot", "html"]
+)
+def test_every_export_has_the_pages(
+    run: Callable[..., Run], folder: Path, place: str, form: str
+) -> None:
+    """Each format holds the pages, and tools are counted as before."""
+    done = run("graph", "export", "-b", place, "--format", form, "-o", "written")
+    text = (folder / "written").read_text("utf-8")
+
+    assert "4 tools, 2 pages, " in done.err
+    assert "Parcels that get lost" in text
+    assert "Ombudsman" in text
+
+
+def test_frames_hold_pages_and_are_read_back_as_tools(run: Callable[..., Run], place: str) -> None:
+    """A page is a document of its own in framed JSON-LD, and no tool when that is read."""
+    text = run("graph", "export", "-b", place, "--format", "json-ld", "--framed").out
+    (page,) = (one for one in json.loads(text)["@graph"] if one["id"] == NODE)
+
+    assert page["type"][:2] == ["Article", "MarkdownDocument"]
+    assert "Tool" not in page["type"]
+    assert len(page["relations"]) == 2
+    assert len(from_jsonld(text)) == 4
+
+
+def test_a_part_of_the_graph_has_tools_alone(run: Callable[..., Run], place: str) -> None:
+    """Around a tool, and for a query, there are tools and what is between them."""
+    text = run("graph", "export", "-b", place, "--around", "shipment_status").out
+    assert "Parcels that get lost" not in text
+
+
+def test_pages_are_found_as_pages(run: Callable[..., Run], place: str) -> None:
+    """A search of the graph finds a page by its words, without a tool's id."""
+    for mode in ("schema-aware", "token-distance"):
+        options = ("--mode", mode, "--format", "json", "-b", place)
+        matches = run("graph", "search", "vanished consignment", *options).json["matches"]
+        assert (matches[0]["label"], matches[0]["toolId"]) == ("Parcels that get lost", None)
+
+
+def test_pages_are_described_counted_and_validated(run: Callable[..., Run], place: str) -> None:
+    """The schema has what pages say, statistics count them, and shapes find their faults."""
+    schema = run("graph", "schema", "-b", place, "--format", "json").json
+    counts = run("graph", "stats", "-b", place, "--format", "json").json
+    checked = run("graph", "validate", "-b", place)
+
+    assert "https://shop.example/vocab/needs" in {one["iri"] for one in schema["predicates"]}
+    assert (counts["tools"], counts["pages"], counts["things"]) == (4, 2, 1)
+    assert "1 thing, 2 pages" in run("graph", "stats", "-b", place).out
+    assert checked.code == 1
+    assert ":3: violation[Datatype]: `date_published` is no date" in checked.out
+    assert "4 tools, 2 pages, " in checked.out
