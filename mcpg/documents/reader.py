@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -13,7 +13,7 @@ from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents.contract import read_description, read_examples, read_hints, read_labels
 from mcpg.documents.descriptor import DESCRIPTION_LABEL, NAME_LABEL, TITLE_LABEL
 from mcpg.documents.extras import with_extras
-from mcpg.documents.facets import Facets, read_facets, text_items
+from mcpg.documents.facets import Facets, read_facets, tags_of, text_items
 from mcpg.documents.facts import read_facts
 from mcpg.documents.frontmatter import EXTRAS_KEY, split_front_matter
 from mcpg.documents.identity import is_absolute, tool_uri
@@ -60,6 +60,8 @@ _URI_KEYS = ("canonical_url", "canonicalUrl")
 _TAG_KEYS = ("tags", "Tags")
 _KINDS = {kind.lower(): kind for kind in SourceKind}
 _HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
+_SHOWN_HINTS = {slot.name for slot in fields(Hints)} - {"examples"}
+_SHOWN = {"title", *_SHOWN_HINTS}
 _KIND_KEYS = ("sourceKind", "source_kind")
 _INPUT_KEYS = ("input_schema", "inputSchema")
 _OUTPUT_KEYS = ("output_schema", "outputSchema")
@@ -122,7 +124,7 @@ def parse_document(
     found = [*text.page.diagnostics, *_unusable_hints(text)]
     tool = _tool(text, source.path, source_id, place)
     extras = _extras(text, found)
-    tool, faults = with_extras(tool, extras, text.marks)
+    tool, faults = _with_extras(tool, extras, text)
     found += faults
     groups, faults = read_groups(text.front, text.marks)
     document = ToolDocument(
@@ -205,6 +207,36 @@ def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
     if _is_outdated(extras.get("description"), text.front.get("description")):
         return {key: value for key, value in extras.items() if key != "description"}
     return extras
+
+
+def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, list[Diagnostic]]:
+    """Put *extras* on *tool*, but those of a generated document that people have edited above."""
+    whole, faults = with_extras(tool, extras, text.marks)
+    if not text.facets.generated or _SHOWN.isdisjoint(extras):
+        return whole, faults
+    expected, shown = read_facets(tags_of(whole)).hints, text.facets.hints
+    edited: JsonObject = {}
+    for key in _SHOWN_HINTS & extras.keys():
+        if getattr(expected, key) != getattr(shown, key):
+            edited[key] = None
+    title = _edited_title(text, whole) if "title" in extras else None
+    if not edited and title is None:
+        return whole, faults
+    kept = {key: value for key, value in extras.items() if key not in edited}
+    if title is not None:
+        kept["title"] = title
+    return with_extras(tool, kept, text.marks)
+
+
+def _edited_title(text: _Text, tool: Tool) -> str | None:
+    """Give the title that differs from what a document of *tool* shows, `None` without one."""
+    name = one_line(without_breaks(tool.display_name))
+    front = _first(text.front, _TITLE_KEYS, exact=True) or ""
+    for title in (front, text.contract.get(TITLE_LABEL, "")):
+        if title and one_line(title) != name:
+            return title
+    heading = text.page.heading
+    return heading if heading and heading != read_page(f"# {name}", 1, "").heading else None
 
 
 def _further(text: _Text, found: list[Diagnostic]) -> JsonObject:

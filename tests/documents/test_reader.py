@@ -3,16 +3,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from builders import make_tool
 
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, ToolExample
 from mcpg.diagnostics import Code
-from mcpg.documents import Link, parse_document, write_document
+from mcpg.documents import Link, ToolDocument, parse_document, write_document
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
-    from mcpg.documents import ToolDocument
 
 DOTNET = """\
 ---
@@ -461,6 +461,37 @@ class TestOurKey:
         assert found.code is Code.DOCUMENT_INVALID
         assert f"mcpg.{member.partition(':')[0]}" in found.message
         assert document.tool.name == "shipment_track"
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ('title: "Find it"', 'title: "Look up"'),
+            ("Display name: Find it", "Display name: Look up"),
+            ("# Find it\n", "# Look up\n"),
+        ],
+    )
+    def test_an_edited_title_wins(self, old: str, new: str) -> None:
+        """A title that a person changes in a generated document counts, wherever it is changed."""
+        tool = make_tool("find", annotations={"title": "Find it"})
+        text = write_document(ToolDocument(tool, "a.md", "urn:a"))
+        assert "title: null" in text
+        assert quietly(text).tool.title is None
+        assert text.count(old) == 1
+        assert quietly(text.replace(old, new)).tool.title == "Look up"
+
+    def test_an_edited_tag_wins(self) -> None:
+        """A hint that a person changes in the tags of a generated document counts."""
+        tool = make_tool("find", enabled_by_default=True, aliases=(" odd\n",), keywords=("a",))
+        text = write_document(ToolDocument(tool, "a.md", "urn:a"))
+        assert quietly(text).tool.hints == tool.hints
+        off = quietly(text.replace('"enabled:true"', '"enabled:false"')).tool
+        assert not off.enabled
+        assert off.hints.aliases == tool.hints.aliases
+        more = quietly(
+            text.replace('  - "keyword:a"\n', '  - "keyword:a"\n  - "alias:seek"\n')
+        ).tool
+        assert more.hints.aliases == ("odd", "seek")
+        assert more.enabled
 
     def test_it_must_be_a_mapping(self) -> None:
         """Anything else under the key is reported and ignored."""
