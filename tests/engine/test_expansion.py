@@ -19,7 +19,7 @@ TOOLS = (
 )
 RULES = (
     HintRule("story_search", related=("invoice_export",), next_steps=("story_detail",)),
-    HintRule("story_detail", next_steps=("story_search",)),
+    HintRule("story_detail", related=("story_delete",), next_steps=("story_search",)),
 )
 
 
@@ -65,10 +65,17 @@ def test_disabled_tools_are_no_expansion(engine: Engine) -> None:
     assert "story_delete" not in ids((*result.related_matches, *result.next_step_matches))
 
 
-def test_the_focused_graph_is_counted(engine: Engine) -> None:
-    """Nodes are the shown tools and their groups, edges what joins them."""
-    result = engine.search("search stories", limit=1)
-    shown = (*result.matches, *result.related_matches, *result.next_step_matches)
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_the_focused_graph_is_counted(engine: Engine, limit: int) -> None:
+    """Nodes are the shown tools and their groups, edges the memberships and links between them."""
+    result = engine.search("search stories", limit=limit)
+    shown = ids((*result.matches, *result.related_matches, *result.next_step_matches))
+    documents = [engine.documents[tool_id] for tool_id in shown]
+    groups = [group for document in documents for group in document.groups]
+    uris = {document.uri for document in documents}
+    links = [link for document in documents for link in document.links if link.target in uris]
 
-    assert result.focused_graph.nodes > len(shown)
-    assert result.focused_graph.edges >= len(shown) - 1
+    assert 0 < len(links) < sum(len(document.links) for document in documents)
+    assert len(set(groups)) < len(groups)
+    assert result.focused_graph.nodes == len(shown) + len(set(groups))
+    assert result.focused_graph.edges == len(groups) + len(links)
