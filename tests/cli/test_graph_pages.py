@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import mcpg
 from mcpg.graph.jsonld import from_jsonld
 
 if TYPE_CHECKING:
@@ -149,3 +150,12 @@ def test_pages_are_described_counted_and_validated(run: Callable[..., Run], plac
     assert checked.code == 1
     assert ":3: violation[Datatype]: `date_published` is no date" in checked.out
     assert "4 tools, 2 pages, " in checked.out
+
+
+def test_hints_leave_the_pages_as_they_are(place: str) -> None:
+    """An engine with further hints to one tool has the same pages."""
+    engine = mcpg.load(place)
+    hinted = engine.with_hints("shipment_create", mcpg.Hints(keywords=("parcel",)))
+
+    assert len(engine.pages) == 2
+    assert hinted.pages == engine.pages
