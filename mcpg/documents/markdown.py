@@ -39,6 +39,12 @@ class Reference:
     label: str
     is_wiki: bool
 
+    @property
+    def suffix(self) -> str:
+        """The query and fragment of an address, the fragment of a wiki link."""
+        bare = self.target.partition("#")[0]
+        return self.target[len(bare if self.is_wiki else bare.partition("?")[0]) :]
+
 
 @dataclass(slots=True)
 class Prose:
@@ -100,6 +106,21 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
         token.content = label.strip() or target.strip()
     state.pos = end + 2
     return True
+
+
+def written_address(raw: str) -> str:
+    """Give the target of a reference whose address is written *raw*, perhaps in `<>`."""
+    from markdown_it.common.utils import unescapeAll  # noqa: PLC0415 - as above
+
+    plain = raw[1:-1] if raw.startswith("<") else raw
+    return _parser().normalizeLink(unescapeAll(plain))
+
+
+def code_lines(body: str) -> set[int]:
+    """Give the numbers, from 0, of the lines of *body* that are code."""
+    tokens = _parser().parse(body[:MAX_PARSED])
+    spans = [token.map for token in tokens if token.type in {"fence", "code_block"}]
+    return {number for span in spans if span for number in range(*span)}
 
 
 def _take_inline(token: Token, into: list[str], prose: Prose) -> None:

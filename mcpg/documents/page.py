@@ -42,6 +42,7 @@ class Page:
 
     Attributes:
         heading: Text of the title line, else of the first heading; "" without any.
+        title: Text of the title line, which is no part of the body; "" without one.
         identity: Lines of the section *Tool Identity*.
         contract: Lines of the section *Execution Contract*.
         input_schema: The object in *Input Schema*, or `None`.
@@ -51,6 +52,7 @@ class Page:
     """
 
     heading: str = ""
+    title: str = ""
     identity: list[str] = field(default_factory=list)
     contract: list[str] = field(default_factory=list)
     input_schema: JsonObject | None = None
@@ -120,7 +122,7 @@ def _cut(markdown: str, first_line: int, page: Page) -> list[_Piece]:
             pieces.append(_Piece("", first_line + number + 1, lines[number + 1 :]))
             break
         if level == 1 and not page.heading and is_blank:
-            page.heading = title
+            page.heading = page.title = title
             continue
         is_blank = False
         if name in _GENERATED and name not in taken:

@@ -54,6 +54,9 @@ _SOURCE_KEYS = ("source", "server", "sourceId", "source_id")
 NAMING_KEYS = frozenset((*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS))
 """Front-matter keys that say which tool a document is of."""
 
+TOOL_KEY = "tool"
+"""The front-matter key that says which tool a document is about, `false` for none."""
+
 _TITLE_KEYS = ("title", "displayName", "display_name")
 _DESCRIPTION_KEYS = ("description", "summary")
 _URI_KEYS = ("canonical_url", "canonicalUrl")
@@ -133,7 +136,7 @@ def parse_document(
         uri=_uri(source, text, found) or tool_uri(tool.source_id, tool.name),
         groups=groups,
         links=_links(text, extras, found),
-        body=text.page.body,
+        body=_body(text, tool),
         states_relations=states_relations(text.front),
         further=_further(text, found),
     )
@@ -310,6 +313,16 @@ def _description(text: _Text) -> str:
     if DESCRIPTION_LABEL in text.contract:
         return text.contract[DESCRIPTION_LABEL]
     return next(_paragraphs(text.page.body), "")
+
+
+def _body(text: _Text, tool: Tool) -> str:
+    """Give the prose, its title line with it unless that only says what the tool is called."""
+    page = text.page
+    is_generated = page.identity or page.contract
+    names = () if TOOL_KEY in text.front else (one_line(tool.display_name), one_line(tool.name))
+    if is_generated or not page.title or one_line(page.title) in names:
+        return page.body
+    return "\n\n".join(filter(None, (f"# {page.title}", page.body)))
 
 
 def _paragraphs(body: str) -> Iterator[str]:

@@ -316,6 +316,17 @@ canonicalUrl: https://example.com/track/
         """A heading that is the file's own name adds nothing."""
         assert quietly("# shipment_track\n").tool.title is None
 
+    def test_a_heading_beside_a_title_is_prose(self) -> None:
+        """A first heading that is not what the tool is called stays in the text."""
+        for front, body in (
+            ("title: Ant", "# Of ants\n\nText."),
+            ("title: Of ants", "Text."),
+            ("name: Of ants\ntitle: Ant", "Text."),
+            ("tool: bee", "# Of ants\n\nText."),
+        ):
+            document, _ = read(f"---\n{front}\n---\n\n# Of ants\n\nText.\n")
+            assert document.body == body, front
+
     def test_the_first_heading_of_any_level_is_the_title(self) -> None:
         """A document that opens with prose keeps its first heading in the body."""
         document = quietly("Prose.\n\n### Track it ###\n")
