@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.attaching import sort_documents
 from mcpg.bundle.codec import RANKING, Bundle, decode_bundle
 from mcpg.bundle.finishing import Surroundings, finish
+from mcpg.bundle.joining import Places, former_paths, settle
 from mcpg.bundle.linking import link_pages
 from mcpg.bundle.placing import documents_by_tool, place_pages, place_tools
 from mcpg.bundle.reading import read_documents
 from mcpg.bundle.stated import stated_edges
 from mcpg.bundle.targets import targets_of
 from mcpg.catalog.catalog import build_catalog
-from mcpg.diagnostics import Code, Diagnostic, info, warning
+from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.memo import NO_MEMO, Memo
 from mcpg.relations import Relations, authored_edges, relate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from mcpg.bundle.finishing import Finished
     from mcpg.bundle.reading import ReadDocument
     from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import SourceDocument, Tool
+    from mcpg.catalog.model import SourceDocument
     from mcpg.catalog.sources import SourceBatch
     from mcpg.documents import ToolDocument
     from mcpg.jsontypes import JsonValue
@@ -81,17 +83,17 @@ def assemble(
     """
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
     bundled = (document for bundle in bundles for document in bundle.documents)
-    read, found = read_documents([*batch.documents, *bundled], source_id, memo)
+    read, found = read_documents(batch.documents, list(bundled), source_id, memo)
     ranking, dropped = _carried(bundles)
-    sorted_ = sort_documents(batch.tools, read)
-    read = [*sorted_.read]
-    tools, superseded = _without_superseded(sorted_.tools, read)
-    described = [*tools, *(item.document.tool for item in read)]
+    sorted_ = sort_documents(batch.tools, read, reserved)
+    described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved)
-    by_tool = documents_by_tool(read, catalog.tools)
+    by_tool = documents_by_tool(sorted_.read, catalog.tools)
     addresses, moved = place_tools(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
-    around = _surroundings(catalog, by_tool, pages, addresses, memo)
+    places = _places(catalog, by_tool, addresses, source_id)
+    by_tool, unresolved = settle(by_tool, places)
+    around = _surroundings(catalog, by_tool, pages, places, memo)
     results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     linked = link_pages(pages, around.targets)
@@ -105,9 +107,9 @@ def assemble(
             *batch.diagnostics,
             *found,
             *sorted_.diagnostics,
-            *superseded,
             *catalog.diagnostics,
             *moved,
+            *unresolved,
             *faults,
             *around.stated.diagnostics,
             *dropped,
@@ -140,45 +142,39 @@ def _carried(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
     return None, [warning(Code.RANKING_IGNORED, message)]
 
 
-def _without_superseded(
-    tools: Iterable[Tool], read: Sequence[ReadDocument]
-) -> tuple[list[Tool], list[Diagnostic]]:
-    """Take out the *tools* that a document describes as well, which is the author's last word."""
-    described = {
-        (item.document.tool.source_id, item.document.tool.name): item.source for item in read
-    }
-    kept: list[Tool] = []
-    diagnostics: list[Diagnostic] = []
-    for tool in tools:
-        source = described.get((tool.source_id, tool.name))
-        if source is None:
-            kept.append(tool)
-        else:
-            diagnostics.append(_superseded(tool, source))
-    return kept, diagnostics
-
-
-def _superseded(tool: Tool, source: SourceDocument) -> Diagnostic:
-    message = f"the document {source.path!r} stands for the manifest's tool {tool.name!r}"
-    return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
+def _places(
+    catalog: Catalog,
+    by_tool: Mapping[str, ReadDocument],
+    addresses: Mapping[str, tuple[str, str]],
+    source_id: str | None,
+) -> Places:
+    kept = targets_of(catalog.tools, addresses)
+    former = former_paths(by_tool, addresses)
+    counts = Counter(tool.name for tool in catalog.tools)
+    return Places(
+        addresses=addresses,
+        kept=kept,
+        written=kept.with_paths(former) if former else kept,
+        namesakes={name for name, count in counts.items() if count > 1},
+        source_id=source_id,
+    )
 
 
 def _surroundings(
     catalog: Catalog,
     read: Mapping[str, ReadDocument],
     pages: Iterable[ReadDocument],
-    addresses: Mapping[str, tuple[str, str]],
+    places: Places,
     memo: Memo,
 ) -> Surroundings:
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
     complete = all(tool.id in stated for tool in catalog.tools)
-    targets = targets_of(catalog.tools, addresses)
     return Surroundings(
-        addresses=addresses,
-        targets=targets,
+        addresses=places.addresses,
+        targets=places.kept,
         authored=authored_edges(catalog),
         inferred=Relations({}) if complete else relate(catalog, memo),
-        stated=stated_edges(read, pages, targets),
+        stated=stated_edges(read, pages, places.kept),
         memo=memo,
     )

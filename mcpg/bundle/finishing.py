@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.linking import relations_of, resolve_links, with_asserted
+from mcpg.bundle.linking import joined_links, relations_of, with_asserted
 from mcpg.bundle.stated import with_stated
 from mcpg.catalog.model import SourceDocument
 from mcpg.diagnostics import Code, Diagnostic, error
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcpg.bundle.stated import Stated
     from mcpg.bundle.targets import Targets
     from mcpg.catalog.model import Tool
-    from mcpg.documents import Link, ToolDocument
+    from mcpg.documents import ToolDocument
     from mcpg.relations import Edge
 
 
@@ -77,7 +77,7 @@ def finish(
 
     Args:
         tool: The tool as the catalogue has it, hints and id included.
-        read: The document that it was read from, `None` for one of a manifest.
+        read: The document that it was read from, settled; `None` for one of a manifest.
         around: What it is seen with.
 
     Returns:
@@ -87,19 +87,17 @@ def finish(
         made = document_for(tool, around.inferred.of(tool.id), around.addresses)
         # Said once that there are no relations, nobody has to look for them again.
         document = replace(made, states_relations=True)
-        diagnostics: list[Diagnostic] = []
         is_kept = False
     else:
-        said, diagnostics = resolve_links(read, around.targets)
-        document = _completed(tool, said, around)
-        is_kept = read.keeps_text and _says_the_same(said, document)
+        document = _completed(tool, read.document, around)
+        is_kept = read.keeps_text and _says_the_same(read.document, document)
     try:
         content = read.source.content if read and is_kept else _written(document, around.memo)
     except DocumentError as fault:
-        return None, [*diagnostics, _unwritable(fault, tool)]
+        return None, [_unwritable(fault, tool)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
     document = with_stated(document, around.stated)
-    return Finished(document, text, _relations(document, around)), diagnostics
+    return Finished(document, text, _relations(document, around)), []
 
 
 def _written(document: ToolDocument, memo: Memo) -> str:
@@ -122,13 +120,8 @@ def _joined(said: ToolDocument, made: ToolDocument) -> ToolDocument:
     """Put what a document about the tool says of relations before what is inferred."""
     if not (said.links or said.groups):
         return made
-    links: dict[tuple[EdgeKind, str], Link] = {}
-    for kind in EdgeKind:
-        for link in (*said.links, *made.links):
-            if link.kind is kind:
-                links.setdefault((kind, link.target), link)
     groups = dict.fromkeys((*said.groups, *made.groups))
-    return replace(made, links=tuple(links.values()), groups=tuple(groups))
+    return replace(made, links=joined_links(said.links, made.links), groups=tuple(groups))
 
 
 def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:

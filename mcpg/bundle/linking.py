@@ -44,6 +44,14 @@ def link_pages(
     return [resolve_links(page, among) for page in pages]
 
 
+def joined_links(first: Iterable[Link], then: Iterable[Link]) -> tuple[Link, ...]:
+    """Join links, by kind; of two of one kind to one document the first counts."""
+    links: dict[tuple[EdgeKind, str], Link] = {}
+    for link in (*first, *then):
+        links.setdefault((link.kind, link.target), link)
+    return tuple(sorted(links.values(), key=lambda link: list(EdgeKind).index(link.kind)))
+
+
 def with_asserted(
     document: ToolDocument,
     edges: Mapping[EdgeKind, Iterable[Edge]],

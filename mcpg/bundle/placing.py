@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.bundle.checks import normal_path, path_fault, path_key
 from mcpg.diagnostics import Code, Diagnostic, warning
-from mcpg.documents import uris_for
+from mcpg.documents import parse_document, uris_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,19 +84,23 @@ def place_tools(
 def place_pages(
     pages: Iterable[ReadDocument], addresses: Iterable[tuple[str, str]]
 ) -> list[ReadDocument]:
-    """Give *pages* each a path and a URI that no tool and no other page has, in order of paths."""
+    """Give *pages* each a path and a URI that no tool and no other page has, in order of paths.
+
+    A page stays in its folder, so that its links lead where they led. It is read again where it
+    goes: its text stays, and what it is called there is what whoever reads the bundle will see.
+    """
     taken = list(addresses)
     paths = _Places(".md", (path for path, _ in taken))
     uris = _Places("/", (uri for _, uri in taken))
     placed: list[ReadDocument] = []
     for page in sorted(pages, key=lambda page: (page.document.path, page.source.content)):
         path, uri = _own(page)
-        path = paths.take(_safe(path), "pages/page.md", "-")
+        path = paths.take((), next(iter(_safe(path)), "pages/page.md"), "-")
         uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
-        document = replace(page.document, path=path, uri=uri, is_page=True)
         source = replace(page.source, path=path, canonical_uri=uri)
+        document = replace(parse_document(source)[0], is_page=True)
         placed.append(replace(page, source=source, document=document))
-    return placed
+    return sorted(placed, key=lambda page: page.document.path)
 
 
 def _own(item: ReadDocument) -> tuple[str, str]:

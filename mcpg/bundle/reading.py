@@ -13,7 +13,7 @@ from mcpg.errors import DocumentError
 from mcpg.memo import Kind, Memo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from mcpg.catalog.model import SourceDocument
     from mcpg.documents import ToolDocument
@@ -29,23 +29,31 @@ class ReadDocument:
     Attributes:
         source: The text and where it stands.
         document: What it says.
+        is_bundled: Whether it is of a bundle, in which documents about a tool are joined already.
         keeps_text: Whether the text can stand as it is; not so for one joined with another.
+        about: Further documents that are about the same tool.
     """
 
     source: SourceDocument
     document: ToolDocument
+    is_bundled: bool = False
     keeps_text: bool = True
+    about: tuple[ReadDocument, ...] = ()
 
     @property
     def place(self) -> str:
         """Where the text stands, for messages."""
         return self.source.place or self.source.path
 
-    def place_of(self, words: str) -> str:
-        """Give `file:line` of the first line that holds *words*, the file if none does."""
-        text = self.source.content
-        at = text.find(words)
-        return self.place if at < 0 else f"{self.place}:{text.count(chr(10), 0, at) + 1}"
+    def place_of(self, *words: str) -> str:
+        """Give `file:line` of the first line that holds one of *words*, the file if none does."""
+        for one in words:
+            for item in (self, *self.about):
+                text = item.source.content
+                at = text.find(one)
+                if at >= 0:
+                    return f"{item.place}:{text.count(chr(10), 0, at) + 1}"
+        return self.place
 
 
 def _encode(parsed: Parsed) -> bytes | None:
@@ -62,7 +70,10 @@ _PARSED = Kind("parsed", _encode, _decode)
 
 
 def read_documents(
-    sources: Iterable[SourceDocument], source_id: str | None, memo: Memo
+    sources: Iterable[SourceDocument],
+    bundled: Collection[SourceDocument],
+    source_id: str | None,
+    memo: Memo,
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
     """Parse documents.
 
@@ -70,19 +81,21 @@ def read_documents(
     the same path and content counts once.
 
     Args:
-        sources: The documents.
+        sources: Documents of their own.
+        bundled: Documents of bundles.
         source_id: The server of documents that name none.
         memo: What is known of documents that were read before.
     """
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
-    for source in _each_once(sources):
+    of_bundles = set(bundled)
+    for source in _each_once([*sources, *bundled]):
         try:
             document, found = _parsed(source, source_id, memo)
         except DocumentError as fault:
             diagnostics.append(_invalid(fault, source))
         else:
-            read.append(ReadDocument(source, document))
+            read.append(ReadDocument(source, document, source in of_bundles))
             diagnostics += found
     return read, diagnostics
 

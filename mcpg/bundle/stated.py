@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from mcpg.bundle.linking import joined_links
 from mcpg.diagnostics import Code, Diagnostic, info
 from mcpg.documents import Link
 from mcpg.documents.facts import facts_of, means_itself
 from mcpg.documents.markdown import read_markdown
-from mcpg.relations import EdgeKind
+from mcpg.relations import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +39,9 @@ _KINDS = {
     "next": EdgeKind.NEXT_STEP,
 }
 _MEMBER = "memberof"
-_LINK_MARKS = ("](", "[[", "]:")
+LINK_MARKS = ("](", "[[", "]:")
+"""One of these stands in every text that holds a link."""
+
 _PAGE = (".md", ".markdown")
 
 
@@ -83,15 +86,16 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
     tool_id = document.tool.id
     if tool_id not in stated.links and tool_id not in stated.groups:
         return document
-    links = {(link.kind, link.target): link for link in document.links}
+    authored = [link for link in document.links if link.origin is EdgeOrigin.AUTHORED]
+    inferred = [link for link in document.links if link.origin is EdgeOrigin.INFERRED]
+    known = {link.target for link in authored}
     for link in stated.links.get(tool_id, ()):
-        is_prose = link.reason == _PROSE_REASON
-        known = any(target == link.target for _, target in links) if is_prose else False
-        if link.target != document.uri and not known:
-            links.setdefault((link.kind, link.target), link)
+        is_repeated = link.reason == _PROSE_REASON and link.target in known
+        if link.target != document.uri and not is_repeated:
+            authored.append(link)
+            known.add(link.target)
     groups = dict.fromkeys((*document.groups, *stated.groups.get(tool_id, ())))
-    ordered = sorted(links.values(), key=lambda link: list(EdgeKind).index(link.kind))
-    return replace(document, links=tuple(ordered), groups=tuple(groups))
+    return replace(document, links=joined_links(authored, inferred), groups=tuple(groups))
 
 
 def _take_statements(document: ToolDocument, owner: str, targets: Targets, stated: Stated) -> None:
@@ -127,10 +131,10 @@ def _take_references(
 ) -> None:
     """Take the links between documents in the prose of one."""
     document = item.document
-    if not any(mark in document.body for mark in _LINK_MARKS):
+    if not any(mark in document.body for mark in LINK_MARKS):
         return
     for reference in read_markdown(document.body).references:
-        meant = list(_meant(reference))
+        meant = list(meanings(reference))
         found = (targets.resolve(one, document.path) for one in meant)
         uri = next(filter(None, found), None)
         if uri is not None:
@@ -140,13 +144,15 @@ def _take_references(
             stated.diagnostics.append(_dangling(reference, item))
 
 
-def _meant(reference: Reference) -> Iterator[str]:
+def meanings(reference: Reference) -> Iterator[str]:
     """Give what a link can lead to; an ordinary one leads to an address, not to a name."""
-    address = unquote(reference.target.partition("#")[0].partition("?")[0]).strip()
+    written = reference.target.removesuffix(reference.suffix).strip()
+    address = unquote(written).strip()
     if reference.is_wiki:
-        yield reference.target.partition("#")[0].strip()
+        yield written
     elif "/" in address or address.casefold().endswith(_PAGE):
-        yield address
+        # The URI of a document keeps its escapes, and a path in the bundle as well.
+        yield from dict.fromkeys((address, written))
 
 
 def _is_broken(
@@ -166,4 +172,6 @@ def _file_name(path: str) -> str:
 
 def _dangling(reference: Reference, item: ReadDocument) -> Diagnostic:
     message = f"the link to {reference.target!r} leads to no document here"
-    return info(Code.RELATION_UNRESOLVED, message, item.place_of(reference.target))
+    # A link that was led to another place is found by the name of the file.
+    place = item.place_of(reference.target, _file_name(reference.target))
+    return info(Code.RELATION_UNRESOLVED, message, place)

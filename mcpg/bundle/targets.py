@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mcpg.documents import ToolDocument
 
 _SUFFIX = ".md"
+_PATHS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,12 @@ class Targets:
         spelt = (target, f"{target}/", target.rstrip("/"))
         direct = next((uri for uri in spelt if uri in self.by_uri), None)
         return direct or self._named(target, path)
+
+    def with_paths(self, paths: Mapping[str, str]) -> Targets:
+        """Give targets that further *paths*, each with its URI, lead to as well."""
+        words = list(self.by_words)
+        words[_PATHS] = {**paths, **words[_PATHS]}
+        return Targets(self.by_uri, words)
 
     def _named(self, target: str, path: str) -> str | None:
         keys = list(dict.fromkeys(_keys_of_target(target, path)))

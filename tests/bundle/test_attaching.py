@@ -56,7 +56,7 @@ def test_a_file_called_like_a_tool_is_about_it() -> None:
     assert document.path == "docs/weather.md"
     assert (document.tool.description, document.tool.input_schema) == ("Tells the sky.", SCHEMA)
     assert document.tool.hints.keywords == ("drizzle",)
-    assert document.body == "When it rains.\n\nLook *up*."
+    assert document.body == "# Notes\n\nWhen it rains.\n\nLook *up*."
     assert document.further == {"about": ["Meteorology"]}
     assert [edge.target for edge in found.relations.of("weather").related] == ["tide"]
     assert encode_bundle(bundle_of(reread(found))) == encode_bundle(bundle_of(found))

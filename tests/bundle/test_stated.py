@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from builders import make_tool
+
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.bundle.stated import PROSE_WEIGHT
 from mcpg.catalog.model import SourceDocument
@@ -65,6 +67,28 @@ def test_a_stated_link_counts_before_one_in_prose() -> None:
         }
     )
     assert edges(found, "one") == [("nextStep", "two", 1.0, "")]
+
+
+def test_what_authors_state_goes_before_what_is_inferred() -> None:
+    """A statement or a link in prose takes the place of an inferred edge, and comes first."""
+    names = ("order_cancel", "order_get", "order_search", "refund_issue", "weather")
+    tools = tuple(make_tool(name, description=f"Does {name}.") for name in names)
+    inferred = edges(assemble(SourceBatch(tools=tools)), "order_get")
+    assert [edge[1] for edge in inferred] == ["order_cancel", "order_search"]
+    ends = "subject: document, predicate: relatedTo, object: order_search, reason: so"
+    for text, weight, reason in (
+        (f"---\ngraph_edges: [{{{ends}}}]\n---\nMore.\n", 1, "so"),
+        ("[[order_search]]\n", PROSE_WEIGHT, "its text links to it"),
+    ):
+        page = SourceDocument("order_get.md", text)
+        found = assemble(SourceBatch(tools=tools, documents=(page,)))
+        assert edges(found, "order_get") == [
+            ("related", "order_search", weight, reason),
+            inferred[0],
+        ]
+        data = encode_bundle(bundle_of(found)).decode()
+        again = assemble(SourceBatch(bundles=(RawBundle(data, "graph.mdld"),)))
+        assert again.relations == found.relations
 
 
 def test_texts_stay_to_the_byte() -> None:
@@ -148,10 +172,12 @@ def test_what_authors_write_reaches_the_ranking() -> None:
         "one.md": f"{NONE}\nabout: [Quuxology]\nentity_hints: [Frobnicator]\n~\n# One\n\nText.",
         "two.md": "graph_groups: [Zymurgy Works]\n~\n# Two\n\n## Glossolalia\n\n|a|\n|-|\n"
         "|spelunk|\n",
+        "ten.md": f"{NONE}\ntitle: Ten\n~\n# Borborygmus\n\nText.",
         "six.md": f"{NONE}\n~\n# Six\n\n```\nxylograph\n```\n\n<p class=nacreous>\n",
     }
     engine = Engine(Index(compile_assembly(assembled(documents))), ())
     for word, tool in {
+        "borborygmus": "ten",
         "quuxology": "one",
         "frobnicator": "one",
         "zymurgy": "two",
