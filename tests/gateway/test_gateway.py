@@ -296,9 +296,9 @@ with SyncGateway(sources) as gateway:
     threads = [threading.Thread(target=wait, args=(ask,)) for ask in asking]
     for thread in threads:
         thread.start()
-    while not gateway._gateway._keeper._building:
+    keeper = gateway._gateway._keeper
+    while not keeper._building or keeper._building.statistics().tasks_waiting < len(threads):
         time.sleep(0.01)
-    time.sleep(0.5)
 for thread in threads:
     thread.join()
 """
