@@ -59,6 +59,11 @@ def mute(_: int, __: dict[str, Any]) -> None:
     """Say nothing."""
 
 
+def deaf(_: int, __: dict[str, Any]) -> None:
+    """Hear nothing any more."""
+    time.sleep(600)
+
+
 def huge(number: int, params: dict[str, Any]) -> None:
     """Answer a gigabyte."""
     for _ in range(1024):
@@ -111,9 +116,8 @@ def structured(number: int, _: dict[str, Any]) -> None:
 
 
 def described() -> dict[str, Any]:
-    """Describe the tool, with the output schema that the environment gives."""
-    more = {"outputSchema": json.loads(os.environ["OUTPUT"])} if "OUTPUT" in os.environ else {}
-    return tool(NAMES[0], **more)
+    """Describe the tool, with what the environment gives besides."""
+    return tool(NAMES[0], **json.loads(os.environ.get("TOOL", "{}")))
 
 
 def plain(number: int, params: dict[str, Any]) -> None:
@@ -139,6 +143,7 @@ CALLS = {
         dies_after,
         dies_renamed,
         mute,
+        deaf,
         huge,
         rubbish,
         chatty,

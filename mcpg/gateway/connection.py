@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,8 +14,11 @@ from mcp_types import (
     HEADER_MISMATCH,
     CallToolRequest,
     CallToolRequestParams,
+    DiscoverRequest,
+    PingRequest,
     ToolListChangedNotification,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, Field
 
 from mcpg.catalog.sources.live.listing import listing_of, no_answer, reason
@@ -29,6 +32,8 @@ from mcpg.gateway.results import FaultCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from anyio.abc import TaskGroup
+
     from mcpg.catalog.sources.live.listing import Listing
     from mcpg.catalog.sources.live.transports import Living
     from mcpg.catalog.sources.servers import Live, Server
@@ -38,7 +43,11 @@ if TYPE_CHECKING:
 _CLOSING = 3.0
 """Seconds for a polite good-bye."""
 
-_SILENT_CALLS = 2
+_ANSWERING = 5.0
+"""Seconds for the answer to a ping."""
+
+_SILENT_PINGS = 2
+_SILENT = "it was ended, for it answered neither calls nor pings"
 _PAGES = 100
 _LISTEN_AGAIN = (1.0, 60.0)
 _SESSION_GONE = "Session terminated"  # the SDK's words, as the two below
@@ -55,6 +64,10 @@ class _Result(BaseModel):
     structured: Any = Field(default=None, alias="structuredContent")
     is_error: bool = Field(default=False, alias="isError")
     kind: str | None = Field(default=None, alias="resultType")
+
+
+class _Anything(BaseModel):
+    """A result of which nothing is looked at."""
 
 
 class Connection:
@@ -84,16 +97,24 @@ class Connection:
         self._closing = anyio.Event()
         self._scope = anyio.CancelScope()
         self._client: Client | None = None
+        self._group: TaskGroup | None = None
         self._why = "it was closed"
         self._silent = 0
+        self._is_pinged = False
 
     @property
     def is_usable(self) -> bool:
         """Whether it is open, or may still come to be."""
         return not self._closing.is_set()
 
-    def end(self) -> None:
-        """Close it; `ended` tells when that is done."""
+    def end(self, why: str = "") -> None:
+        """Close it; `ended` tells when that is done.
+
+        Args:
+            why: What is said to those whose calls end with it.
+        """
+        if why and self.is_usable:
+            self._trouble.said = why
         self._closing.set()
         if self._client is None:
             self._scope.cancel()
@@ -128,6 +149,7 @@ class Connection:
             self._client = client
             self._ready.set()
             async with anyio.create_task_group() as group:
+                self._group = group
                 group.start_soon(self._listen, client)
                 await self._closing.wait()
                 group.cancel_scope.cancel()
@@ -144,9 +166,10 @@ class Connection:
         pause, longest = _LISTEN_AGAIN
         while tools is not None and tools.list_changed:
             try:
-                async with client.listen(tools_list_changed=True) as events:
-                    async for _ in events:
-                        """`_heard` has heard it as well."""
+                with self._trouble.of_request():
+                    async with client.listen(tools_list_changed=True) as events:
+                        async for _ in events:
+                            """`_heard` has heard it as well."""
             except (ListenNotSupportedError, MCPError):
                 return
             except Exception:  # noqa: BLE001, S110 - it was lost; nothing hangs on it but freshness
@@ -166,12 +189,15 @@ class Connection:
             NothingDoneError: The connection was lost before.
         """
         client = await self._opened()
-        try:
-            listing = await listing_of(client, self._trouble)
-        except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
-            if _is_gone(fault):
-                await self._lost()
-            raise AskingError(reason(fault, self._trouble, seconds)) from None
+        with self._trouble.of_request() as trouble:
+            try:
+                listing = await listing_of(client, trouble)
+            except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
+                is_gone = _is_gone(fault)
+                if is_gone:
+                    await self._lost()
+                said = reason(fault, self._trouble if is_gone else trouble, seconds)
+                raise AskingError(said) from None
         self._silent = 0
         return listing
 
@@ -191,22 +217,36 @@ class Connection:
         client = await self._opened()
         given: Any = meta
         params = CallToolRequestParams(name=name, arguments=arguments, _meta=given)
-        try:
-            result = await _sent(client, CallToolRequest(params=params), progress)
-        except Exception as fault:  # noqa: BLE001 - as above
-            raise await self._failed(fault) from None
+        with self._trouble.of_request() as trouble:
+            try:
+                result = await _sent(client, CallToolRequest(params=params), progress)
+            except Exception as fault:  # noqa: BLE001 - as above
+                raise await self._failed(fault, trouble) from None
         self._silent = 0
         return self._called(result)
 
     def was_silent(self) -> None:
-        """Take note that time ran out without an answer; the second time in a row, give up.
+        """Take note that time ran out without an answer, and ping the server.
 
-        One slow tool is no reason to end a server that may hold a state. One that does not answer
-        at all any more would hold up every call to come.
+        A slow tool is no reason to end a server that may hold a state, nor are several at once. One
+        that answers no ping, twice in a row, would hold up every call to come: it is ended.
         """
+        if self._client is None or self._group is None or not self.is_usable or self._is_pinged:
+            return
+        self._is_pinged = True
+        self._group.start_soon(self._ping, self._client)
+
+    async def _ping(self, client: Client) -> None:
+        is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        request = DiscoverRequest() if is_modern else PingRequest()
         self._silent += 1
-        if self._silent >= _SILENT_CALLS:
-            self.end()
+        with anyio.move_on_after(_ANSWERING), self._trouble.of_request(), suppress(Exception):
+            with suppress(MCPError):  # who refuses a ping is there
+                await client.session.send_request(request, _Anything)
+            self._silent = 0
+        self._is_pinged = False
+        if self._silent >= _SILENT_PINGS:
+            self.end(_SILENT)
 
     def no_answer(self, seconds: float) -> str:
         """Say that there was no answer in time."""
@@ -229,8 +269,13 @@ class Connection:
             (content, structured), _ = veiled([content, structured], self._secrets)
         return Called(tuple(content), structured, result.is_error)
 
-    async def _failed(self, fault: Exception) -> Exception:
-        """Tell a connection that is lost from a server that says no."""
+    async def _failed(self, fault: Exception, trouble: Trouble) -> Exception:
+        """Tell a connection that is lost from a server that says no.
+
+        Args:
+            fault: What was raised.
+            trouble: What went wrong with this call alone.
+        """
         if isinstance(fault, MCPError) and fault.message == _SESSION_GONE:
             self.end()
             return NothingDoneError()
@@ -239,10 +284,12 @@ class Connection:
             has_died = not self._trouble.is_too_large
             return CallError(self._code, self._trouble.said or self._why, has_died=has_died)
         self._silent = 0
-        if isinstance(fault, MCPError) and self._trouble.said is None:
+        if trouble.is_too_large:
+            return CallError(FaultCode.TOO_LARGE, trouble.said or "")
+        if isinstance(fault, MCPError) and trouble.said is None:
             return self._refused(fault)
-        message = reason(fault, self._trouble, 0)
-        return CallError(self._code if self._trouble.said else FaultCode.TOOL_FAILED, message)
+        code = FaultCode.SOURCE_UNAVAILABLE if trouble.said else FaultCode.TOOL_FAILED
+        return CallError(code, reason(fault, trouble, 0))
 
     def _refused(self, fault: MCPError) -> CallError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_ANSWER_BROKE_OFF):

@@ -107,7 +107,7 @@ class Gateway:
         if self._stack is not None:
             raise UsageError("the gateway is open already", remedy="open it once, and share it")
         async with AsyncExitStack() as stack:
-            sessions = Sessions(self._live, self._server_changed)
+            sessions = Sessions(self._live, self._server_changed, self._is_wanted)
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
             stack.push_async_callback(self._invoker.aclose)
@@ -148,10 +148,13 @@ class Gateway:
         self._registry.add(source)
 
     async def remove(self, source_id: str) -> bool:
-        """Take out a source and end its connection; say whether there was one of this id."""
+        """Take out a source and end its connection; say whether there was one of this id.
+
+        Calls over the connection end with it; what another source shares stays open.
+        """
         source = self._registry.remove(source_id)
-        if isinstance(source, ServerSource) and self._stack is not None:
-            await self._sessions.close(source.server)
+        if self._stack is not None and isinstance(source, ServerSource):
+            await self._close_unwanted(source.server)
         return source is not None
 
     def invalidate(self, source_id: str) -> bool:
@@ -332,6 +335,16 @@ class Gateway:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
 
     def _server_changed(self, server: Server) -> None:
-        for source in self._registry.sources:
-            if isinstance(source, ServerSource) and source.server == server:
-                self.invalidate(source.id)
+        for source in self._of_server(server):
+            self.invalidate(source.id)
+
+    async def _close_unwanted(self, server: Server) -> None:
+        if not self._is_wanted(server):
+            await self._sessions.close(server)
+
+    def _is_wanted(self, server: Server) -> bool:
+        return bool(self._of_server(server))
+
+    def _of_server(self, server: Server) -> list[ServerSource]:
+        known = (one for one in self._registry.sources if isinstance(one, ServerSource))
+        return [source for source in known if source.server == server]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
 from mcpg.gateway.wish import filled, meta_of, plain_context
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcpg.catalog.model import Tool
     from mcpg.catalog.openapi.document import Call
@@ -40,13 +40,32 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """An invocation, checked."""
+    """An invocation, checked.
+
+    Attributes:
+        tool: The tool.
+        arguments: Its arguments.
+        seconds: The time that its caller has.
+        deadline: When that is over.
+        progress: Gets the progress that the server tells of.
+        meta: The `_meta` of the request.
+    """
 
     tool: Tool
     arguments: JsonObject
     seconds: float
+    deadline: float
     progress: Progress | None
     meta: JsonObject | None
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self.deadline - anyio.current_time())
+
+    def timed_out(self) -> CallError:
+        """Give the error of a call that took too long."""
+        return CallError(FaultCode.TIMED_OUT, f"it gave no answer within {self.seconds:g} s")
 
 
 class Invoker:
@@ -61,11 +80,15 @@ class Invoker:
         """
         self._sessions = sessions
         self._limits = limits or Limits()
-        self._threads = anyio.CapacityLimiter(_THREADS)
+        # Functions that block do not keep the arguments of others from being checked.
+        self._checks = anyio.CapacityLimiter(_THREADS)
+        self._functions = anyio.CapacityLimiter(_THREADS)
         self._operations: Operations | None = None
+        self._is_closed = False
 
     async def aclose(self) -> None:
-        """Close the connections that are none of the sessions'."""
+        """Invoke nothing any more, and close the connections that are none of the sessions'."""
+        self._is_closed = True
         if self._operations is not None:
             await self._operations.aclose()
 
@@ -104,14 +127,13 @@ class Invoker:
         if timeout is not None and not timeout > 0:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
         known = plain_context(context)
+        seconds = self._limits.seconds(timeout)
+        deadline = anyio.current_time() + seconds
+        order = _Order(tool, {}, seconds, deadline, progress, meta_of(query, known))
         try:
             _refuse(tool, owner, include_disabled)
-            operation = await self._operation(tool, owner)
-            # In a thread: a schema may take its time, and needs a stack of its own.
             check = partial(_checked, tool, arguments, query, known)
-            given = await anyio.to_thread.run_sync(check, limiter=self._threads)
-            seconds = self._limits.seconds(timeout)
-            order = _Order(tool, given, seconds, progress, meta_of(query, known))
+            order, operation = await self._prepared(order, owner, check)
             called = await self._called(order, owner, operation)
         except RefusedError as refused:
             return _invoked(tool, faults=refused.faults)
@@ -133,30 +155,46 @@ class Invoker:
             raise RefusedError(_not_invokable(tool))
         return call
 
+    async def _prepared(
+        self, order: _Order, owner: Source | None, check: Callable[[], JsonObject]
+    ) -> tuple[_Order, Call | None]:
+        """Give *order* with the arguments that *check* gives, and the operation that it calls."""
+        with anyio.move_on_after(order.left):
+            operation = await self._operation(order.tool, owner)
+            # In a thread: a schema may take its time, and needs a stack of its own.
+            given = await anyio.to_thread.run_sync(
+                check, limiter=self._checks, abandon_on_cancel=True
+            )
+            return replace(order, arguments=given), operation
+        raise order.timed_out()
+
     async def _called(self, order: _Order, owner: Source | None, operation: Call | None) -> Called:
+        if self._is_closed:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
         if isinstance(owner, ServerSource):
             return await self._by_server(order, owner)
-        if operation is not None and self._operations and isinstance(owner, FileSource):
-            return await self._operations.call(operation, owner, order.arguments, order.seconds)
         assert owner is not None  # noqa: S101 - it would have been refused
-        return await self._by_function(order, owner)
+        with anyio.move_on_after(order.left):
+            if operation is not None and self._operations and isinstance(owner, FileSource):
+                return await self._operations.call(operation, owner, order.arguments)
+            return await self._by_function(order, owner)
+        raise order.timed_out()
 
     async def _by_server(self, order: _Order, owner: ServerSource) -> Called:
-        deadline = anyio.current_time() + order.seconds
         try:
-            return await self._asked(order, owner, order.seconds)
+            return await self._asked(order, owner)
         except CallError as fault:
-            left = deadline - anyio.current_time()
-            if not fault.has_died or left <= 0 or not _may_be_repeated(order.tool):
+            if not fault.has_died or not order.left or not _may_be_repeated(order.tool):
                 raise
-        return await self._asked(order, owner, left)
+        return await self._asked(order, owner)
 
-    async def _asked(self, order: _Order, owner: ServerSource, seconds: float) -> Called:
+    async def _asked(self, order: _Order, owner: ServerSource) -> Called:
         return await self._sessions.call(
             owner.server,
             order.tool.name,
             order.arguments,
-            timeout=seconds,
+            timeout=order.left,
+            granted=order.seconds,
             progress=order.progress,
             meta=order.meta,
         )
@@ -170,18 +208,20 @@ class Invoker:
         )
 
         try:
-            with anyio.move_on_after(order.seconds):
-                # It may have to import the module.
-                find = partial(function_of, owner, order.tool.name)
-                function = await anyio.to_thread.run_sync(find, limiter=self._threads)
-                if function is None:
-                    raise RefusedError(_not_invokable(order.tool))
-                return await call_function(function, order.arguments, self._threads)
+            find = partial(function_of, owner, order.tool.name)
+            if isinstance(owner, FunctionSource):
+                function = find()
+            else:  # the module may have to be imported
+                function = await anyio.to_thread.run_sync(
+                    find, limiter=self._functions, abandon_on_cancel=True
+                )
+            if function is None:
+                raise RefusedError(_not_invokable(order.tool))
+            return await call_function(function, order.arguments, self._functions)
         except ArgumentsError as fault:
             raise RefusedError(*fault.faults) from None
         except McpgError as fault:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
-        raise CallError(FaultCode.TIMED_OUT, f"it gave no answer within {order.seconds:g} s")
 
     def _kept(self, tool: Tool, called: Called) -> Invoked:
         structured = called.structured

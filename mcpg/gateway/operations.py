@@ -103,9 +103,7 @@ class Operations:
             opened.calls[name] = opened.document.call(found[0])
         return opened.calls[name]
 
-    async def call(
-        self, call: Call, owner: FileSource, arguments: JsonObject, seconds: float
-    ) -> Called:
+    async def call(self, call: Call, owner: FileSource, arguments: JsonObject) -> Called:
         """Call an operation.
 
         A redirect is followed only from a request that reads, and on the same host. A request that
@@ -115,7 +113,6 @@ class Operations:
             call: How it is called.
             owner: The source that has it, with its base address and headers.
             arguments: The arguments of the tool.
-            seconds: Time for all of it.
 
         Raises:
             RefusedError: The arguments cannot be sent.
@@ -125,11 +122,8 @@ class Operations:
         if base is None:
             raise RefusedError(_nowhere())
         request = request_of(call, arguments, base, owner.headers)
-        with anyio.move_on_after(seconds):
-            async with aclosing(await self._answer(request)) as response:
-                secrets = secrets_of_source(owner)
-                return await read_answer(response, self._limits, secrets)
-        raise CallError(FaultCode.TIMED_OUT, f"it gave no answer within {seconds:g} s")
+        async with aclosing(await self._answer(request)) as response:
+            return await read_answer(response, self._limits, secrets_of_source(owner))
 
     async def aclose(self) -> None:
         """Close the connections that are kept."""

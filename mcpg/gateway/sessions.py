@@ -34,6 +34,8 @@ __all__ = ["Sessions"]
 
 _TRIES = 2
 _LOST = "its connection was lost"
+_REMOVED = "its source was removed"
+_LEFT = "the gateway was closed"
 
 
 class Sessions:
@@ -44,15 +46,23 @@ class Sessions:
     programs ended, when the context is left, however it is left.
     """
 
-    def __init__(self, live: Live, changed: Callable[[Server], None] | None = None) -> None:
+    def __init__(
+        self,
+        live: Live,
+        changed: Callable[[Server], None] | None = None,
+        is_wanted: Callable[[Server], bool] | None = None,
+    ) -> None:
         """Prepare to connect.
 
         Args:
             live: How servers are asked; its timeout is what opening one may take.
             changed: Called in the event loop when a server says that its tools have changed.
+            is_wanted: Says whether a server may be started, if not any may.
         """
         self._live = live
         self._changed = changed
+        self._is_wanted = is_wanted
+        self._is_left = False
         self._connections: list[Connection] = []
         self._told: list[tuple[Server, int]] = []  # a hash of what each has told of its tools
         self._living = Living()
@@ -73,10 +83,11 @@ class Sessions:
     ) -> bool | None:
         assert self._group is not None  # noqa: S101 - it was entered
         group, self._group = self._group, None
+        self._is_left = True
         try:
             with self._stack:
                 for connection in self._connections:
-                    connection.end()
+                    connection.end(_LEFT)
                 return await group.__aexit__(kind, fault, trace)
         except BaseExceptionGroup as raised:
             if raised.exceptions == (fault,):
@@ -100,14 +111,13 @@ class Sessions:
             The tools, or a diagnostic that says why there are none.
 
         Raises:
-            UsageError: The context was not entered, or was left.
+            UsageError: The context was not entered.
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: Listing | str = ""
         for _ in range(_TRIES):
-            connection = self._of(server, seconds)
             try:
-                answer = await _listing(connection, seconds)
+                answer = await _listing(self._of(server, seconds), seconds)
                 self._is_news(server, answer)
                 break
             except NothingDoneError:
@@ -126,6 +136,7 @@ class Sessions:
         timeout: float,  # noqa: ASYNC109 - the servers' time, which is not the caller's scope
         progress: Progress | None = None,
         meta: JsonObject | None = None,
+        granted: float | None = None,
     ) -> Called:
         """Call a tool; where the caller is cancelled, the server is told.
 
@@ -136,10 +147,11 @@ class Sessions:
             timeout: Seconds for all of it, opening the connection included.
             progress: Gets the progress that the server tells of.
             meta: The `_meta` of the request.
+            granted: Seconds that the caller had, of which *timeout* are left, for the message.
 
         Raises:
             CallError: There is no result; a result that says that the tool failed is one.
-            UsageError: The context was not entered, or was left.
+            UsageError: The context was not entered.
         """
         patience = max(timeout, self._live.timeout)
         connection = self._of(server, patience, compares=True)
@@ -153,19 +165,27 @@ class Sessions:
         except NothingDoneError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         connection.was_silent()
-        raise CallError(FaultCode.TIMED_OUT, connection.no_answer(timeout))
+        raise CallError(FaultCode.TIMED_OUT, connection.no_answer(granted or timeout))
 
     async def close(self, server: Server) -> None:
         """Close the connection to a server, if there is one, and end its program."""
         for connection in [one for one in self._connections if one.server == server]:
-            connection.end()
+            connection.end(_REMOVED)
             await connection.ended.wait()
 
     def _of(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
         """Give the connection to a server, which may not be open yet.
 
         Where it is opened anew and *compares*, the server is asked whether its tools are the same.
+
+        Raises:
+            CallError: The context was left, or the server is not wanted any more.
+            UsageError: The context was not entered.
         """
+        if self._is_left:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LEFT)
+        if self._is_wanted is not None and not self._is_wanted(server):
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, _REMOVED)
         if self._group is None:
             raise UsageError("servers are asked inside `async with`", remedy="enter it before")
         for connection in self._connections:

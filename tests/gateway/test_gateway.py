@@ -314,7 +314,7 @@ def test_a_gateway_can_be_left_while_somebody_waits(program: str) -> None:
         capture_output=True,
         text=True,
     ).stdout
-    assert told == "the gateway was closed\n" * 3
+    assert told.count("the gateway was closed") == 3
 
 
 async def test_searches_go_on_while_a_server_changes(
@@ -392,6 +392,67 @@ async def test_what_is_raised_inside_stays_what_it_is(manifest: Manifest) -> Non
     with pytest.raises(NotFoundError):
         async with Gateway([manifest("mail", mail_send="Send a mail")]) as gateway:
             await gateway.describe("nothing")
+
+
+READS = json.dumps({"annotations": {"readOnlyHint": True}})
+
+
+def mute_server(note: Path, source_id: str) -> ServerSource:
+    """Give a server whose one tool says that it only reads, and never answers."""
+    given = {"NOTE": str(note), "TOOL": READS}
+    args = (str(SERVERS.parent / "callservers.py"), "mute")
+    return ServerSource(source_id, StdioServer("test", "mute", sys.executable, args, given))
+
+
+async def call(gateway: Gateway, found: list[FaultCode]) -> None:
+    """Call the tool, and keep why that failed."""
+    found.append((await gateway.invoke("first", timeout=60)).faults[0].code)
+
+
+async def noted(note: Path) -> list[str]:
+    """Give what the server has noted, once there is something."""
+    with anyio.fail_after(30):
+        while not await anyio.Path(note).exists():  # noqa: ASYNC110 - a file
+            await anyio.sleep(0.01)
+    return (await anyio.Path(note).read_text("utf-8")).splitlines()
+
+
+async def test_a_server_that_is_removed_stays_ended(tmp_path: Path) -> None:
+    """A call that its removal cuts off is not made again, although its tool only reads."""
+    note = tmp_path / "note"
+    found: list[FaultCode] = []
+    async with Gateway([mute_server(note, "mute")]) as gateway:
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, gateway, found)
+            await noted(note)
+            assert await gateway.remove("mute")
+        assert not gateway._sessions._living
+        assert not gateway._sessions._connections
+    assert found == [FaultCode.SOURCE_UNAVAILABLE]
+    assert len(await noted(note)) == 1
+
+
+async def test_a_server_of_two_sources_ends_with_the_last(tmp_path: Path) -> None:
+    """Who is removed takes no connection from another that has the same server."""
+    note = tmp_path / "note"
+    async with Gateway([mute_server(note, "one"), mute_server(note, "two")]) as gateway:
+        await gateway.build_index()
+        kept = set(gateway._sessions._living)
+        assert await gateway.remove("one")
+        assert set(gateway._sessions._living) == kept
+        assert await gateway.remove("two")
+        assert not gateway._sessions._living
+
+
+async def test_a_call_that_the_end_cuts_off_is_told(tmp_path: Path) -> None:
+    """Whoever invokes a tool while the gateway is left gets an answer, not an exception."""
+    note = tmp_path / "note"
+    found: list[FaultCode] = []
+    async with anyio.create_task_group() as group, Gateway([mute_server(note, "mute")]) as gateway:
+        group.start_soon(call, gateway, found)
+        await noted(note)
+    assert found == [FaultCode.SOURCE_UNAVAILABLE]
+    assert len(await noted(note)) == 1
 
 
 async def test_tools_are_described_by_any_of_their_names(manifest: Manifest) -> None:

@@ -304,6 +304,41 @@ async def test_functions_get_what_their_annotations_say() -> None:
     assert invoked.faults[0].field == "/when"
 
 
+async def test_functions_that_block_hold_up_nothing_else(
+    serve: Callable[[str], ServerSource],
+) -> None:
+    """While no thread is free for a function, servers and coroutines answer; time counts on."""
+    free = threading.Event()
+
+    def block() -> bool:
+        return free.wait(120)
+
+    async def answer() -> int:
+        return 42
+
+    source = FunctionSource("there", (block, answer))
+    tools = {tool.name: tool for tool in read_functions(source.functions, "there").tools}
+    done: list[Invoked] = []
+    async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+        invoker = Invoker(sessions)
+
+        async def blocked() -> None:
+            done.append(await invoker.invoke(tools["block"], source, {}, timeout=120))
+
+        for _ in range(50):
+            group.start_soon(blocked)
+        await anyio.wait_all_tasks_blocked()
+        add = a_tool("add")
+        served = await invoker.invoke(add, serve("sdk"), {"a": 1, "b": 2}, timeout=30)
+        assert served.structured == {"result": 3}
+        assert (await invoker.invoke(tools["answer"], source, {}, timeout=30)).structured == 42
+        late = await invoker.invoke(tools["block"], source, {}, timeout=0.2)
+        assert only(late) == (FaultCode.TIMED_OUT, "it gave no answer within 0.2 s")
+        assert not done
+        free.set()
+    assert [one.structured for one in done] == [True] * 50
+
+
 async def test_asynchronous_functions_are_awaited() -> None:
     """They run in the event loop, others in a thread; time holds for both."""
     assert (await call("wait", {"seconds": 0})).structured == {"waited": True}

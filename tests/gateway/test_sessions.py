@@ -7,10 +7,10 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -20,6 +20,7 @@ from mcp_types import HEADER_MISMATCH
 from mcpg.catalog.sources.live import ask_servers
 from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
 from mcpg.errors import UsageError
+from mcpg.gateway import connection
 from mcpg.gateway.called import CallError
 from mcpg.gateway.results import FaultCode
 from mcpg.gateway.sessions import Sessions
@@ -319,15 +320,67 @@ async def test_a_start_that_takes_too_long_is_a_diagnostic(
 
 
 async def test_a_server_that_answers_nothing_any_more_is_started_anew(
+    serve: Callable[[str], StdioServer], note: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers neither calls nor, twice, a ping; whoever still waits is told why it ended."""
+    monkeypatch.setattr(connection, "_ANSWERING", 0.3)
+    server = serve("deaf")
+    waited: list[CallError] = []
+    async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+
+        async def wait() -> None:
+            waited.append(await fault_of(sessions, server, 60))
+
+        group.start_soon(wait)
+        with anyio.fail_after(60):
+            while not waited:
+                fault = await fault_of(sessions, server, 0.2)
+                assert fault.code is FaultCode.TIMED_OUT
+            assert (await fault_of(sessions, server, 2)).code is FaultCode.TIMED_OUT
+    assert (waited[0].code, waited[0].message) == (
+        FaultCode.SOURCE_UNAVAILABLE,
+        "it was ended, for it answered neither calls nor pings",
+    )
+    assert len(set(pids_of(note))) > 1
+
+
+async def test_calls_that_time_out_together_end_no_server_that_is_well(
+    serve: Callable[[str], StdioServer], address: HttpServer
+) -> None:
+    """Tools that are slow are no reason to end a server, nor the calls of others to it."""
+    for server in (serve("sdk"), address):
+        async with Sessions(QUICK) as sessions:
+            before = await sessions.call(server, "who", {}, timeout=10)
+            kept = sessions._connections[0]
+            met: list[Any] = []
+            async with anyio.create_task_group() as group:
+                group.start_soon(_meet, sessions, server, met)  # waits for another
+                await anyio.wait_all_tasks_blocked()
+                async with anyio.create_task_group() as slow:
+                    for _ in range(5):
+                        slow.start_soon(_too_slow, sessions, server)
+                assert (await sessions.call(server, "who", {}, timeout=10)) == before
+                await _meet(sessions, server, met)
+            assert sessions._connections == [kept]
+            assert met == [before.structured] * 2
+
+
+async def _too_slow(sessions: Sessions, server: Server) -> None:
+    with pytest.raises(CallError, match="no answer within"):
+        await sessions.call(server, "wait", {}, timeout=0.3)
+
+
+async def test_a_server_that_refuses_pings_is_well(
     serve: Callable[[str], StdioServer], note: Path
 ) -> None:
-    """After two calls in a row without a word, the third is another process's."""
+    """An error is an answer: it is only the tool that says nothing."""
     server = serve("mute")
     async with Sessions(QUICK) as sessions:
-        for _ in range(3):
-            assert (await fault_of(sessions, server, 0.5)).code is FaultCode.TIMED_OUT
-    first, second, third = pids_of(note)
-    assert first == second != third
+        for _ in range(4):
+            assert (await fault_of(sessions, server, 0.3)).code is FaultCode.TIMED_OUT
+            await anyio.wait_all_tasks_blocked()
+    assert len(pids_of(note)) == 4
+    assert len(set(pids_of(note))) == 1
 
 
 async def test_changes_of_the_tools_are_told(serve: Callable[[str], StdioServer]) -> None:
@@ -505,17 +558,20 @@ async def test_a_server_on_the_web_that_comes_back() -> None:
             with listening(port, other, "sse"):
                 called = await sessions.call(server, "add", {"a": 1, "b": 2}, timeout=20)
                 assert called.structured == {"result": 3}
-                connection = sessions._connections[0]
+                kept = sessions._connections[0]
             with anyio.fail_after(10):
-                await connection.ended.wait()
+                await kept.ended.wait()
 
 
 class Modern(BaseHTTPRequestHandler):
     """A web server of the newest protocol, which wants an argument repeated as a header."""
 
     def do_POST(self) -> None:
+        """Answer a request."""
+        self.serve(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def serve(self, request: dict[str, Any]) -> None:
         """Answer by the method, and a call by the tool's name."""
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         method, params = request["method"], request.get("params") or {}
         said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
         if method == "server/discover":
@@ -570,6 +626,76 @@ async def test_a_server_of_the_newest_protocol() -> None:
         assert (caught.value.code, caught.value.has_died) == (FaultCode.SOURCE_UNAVAILABLE, True)
     web.shutdown()
     web.server_close()
+
+
+class Mixed(Modern):
+    """A web server that answers one call after it has failed another."""
+
+    may_answer = Event()
+
+    def serve(self, request: dict[str, Any]) -> None:
+        """Hold one call back after the head of its answer, refuse one, and answer one at length."""
+        name = (request.get("params") or {}).get("name")
+        if name == "fails":
+            self.send_response(500)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif name == "huge":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            with suppress(OSError):  # it is hung up on
+                for _ in range(40):
+                    self.wfile.write(b" " * (1 << 20))
+        elif name == "refuses":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.may_answer.wait(60)
+            fault = {"code": -32602, "message": "no such order"}
+            body = {"jsonrpc": "2.0", "id": request["id"], "error": fault}
+            self.wfile.write(json.dumps(body).encode())
+        else:
+            super().serve(request)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("fails", FaultCode.SOURCE_UNAVAILABLE, "it answered with HTTP status 500"),
+        ("huge", FaultCode.TOO_LARGE, "it answered more than 32 MB"),
+    ],
+)
+async def test_each_call_over_http_fails_for_itself(
+    name: str, code: FaultCode, message: str
+) -> None:
+    """Why one call has failed is not said of another that waits meanwhile, nor does it end it."""
+    Mixed.may_answer.clear()
+    web = ThreadingHTTPServer(("127.0.0.1", 0), Mixed)
+    Thread(target=web.serve_forever, daemon=True).start()
+    server = HttpServer("web", "web", f"http://127.0.0.1:{web.server_address[1]}/mcp")
+    faults: list[CallError] = []
+    async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+        await sessions.tools(server)
+
+        async def refused() -> None:
+            with pytest.raises(CallError) as caught:
+                await sessions.call(server, "refuses", {}, timeout=30)
+            faults.append(caught.value)
+
+        group.start_soon(refused)
+        await anyio.sleep(0.2)
+        with pytest.raises(CallError) as caught:
+            await sessions.call(server, name, {}, timeout=30)
+        assert (caught.value.code, caught.value.message) == (code, message)
+        Mixed.may_answer.set()
+    web.shutdown()
+    web.server_close()
+    (fault,) = faults
+    assert (fault.code, fault.message) == (
+        FaultCode.TOOL_FAILED,
+        "no such order (error -32602)",
+    )
 
 
 async def test_an_address_where_nobody_is() -> None:

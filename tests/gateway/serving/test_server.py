@@ -270,8 +270,9 @@ async def test_hostile_names_get_ids_of_their_own() -> None:
 
 async def test_no_output_schema_ends_the_server() -> None:
     """A schema that makes libraries raise is left out; its tool and the others are served on."""
-    odd = json.dumps({"type": "object", "properties": {"a": {"pattern": "x{4294967296}"}}})
-    given = {"NOTE": os.devnull, "OUTPUT": odd, "RESULT": '{"a": "x"}'}
+    odd = {"type": "object", "properties": {"a": {"pattern": "x{4294967296}"}}}
+    more = json.dumps({"outputSchema": odd})
+    given = {"NOTE": os.devnull, "TOOL": more, "RESULT": '{"a": "x"}'}
     source = child("callservers.py", "structured", name="hand", **given)
     async with served(source, child("gitserver.py"), serving=ALL) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -287,7 +288,8 @@ async def test_a_result_outlives_what_its_server_declares() -> None:
     bomb = {"type": "object", "$ref": "#/$defs/d0", "$defs": {**doubling, "d30": {}}}
     endless = {"type": "object", "allOf": [{"$ref": "#"}]}
     for schema in (bomb, endless):
-        given = {"NOTE": os.devnull, "OUTPUT": json.dumps(schema), "RESULT": '{"a": "x"}'}
+        more = json.dumps({"outputSchema": schema})
+        given = {"NOTE": os.devnull, "TOOL": more, "RESULT": '{"a": "x"}'}
         source = child("callservers.py", "structured", name="hand", **given)
         async with Gateway([source], live=LIVE, reserved=META_TOOLS) as gateway:
             server = GatewayServer(gateway, ALL)

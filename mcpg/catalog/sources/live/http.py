@@ -89,6 +89,7 @@ class _Watched(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         is_for_tools = MARK not in request.extensions
+        trouble = self._trouble.here
         try:
             response = await super().handle_async_request(request)
         except httpx2.TransportError:
@@ -97,14 +98,14 @@ class _Watched(httpx2.AsyncHTTPTransport):
             raise
         status = response.status_code
         if is_for_tools and (request.method == "POST" or status == _UNAUTHORISED):
-            self._trouble.said = _told(status, self._login)
+            trouble.said = _told(status, self._login)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few bytes could be packed gigabytes.
             self._trouble.said = "it packed its answer, which it was not asked to"
             raise AskingError(self._trouble.said)
         kind = response.headers.get("content-type", "")
         is_events = kind.lower().startswith("text/event-stream")
-        response.stream = _Counted(response.stream, Meter(self._trouble), is_events)
+        response.stream = _Counted(response.stream, Meter(trouble), is_events)
         if self._is_heard_there and is_events and request.method == "GET":
             response.stream = _Lifeline(response.stream, self._trouble)
         return response
@@ -135,7 +136,11 @@ class _Counted(httpx2.AsyncByteStream):
             if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
                 self._meter.start()
             last = chunk[-1:] or last
-            self._meter.count(len(chunk))
+            try:
+                self._meter.count(len(chunk))
+            except AskingError as fault:
+                # Of another kind, it would end the connection and the other requests over it.
+                raise httpx2.StreamError(str(fault)) from None
             yield chunk
 
     async def aclose(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MAX_ANSWER = 32 << 20
 """Bytes of one answer of a server, and of its list of tools as a whole."""
@@ -33,6 +35,31 @@ class Trouble:
     is_too_large: bool = False
     over: Callable[[], None] | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
+
+    @property
+    def here(self) -> Trouble:
+        """The trouble of the request that runs in this context, else of the whole connection."""
+        whole, part = _of_request.get()
+        return part if whole is self else self
+
+    @contextmanager
+    def of_request(self) -> Iterator[Trouble]:
+        """Keep apart what goes wrong with the requests that are made inside, and give it.
+
+        Over HTTP, requests that run side by side fail each for itself; the SDK sends each in a copy
+        of the context in which it was made.
+        """
+        part = Trouble(over=self.over, secrets=self.secrets)
+        token = _of_request.set((self, part))
+        try:
+            yield part
+        finally:
+            _of_request.reset(token)
+
+
+_of_request: ContextVar[tuple[Trouble | None, Trouble]] = ContextVar(
+    "_of_request", default=(None, Trouble())
+)
 
 
 class Meter:

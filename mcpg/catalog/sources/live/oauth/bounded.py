@@ -133,7 +133,7 @@ class Bounded(OAuthClientProvider):
         Raises:
             AskingError: It would go unencrypted over a network.
         """
-        self.trouble.said = None  # that the server wanted a token is no trouble yet
+        self.trouble.here.said = None  # that the server wanted a token is no trouble yet
         self.check_address(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         request.extensions = {
