@@ -30,7 +30,7 @@ def advise(
         words: What became of the query's words.
         hidden: Ids of disabled tools that answer more of the query's words than any match does.
     """
-    unknown = [word.text for word in words if word.role == "unknown"]
+    unknown = list(dict.fromkeys(word.text for word in words if word.role == "unknown"))
     if unknown:
         yield (
             f"no tool has {_named(unknown)}: use another word, or give the tool that is meant an"

@@ -45,17 +45,19 @@ def expand(
     *,
     disabled: Collection[int],
     limit: int,
+    within: Collection[int] | None = None,
 ) -> tuple[list[Reached], list[Reached]]:
     """Give at most *limit* related and *limit* next-step documents of the scored *primaries*.
 
-    No primary and no *disabled* document is among them, and no document is in both: it goes where
-    its edge is stronger, a next step before a related tool when both are equal.
+    No primary and no *disabled* document is among them, none that is not *within* those, where they
+    are given, and no document is in both: it goes where its edge is stronger, a next step before a
+    related tool when both are equal.
     """
     taken = {document for document, _ in primaries}
     best: dict[float, _Edge] = {}
     for edge in _edges(primaries, index):
         target = edge[_TARGET]
-        if target in taken or target in disabled:
+        if target in taken or target in disabled or (within is not None and target not in within):
             continue
         if target not in best or edge < best[target]:
             best[target] = edge

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcpg.engine.advice import advise, is_doubtful
 from mcpg.engine.confidence import INPUTS, logistic
 from mcpg.engine.features import FEATURES
-from mcpg.engine.findings import Findings
+from mcpg.engine.findings import Findings, hidden
 from mcpg.engine.origin import origin_of
 from mcpg.engine.scheme import COSINE, VECTOR_RANK, Scheme
 from mcpg.engine.trace import (
@@ -29,7 +29,7 @@ from mcpg.index.postings import impact_of
 from mcpg.text import fold, iter_words, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcpg.engine.analysis import Analysis, Clause, Repair
     from mcpg.engine.confidence import Calibration
@@ -57,8 +57,7 @@ def explain(
         return Explanation(result, None, None, (), None, (), (), ())
     index, model = searcher.index, searcher.model
     reading = _reading(request.query or request.context, outcome.analysis, index)
-    disabled = frozenset() if request.include_disabled else frozenset(index.disabled())
-    findings = Findings(outcome, reading, searcher, disabled)
+    findings = Findings(outcome, result, reading, request, searcher)
     words = _words(outcome.analysis)
     return Explanation(
         result=result,
@@ -70,8 +69,30 @@ def explain(
         matches=tuple(_matches(result, outcome, index, model)),
         expansions=tuple(expansions_of(result)),
         model=_model(index, numbers_of(outcome, model)),
-        advice=tuple(advise(result, words, findings.hidden())) if is_doubtful(result) else (),
+        advice=advice_on(result, words, (outcome,), index, searcher.disabled(request)),
     )
+
+
+def advice_on(
+    result: SearchResult,
+    words: Sequence[QueryWord],
+    outcomes: Iterable[Outcome],
+    index: Index,
+    disabled: frozenset[int],
+) -> tuple[str, ...]:
+    """Say what would make *result* surer, where it is doubtful.
+
+    Args:
+        result: The answer.
+        words: What became of the words that were searched.
+        outcomes: What ranked its matches.
+        index: What was searched.
+        disabled: The tools that were not to be offered.
+    """
+    if not is_doubtful(result):
+        return ()
+    better = (one for outcome in outcomes for one in hidden(outcome, index, disabled))
+    return tuple(advise(result, words, list(dict.fromkeys(better))))
 
 
 def _reading(query: str, analysis: Analysis, index: Index) -> Reading:

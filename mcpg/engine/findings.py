@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from mcpg.engine.analysis import Clause
     from mcpg.engine.fusion import Fused
     from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.request import Request
+    from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
     from mcpg.engine.trace import Reading
+    from mcpg.index import Index
     from mcpg.jsontypes import JsonObject, JsonValue
 
 
@@ -29,13 +32,20 @@ class Findings:
     """Tells what the stages of one search found, as JSON values."""
 
     def __init__(
-        self, outcome: Outcome, reading: Reading, searcher: Searcher, disabled: frozenset[int]
+        self,
+        outcome: Outcome,
+        result: SearchResult,
+        reading: Reading,
+        request: Request,
+        searcher: Searcher,
     ) -> None:
         self._outcome = outcome
+        self._result = result
         self._reading = reading
         self._index = searcher.index
         self._model = searcher.model
-        self._disabled = disabled
+        self._limit = request.limit
+        self._disabled = searcher.disabled(request)
 
     def of(self, stage: str) -> JsonObject:
         """Give what the stage called *stage* found; nothing for a stage that is not known."""
@@ -49,30 +59,6 @@ class Findings:
             "compare": self._compared,
         }.get(stage)
         return tell() if tell else {}
-
-    def hidden(self) -> list[str]:
-        """Name the disabled tools that answer more of the query than any that was looked at."""
-        clauses = self._outcome.analysis.clauses
-        scores: dict[int, float] = dict.fromkeys(self._found() & self._disabled, 0.0)
-        for clause in clauses:
-            for document, impact in clause_impacts(clause, scores, self._index).items():
-                scores[document] += clause.weight * impact
-        least = self._best_lexical() * self._outcome.analysis.total_weight
-        better = [document for document, score in scores.items() if score > least]
-        better.sort(key=lambda document: (-scores[document], document))
-        return [self._index.tool_id(document) for document in better]
-
-    def _best_lexical(self) -> float:
-        seen = (Candidate(*sight) for sight in self._outcome.sights)
-        return max((candidate.lexical for candidate in seen), default=0.0)
-
-    def _found(self) -> set[int]:
-        """Give the documents in which any word of the query stands, disabled ones too."""
-        found: set[int] = set()
-        for clause in self._outcome.analysis.clauses:
-            for term, _ in clause.variants:
-                found.update(self._index.postings(term)[0])
-        return found
 
     def _analysed(self) -> JsonObject:
         analysis = self._outcome.analysis
@@ -100,14 +86,14 @@ class Findings:
 
     def _retrieved(self) -> JsonObject:
         outcome = self._outcome
-        found = self._found()
+        found = _found(outcome, self._index)
         exact = named_exactly(outcome.analysis, self._index)
         return {
             "lists": [row for clause in outcome.analysis.clauses for row in self._lists(clause)],
             "found": len(found - self._disabled),
             "disabled": len(found & self._disabled),
             "pool": len(outcome.sights),
-            "bestLexical": self._best_lexical(),
+            "bestLexical": _best_lexical(outcome),
             "exactNames": [
                 self._index.tool_id(document) for document in sorted(exact - self._disabled)
             ],
@@ -139,15 +125,16 @@ class Findings:
         if semantic is None:
             return {}
         near, name = semantic.nearness, self._index.tool_id
+        window = semantic.window(self._limit)
         return {
             "meanCosine": near.mean,
             "deviation": near.deviation,
             "shareUnknown": near.foreign,
             "shift": near.shift,
-            "window": [name(number) for number in semantic.window],
+            "window": [name(number) for number in window],
             "nearest": [
                 {"tool": name(number), "cosine": cosine, "standardised": near.standardised(number)}
-                for number, cosine in near.nearest[: max(POOL, len(semantic.window))]
+                for number, cosine in near.nearest[: max(POOL, len(window))]
             ],
         }
 
@@ -198,17 +185,48 @@ class Findings:
         }
 
     def _expanded(self) -> JsonObject:
-        shown = {one.candidate.document for one in self._outcome.ranked}
-        reached = (*self._outcome.related, *self._outcome.next_steps)
-        targets = [target for one in shown for _, target, _, _ in self._index.edges(one)]
-        return {
-            "edges": len(targets),
-            "toMatches": sum(target in shown for target in targets),
-            "toDisabled": len(frozenset(targets) & self._disabled - shown),
-            "reached": len({one.document for one in reached}),
-            "related": len(self._outcome.related),
-            "nextSteps": len(self._outcome.next_steps),
-        }
+        return expanded(self._result, self._index, self._disabled)
+
+
+def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
+    """Tell of the edges that leave the matches of *result*, and of what they reach."""
+    shown = {index.find_tool(match.tool_id) for match in result.matches}
+    targets = [target for one in shown for _, target, _, _ in index.edges(one)]
+    related, next_steps = len(result.related_matches), len(result.next_step_matches)
+    return {
+        "edges": len(targets),
+        "toMatches": sum(target in shown for target in targets),
+        "toDisabled": len(frozenset(targets) & disabled - shown),
+        "reached": related + next_steps,
+        "related": related,
+        "nextSteps": next_steps,
+    }
+
+
+def hidden(outcome: Outcome, index: Index, disabled: frozenset[int]) -> list[str]:
+    """Name the *disabled* tools that answer more of the query than any that was looked at."""
+    clauses = outcome.analysis.clauses
+    scores: dict[int, float] = dict.fromkeys(_found(outcome, index) & disabled, 0.0)
+    for clause in clauses:
+        for document, impact in clause_impacts(clause, scores, index).items():
+            scores[document] += clause.weight * impact
+    least = _best_lexical(outcome) * outcome.analysis.total_weight
+    better = [document for document, score in scores.items() if score > least]
+    better.sort(key=lambda document: (-scores[document], document))
+    return [index.tool_id(document) for document in better]
+
+
+def _best_lexical(outcome: Outcome) -> float:
+    return max((Candidate(*sight).lexical for sight in outcome.sights), default=0.0)
+
+
+def _found(outcome: Outcome, index: Index) -> set[int]:
+    """Give the documents in which any word of the query stands, disabled ones too."""
+    found: set[int] = set()
+    for clause in outcome.analysis.clauses:
+        for term, _ in clause.variants:
+            found.update(index.postings(term)[0])
+    return found
 
 
 def _is_exact(clause: Clause) -> bool:

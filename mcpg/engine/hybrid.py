@@ -1,4 +1,4 @@
-"""The strategies with vectors: embed, analyse, retrieve, compare, fuse, calibrate, expand."""
+"""The strategies with vectors: embed, analyse, retrieve, compare, fuse, calibrate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mcpg.engine.belief import Evidence, Seen
 from mcpg.engine.confidence import MARGIN_DEPTH, worth_offering
-from mcpg.engine.expansion import expand
 from mcpg.engine.features import look_closely
 from mcpg.engine.fusion import fuse
 from mcpg.engine.joint import rank, words_of
@@ -46,8 +45,6 @@ class Semantic:
         scheme: The numbers that ranked.
         nearness: How near the tools are to the query.
         text: What was embedded.
-        mode: `vector`, or `hybrid` where the graph contributed.
-        window: The nearest tools, among which related tools and next steps may be.
         seen: What was looked at.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
         told: What went wrong when the vectors of the tools were found or made.
@@ -56,11 +53,26 @@ class Semantic:
     scheme: Scheme
     nearness: Nearness
     text: str
-    mode: str
-    window: tuple[int, ...]
     seen: Seen
     lifted: tuple[int, ...]
     told: tuple[Diagnostic, ...]
+
+    def window(self, limit: int) -> tuple[int, ...]:
+        """Give the tools that may stand beside *limit* matches, the nearest first.
+
+        They have something in common with the query; where vectors rank alone there are none.
+        """
+        if self.scheme.name == EMBEDDINGS:
+            return ()
+        nearest = self.nearness.nearest[: max(_WINDOW_FACTOR * limit, _LEAST_WINDOW)]
+        # Once all have lost what they have in common, the sign of a cosine says no more.
+        return tuple(number for number, cosine in nearest if cosine > 0 or self.nearness.shift)
+
+    def mode(self, *, is_expanded: bool) -> str:
+        """Give the ranking mode: `vector`, or `hybrid` where the graph contributed."""
+        is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
+        is_hybrid = is_fused or is_expanded or bool(self.lifted)
+        return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
 
 
 def run_with_vectors(
@@ -88,7 +100,6 @@ def run_with_vectors(
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
     )
-    window = max(_WINDOW_FACTOR * request.limit, _LEAST_WINDOW)
     with stage(trace, "compare"):
         nearness = semantics.nearness(
             built.vectors,
@@ -110,22 +121,10 @@ def run_with_vectors(
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    with stage(trace, "expand"):
-        inside = _window(nearness, window) if scheme.name != EMBEDDINGS else ()
-        primaries = [
-            (one.candidate.document, calibration.score)
-            for one, calibration in zip(ranked, calibrations, strict=True)
-        ]
-        hidden = disabled | _outside(primaries, inside, index)
-        related, next_steps = expand(primaries, index, disabled=hidden, limit=request.limit)
     lifted = _lifted(ranked, nearness) if scheme.name == SEMANTIC else ()
-    mode = _mode(scheme, is_supplemented=bool(related or next_steps or lifted))
-    told = built.diagnostics
-    semantic = Semantic(scheme, nearness, text, mode, inside, seen, lifted, told)
+    semantic = Semantic(scheme, nearness, text, seen, lifted, built.diagnostics)
     sights, ends = [*seen.sights, *seen.further], (len(seen.sights), len(seen.sights))
-    return Outcome(
-        analysis, ranked, calibrations, related, next_steps, sights, ends, best, semantic
-    )
+    return Outcome(analysis, ranked, calibrations, sights, ends, best, semantic)
 
 
 def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
@@ -159,19 +158,6 @@ def _look(
     return Seen(first, found, graph, further)
 
 
-def _outside(
-    primaries: Sequence[tuple[int, float]], inside: Sequence[int], index: Index
-) -> frozenset[int]:
-    """Give the tools that edges of the *primaries* reach and that are not *inside*."""
-    targets = (target for document, _ in primaries for target in index.targets(document))
-    return frozenset(targets).difference(inside)
-
-
-def _mode(scheme: Scheme, *, is_supplemented: bool) -> str:
-    is_fused = scheme.name not in {EMBEDDINGS, SEMANTIC}
-    return RankingMode.HYBRID if is_fused or is_supplemented else RankingMode.VECTOR
-
-
 def scheme_name(request: Request) -> str:
     """Give the name of the scheme that *request* asks for."""
     if request.strategy == Strategy.EMBEDDINGS:
@@ -192,13 +178,6 @@ def unknown_share(analysis: Analysis) -> float:
     total = fsum([clause.weight for clause in asked])
     unknown = fsum([clause.weight for clause in asked if clause.role == _UNKNOWN])
     return unknown / total if total else 0.0
-
-
-def _window(nearness: Nearness, count: int) -> tuple[int, ...]:
-    """Give the *count* nearest tools, as far as they have anything in common with the query."""
-    nearest = nearness.nearest[:count]
-    # Once all have lost what they have in common, the sign of a cosine says no more.
-    return tuple(number for number, cosine in nearest if cosine > 0 or nearness.shift)
 
 
 def _lifted(ranked: Sequence[Fused], nearness: Nearness) -> tuple[int, ...]:

@@ -1,10 +1,9 @@
-"""The graph pipeline: analyse, retrieve, fuse, calibrate, expand."""
+"""The graph pipeline: analyse, retrieve, fuse, calibrate."""
 
 from __future__ import annotations
 
 from mcpg.engine.analysis import analyse
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate, worth_offering
-from mcpg.engine.expansion import expand
 from mcpg.engine.features import look_closely, named_exactly
 from mcpg.engine.fusion import fuse
 from mcpg.engine.intents import retrieve_for_each
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.candidates import Choice
     from mcpg.engine.confidence import Calibration
-    from mcpg.engine.expansion import Reached
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
     from mcpg.engine.hybrid import Semantic
@@ -37,8 +35,6 @@ class Outcome:
         analysis: What the query became.
         ranked: Primary candidates, best first.
         calibrations: The calibrated score of each of them.
-        related: Documents reached by a related edge, strongest first.
-        next_steps: Documents reached by a next-step edge, strongest first.
         sights: What was seen in each document that was looked at, in the order of the pool.
         ends: How many there are up to the end of each tier of these.
         best: The best score, whether or not it was worth offering; `None` when nothing was found.
@@ -48,12 +44,18 @@ class Outcome:
     analysis: Analysis
     ranked: list[Fused]
     calibrations: list[Calibration]
-    related: list[Reached]
-    next_steps: list[Reached]
     sights: list[Sight]
     ends: tuple[int, int]
     best: float | None
     semantic: Semantic | None = None
+
+    @property
+    def primaries(self) -> list[tuple[int, float]]:
+        """The candidates' documents and scores, best first."""
+        return [
+            (one.candidate.document, calibration.score)
+            for one, calibration in zip(self.ranked, self.calibrations, strict=True)
+        ]
 
 
 class _Untraced:
@@ -91,13 +93,7 @@ def run_graph(
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    with stage(trace, "expand"):
-        primaries = [
-            (one.candidate.document, calibration.score)
-            for one, calibration in zip(ranked, calibrations, strict=True)
-        ]
-        related, next_steps = expand(primaries, index, disabled=disabled, limit=request.limit)
-    return Outcome(analysis, ranked, calibrations, related, next_steps, sights, pool.ends, best)
+    return Outcome(analysis, ranked, calibrations, sights, pool.ends, best)
 
 
 def gather(

@@ -92,18 +92,25 @@ def check_request(
 def flatten_context(context: Context, depth: int = 0) -> str:
     """Give *context* as text: of an object its keys and values, of a list its items.
 
-    What is nested deeper than any sensible context, or is no JSON value, is left out.
+    What is nested deeper than any sensible context, a number longer than Python writes, and what is
+    no JSON value, is left out.
     """
     if isinstance(context, str):
         return context
     if context is None or depth > _DEEPEST_CONTEXT:
         return ""
     if isinstance(context, dict):
-        parts = (f"{key} {flatten_context(part, depth + 1)}" for key, part in context.items())
+        parts = (
+            f"{flatten_context(key, depth + 1)} {flatten_context(part, depth + 1)}"
+            for key, part in context.items()
+        )
         return "; ".join(parts)
     if isinstance(context, list | tuple):
         return " ".join([flatten_context(part, depth + 1) for part in context])
-    return str(context) if isinstance(context, bool | int | float) else ""
+    try:
+        return str(context) if isinstance(context, bool | int | float) else ""
+    except ValueError:  # an integer of thousands of digits
+        return ""
 
 
 def check_strategy(name: str) -> str:

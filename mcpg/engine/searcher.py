@@ -5,18 +5,19 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.expansion import focused_graph
+from mcpg.engine.expansion import expand, focused_graph
 from mcpg.engine.model import model_of
-from mcpg.engine.pipeline import run_graph
+from mcpg.engine.pipeline import run_graph, stage
 from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
 from mcpg.index.fields import FIELDS
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.postings import add_fields
 from mcpg.index.tables import ABSENT
+from mcpg.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from mcpg.catalog.model import Tool
@@ -106,7 +107,7 @@ class Searcher:
         """Say why the tool of an id that the index has given is where it is."""
         from mcpg.engine.whynot import standing  # noqa: PLC0415 - as above
 
-        disabled = frozenset() if request.include_disabled else self._disabled
+        disabled = self.disabled(request)
         number = self.number(tool_id)
         return standing(
             request, self.index, self.model, disabled, number, self._choice(request, disabled)
@@ -117,14 +118,24 @@ class Searcher:
     ) -> tuple[SearchResult, Outcome | None]:
         """Answer *request*; *noticed* is told with the answer, *trace* records the stages."""
         if not len(self.index):
-            return SearchResult(request.query, request.strategy, RankingMode.EMPTY), None
+            nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
+            return replace(nothing, diagnostics=noticed), None
         if request.is_browsing:
             return self._browse(request, noticed), None
         if self._is_rewritten(request):
             from mcpg.engine.normalization.run import normalized_answer  # noqa: PLC0415 - only where it is asked for
 
             return normalized_answer(self, request, noticed, trace), None
-        disabled = frozenset() if request.include_disabled else self._disabled
+        outcome, told = self.ranked(request, trace)
+        told = (*noticed, *told)
+        matches = self.matches(outcome)
+        return self.result(request, (outcome,), matches, outcome.best, told, trace), outcome
+
+    def ranked(
+        self, request: Request, trace: Trace | None = None
+    ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
+        """Rank tools by the query of *request* as it stands, and say what went wrong with it."""
+        disabled = self.disabled(request)
         choice = self._choice(request, disabled)
         told: tuple[Diagnostic, ...] = ()
         if request.strategy == Strategy.GRAPH:
@@ -133,9 +144,58 @@ class Searcher:
             )
         else:
             outcome, told = self._with_vectors(request, disabled, trace, choice)
-        chosen = choice.diagnostics if choice else ()
-        diagnostics = (*noticed, *chosen, *told, *_noticed(outcome))
-        return self._result(request, outcome, diagnostics), outcome
+        return outcome, (*choice.diagnostics, *told) if choice else told
+
+    def matches(self, outcome: Outcome) -> tuple[Match, ...]:
+        """Give the matches that *outcome* ranked."""
+        rows = zip(outcome.primaries, self._evidences(outcome), strict=True)
+        return tuple([self._match(number, score, evidence) for (number, score), evidence in rows])
+
+    def result(
+        self,
+        request: Request,
+        outcomes: Sequence[Outcome],
+        matches: tuple[Match, ...],
+        best: float | None,
+        told: tuple[Diagnostic, ...],
+        trace: Trace | None = None,
+    ) -> SearchResult:
+        """Give the answer that offers *matches*, with what edges reach from these.
+
+        Args:
+            request: What was asked.
+            outcomes: What ranked the matches.
+            matches: What is offered.
+            best: The best score, whether or not it was worth offering.
+            told: What is to be told first.
+            trace: Records the stage.
+        """
+        with stage(trace, "expand"):
+            related, next_steps = expand(
+                [(self.number(match.tool_id), match.score) for match in matches],
+                self.index,
+                disabled=self.disabled(request),
+                limit=request.limit,
+                within=_within(outcomes, request.limit),
+            )
+        counts = len(related), len(next_steps)
+        diagnostics = (*told, *_merges(outcomes, *counts), *_noticed(best, matches))
+        shown = [self.number(match.tool_id) for match in matches]
+        shown += [one.document for one in (*related, *next_steps)]
+        return SearchResult(
+            request.query,
+            request.strategy,
+            _mode(outcomes, is_expanded=any(counts)),
+            matches,
+            tuple(map(self._expanded, related)),
+            tuple(map(self._expanded, next_steps)),
+            diagnostics,
+            focused_graph(shown, self.index),
+        )
+
+    def disabled(self, request: Request) -> frozenset[int]:
+        """Give the tools that are not to be offered to *request*."""
+        return frozenset() if request.include_disabled else self._disabled
 
     def semantics(self) -> Semantics:
         """Give the vectors of the index; nothing is loaded yet."""
@@ -157,7 +217,7 @@ class Searcher:
         """Answer from vectors and graph, or from the graph alone where there are no vectors."""
         from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
         from mcpg.engine.hybrid import run_with_vectors  # noqa: PLC0415 - as above
-        from mcpg.engine.vectornotices import fallbacks, merges  # noqa: PLC0415 - as above
+        from mcpg.engine.vectornotices import fallbacks  # noqa: PLC0415 - as above
 
         index, model, memo = self.index, self.model, self._memo
         semantics = self.semantics()
@@ -168,8 +228,7 @@ class Searcher:
         except EmbeddingError as fault:
             told = (*semantics.diagnostics, *fallbacks(request.strategy, fault))
             return run_graph(request, index, model, disabled, trace, memo, choice), told
-        told = outcome.semantic.told if outcome.semantic else ()
-        return outcome, (*told, *merges(outcome))
+        return outcome, outcome.semantic.told if outcome.semantic else ()
 
     def chooser(self, request: Request) -> Chooser:
         """Give who chooses candidates for *request*; the equipment has a source of them."""
@@ -212,28 +271,6 @@ class Searcher:
         )
         matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
         return SearchResult("", request.strategy, RankingMode.BROWSE, matches, diagnostics=noticed)
-
-    def _result(
-        self, request: Request, outcome: Outcome, diagnostics: tuple[Diagnostic, ...]
-    ) -> SearchResult:
-        matches = tuple(
-            self._match(one.candidate.document, calibration.score, evidence)
-            for one, calibration, evidence in zip(
-                outcome.ranked, outcome.calibrations, self._evidences(outcome), strict=True
-            )
-        )
-        shown = [one.candidate.document for one in outcome.ranked]
-        shown += [one.document for one in (*outcome.related, *outcome.next_steps)]
-        return SearchResult(
-            request.query,
-            request.strategy,
-            outcome.semantic.mode if outcome.semantic else RankingMode.GRAPH,
-            matches,
-            tuple(map(self._expanded, outcome.related)),
-            tuple(map(self._expanded, outcome.next_steps)),
-            diagnostics,
-            focused_graph(shown, self.index),
-        )
 
     def _expanded(self, reached: Reached) -> Match:
         return self._match(reached.document, reached.score, via=reached.via)
@@ -294,11 +331,35 @@ def _field_names(mask: int) -> tuple[str, ...]:
     return tuple([name for number, name in enumerate(FIELDS) if mask >> number & 1])
 
 
-def _noticed(outcome: Outcome) -> list[Diagnostic]:
+def _within(outcomes: Sequence[Outcome], limit: int) -> frozenset[int] | None:
+    """Give the tools near enough to be related or next; `None` where the graph alone says so."""
+    windows = [one.semantic.window(limit) for one in outcomes if one.semantic]
+    return frozenset().union(*windows) if len(windows) == len(outcomes) else None
+
+
+def _mode(outcomes: Sequence[Outcome], *, is_expanded: bool) -> str:
+    modes = {
+        one.semantic.mode(is_expanded=is_expanded) if one.semantic else RankingMode.GRAPH
+        for one in outcomes
+    }
+    return modes.pop() if len(modes) == 1 else RankingMode.HYBRID
+
+
+def _merges(outcomes: Sequence[Outcome], related: int, next_steps: int) -> list[Diagnostic]:
+    """Say, once, what the graph contributed where vectors ranked."""
+    if not any(one.semantic for one in outcomes):
+        return []
+    from mcpg.engine.vectornotices import merges  # noqa: PLC0415 - as above
+
+    return list(
+        dict.fromkeys(told for one in outcomes for told in merges(one, related, next_steps))
+    )
+
+
+def _noticed(best: float | None, matches: Sequence[Match]) -> list[Diagnostic]:
     """Say what a caller should know: that the best match is doubtful."""
-    best = outcome.best
     if best is not None and best >= LOW_CONFIDENCE:
         return []
     from mcpg.engine.noticing import doubts  # noqa: PLC0415 - most searches notice nothing
 
-    return doubts(best, is_offered=bool(outcome.ranked))
+    return doubts(best, is_offered=bool(matches))

@@ -24,22 +24,29 @@ def fallbacks(strategy: str, fault: EmbeddingError) -> list[Diagnostic]:
     return [warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")]
 
 
-def merges(outcome: Outcome) -> list[Diagnostic]:
-    """Say what the graph contributed to an answer that vectors ranked."""
+def merges(outcome: Outcome, related: int, next_steps: int) -> list[Diagnostic]:
+    """Say what the graph contributed to an answer that vectors ranked.
+
+    Args:
+        outcome: What ranked it.
+        related: How many related tools stand beside its matches.
+        next_steps: How many next steps do.
+    """
     semantic = outcome.semantic
-    if semantic is None or semantic.mode != RankingMode.HYBRID:
+    is_expanded = related + next_steps > 0
+    if semantic is None or semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
         return []
     if semantic.scheme.name != SEMANTIC:
         how = "the matches of the graph and of the vectors were made one list"
     else:
         parts = [
-            f"{len(found)} {name if len(found) == 1 else several}"
-            for name, several, found in (
-                ("exactly named", "exactly named", semantic.lifted),
-                ("related", "related", outcome.related),
-                ("next step", "next steps", outcome.next_steps),
+            f"{count} {name if count == 1 else several}"
+            for name, several, count in (
+                ("exactly named", "exactly named", len(semantic.lifted)),
+                ("related", "related", related),
+                ("next step", "next steps", next_steps),
             )
-            if found
+            if count
         ]
         how = f"the graph added to what the vectors found: {', '.join(parts)}"
     return [info(Code.HYBRID_VECTOR_MERGE_USED, how)]

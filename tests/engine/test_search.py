@@ -315,6 +315,22 @@ def test_many_words_of_context_weigh_no_more_than_few() -> None:
     assert ids(engine.search("issue", context=context).matches)[0] == "issue_search"
 
 
+def test_a_number_in_the_context_may_be_of_any_length() -> None:
+    """An integer of more digits than Python writes is left out."""
+    engine = make_engine(make_tool("issue_search"), make_tool("weather_search"))
+
+    for context in (10**5_000, {"id": -(10**5_000)}, {10**5_000: "weather"}):
+        assert ids(engine.search("issue", context=context).matches)[0] == "issue_search"
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_no_tools_tell_what_was_cut_all_the_same(normalize: bool) -> None:
+    """What was asked too much of is told whether or not there is anything to find."""
+    result = make_engine().search("x" * 10_000, limit=99, normalize=normalize)
+
+    assert {one.code for one in result.diagnostics} == {"limit_capped", "query_truncated"}
+
+
 def test_context_may_be_structured() -> None:
     """An object counts by its keys and values, however nested; what is no JSON is left out."""
     engine = make_engine(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcpg.engine.advice import is_doubtful
-from mcpg.engine.explanation import expansions_of
+from mcpg.engine.explanation import advice_on, expansions_of, explain
+from mcpg.engine.findings import expanded
+from mcpg.engine.results import SearchResult
 from mcpg.engine.trace import FoundBy, Stage
 
 if TYPE_CHECKING:
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
     from mcpg.engine.normalization.asking import Rewrite
     from mcpg.engine.normalization.merging import Merged, Place
-    from mcpg.engine.results import SearchResult
-    from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord
+    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.request import Request
+    from mcpg.engine.searcher import Searcher
+    from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord, Trace
 
 STAGE = "normalise"
 OF_REWRITE = "rewrite"
@@ -29,28 +32,51 @@ def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -
 
 
 def joined_explanation(
-    both: tuple[Explanation, Explanation], result: SearchResult, offered: Sequence[Merged]
+    parts: Sequence[Request],
+    outcomes: Sequence[Outcome],
+    traces: Sequence[Trace],
+    result: SearchResult,
+    offered: Sequence[Merged],
+    searcher: Searcher,
 ) -> Explanation:
     """Give the explanation of a merged *result*, each match explained by the search that counts.
 
     Args:
-        both: Of the query as it was given, and of its rewrite.
+        parts: What was asked: the query as it was given, and its rewrite.
+        outcomes: What came of each.
+        traces: The stages of each, and those after merging.
         result: What was made of both.
         offered: Its matches, with their places in both.
+        searcher: What both were searched with.
     """
-    asked, rewritten = both
+    asked, rewritten = (
+        explain(
+            part,
+            SearchResult(part.query, part.strategy, result.ranking_mode, searcher.matches(outcome)),
+            outcome,
+            trace,
+            searcher,
+        )
+        for part, outcome, trace in zip(parts, outcomes, traces, strict=False)
+    )
+    words = (*asked.words, *map(_of_rewrite, rewritten.words))
+    disabled = searcher.disabled(parts[0])
     return replace(
         asked,
         result=result,
         normalized_query=result.normalized_query,
-        words=(*asked.words, *map(_of_rewrite, rewritten.words)),
+        words=words,
         stages=(
             *asked.stages,
             *(replace(one, name=f"{OF_REWRITE}.{one.name}") for one in rewritten.stages),
+            *(
+                replace(one, details=expanded(result, searcher.index, disabled))
+                for one in traces[-1].stages
+            ),
         ),
-        matches=tuple(_matches(both, offered)),
+        matches=tuple(_matches((asked, rewritten), offered)),
         expansions=tuple(expansions_of(result)),
-        advice=asked.advice if is_doubtful(result) else (),
+        advice=advice_on(result, words, outcomes, searcher.index, disabled),
     )
 
 

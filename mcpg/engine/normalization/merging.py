@@ -10,19 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.engine.confidence import DECIMALS, worth_offering
-from mcpg.engine.expansion import NEXT_STEP, RELATED, focused_graph
-from mcpg.engine.results import RankingMode, SearchResult
+from mcpg.engine.confidence import DECIMALS
 from mcpg.engine.retrieval import POOL
 from mcpg.values import replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from mcpg.diagnostics import Diagnostic
-    from mcpg.engine.request import Request
     from mcpg.engine.results import Match
-    from mcpg.engine.searcher import Searcher
 
 DEPTH = POOL
 """How many matches of each search are merged first, whatever the limit."""
@@ -115,67 +110,3 @@ def _order(merged: Merged) -> tuple[float, float, str]:
     places = (merged.asked, merged.rewritten)
     height = sum(place.weight / place.rank for place in places if place)
     return -merged.score, -round(height, DECIMALS), merged.match.tool_id
-
-
-def merged_result(
-    request: Request,
-    results: tuple[SearchResult, SearchResult],
-    found: Sequence[Merged],
-    searcher: Searcher,
-    diagnostics: Sequence[Diagnostic],
-) -> tuple[SearchResult, list[Merged]]:
-    """Give the answer to *request* and the tools *found* that it offers.
-
-    Args:
-        request: What was asked.
-        results: What the query found, and what its rewrite found.
-        found: All tools of both, in order.
-        searcher: What both were searched with.
-        diagnostics: What is told with the answer.
-    """
-    found = found[: request.limit]
-    offered = list(found[: worth_offering([one.score for one in found], request)])
-    matches = tuple(one.match for one in offered)
-    scores = {match.tool_id: match.score for match in matches}
-    reached = sorted(_reached(results, scores), key=_edge_order)
-    related = _of_kind(RELATED, reached, request.limit)
-    next_steps = _of_kind(NEXT_STEP, reached, request.limit)
-    shown = [searcher.number(match.tool_id) for match in (*matches, *related, *next_steps)]
-    modes = {result.ranking_mode for result in results}
-    result = replace(
-        results[0],
-        ranking_mode=modes.pop() if len(modes) == 1 else RankingMode.HYBRID,
-        matches=matches,
-        related_matches=related,
-        next_step_matches=next_steps,
-        diagnostics=tuple(diagnostics),
-        focused_graph=focused_graph(shown, searcher.index),
-    )
-    return result, offered
-
-
-def _reached(
-    results: tuple[SearchResult, SearchResult], scores: Mapping[str, float]
-) -> Iterator[Match]:
-    """Give the best edge to each tool that the offered matches reach, scored by these."""
-    best: dict[str, Match] = {}
-    for result in results:
-        for match in (*result.related_matches, *result.next_step_matches):
-            via = match.via
-            if via is None or via.source not in scores or match.tool_id in scores:
-                continue
-            scored = replace(match, score=round(via.weight * scores[via.source], DECIMALS))
-            known = best.get(match.tool_id)
-            if known is None or _edge_order(scored) < _edge_order(known):
-                best[match.tool_id] = scored
-    yield from best.values()
-
-
-def _edge_order(match: Match) -> tuple[float, bool, str, str]:
-    edge, source = (match.via.edge, match.via.source) if match.via else ("", "")
-    return -match.score, edge == RELATED, match.tool_id, source
-
-
-def _of_kind(kind: str, reached: Sequence[Match], limit: int) -> tuple[Match, ...]:
-    found = [match for match in reached if match.via and match.via.edge == kind]
-    return tuple(found[:limit])

@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from mcpg.diagnostics import Code
+from mcpg.engine.confidence import worth_offering
 from mcpg.engine.normalization.asking import rewrite_of
-from mcpg.engine.normalization.merging import merge, merged_result
+from mcpg.engine.normalization.merging import merge
 from mcpg.engine.normalization.trust import trust_in
-from mcpg.engine.noticing import doubts
 from mcpg.engine.pipeline import stage
 from mcpg.engine.results import Strategy
 from mcpg.engine.retrieval import depth
 from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine.normalization.asking import Rewrite
     from mcpg.engine.normalization.merging import Merged
+    from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
@@ -38,9 +38,8 @@ def normalized_answer(
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
         return searcher.answer(replace(request, normalize=False), noticed, trace)[0]
-    asked, rewritten = _parts(request, rewrite)
-    results = searcher.answer(asked, (), trace)[0], searcher.answer(rewritten, (), trace)[0]
-    return _joined(searcher, request, rewrite, results, noticed)[0]
+    halves = [searcher.ranked(part, trace) for part in _parts(request, rewrite)]
+    return _joined(searcher, request, rewrite, halves, noticed, trace)[0]
 
 
 def normalized_explanation(
@@ -48,6 +47,7 @@ def normalized_explanation(
 ) -> Explanation:
     """Answer as `normalized_answer` does, and say how every part of the answer came about."""
     from mcpg.engine.normalization import explaining  # noqa: PLC0415 - a search explains nothing
+    from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
 
     start = time.perf_counter()
     rewrite = _rewrite(searcher, request)
@@ -56,11 +56,13 @@ def normalized_explanation(
     if not rewrite.text:
         plain = searcher.explanation(replace(request, normalize=False), noticed)
         return explaining.with_stage(plain, rewrite, duration)
-    asked, rewritten = _parts(request, rewrite)
-    both = searcher.explanation(asked, ()), searcher.explanation(rewritten, ())
-    results = both[0].result, both[1].result
-    result, offered = _joined(searcher, request, rewrite, results, noticed)
-    joined = explaining.joined_explanation(both, result, offered)
+    parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
+    halves = [searcher.ranked(*each) for each in zip(parts, traces, strict=False)]
+    result, offered = _joined(searcher, request, rewrite, halves, noticed, traces[-1])
+    outcomes = [outcome for outcome, _ in halves]
+    # Both are searched deeper than what is offered of them.
+    parts = tuple(replace(part, limit=request.limit) for part in parts)
+    joined = explaining.joined_explanation(parts, outcomes, traces, result, offered, searcher)
     return explaining.with_stage(joined, rewrite, duration)
 
 
@@ -70,19 +72,18 @@ def _rewrite(searcher: Searcher, request: Request, trace: Trace | None = None) -
     if not rewrite.text or rewrite.language is None or request.strategy == Strategy.GRAPH:
         return rewrite
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
-    from mcpg.engine.hybrid import embedded_text  # noqa: PLC0415 - as above
 
-    texts = [embedded_text(replace(request, query=one)) for one in (request.query, rewrite.text)]
     try:
         with stage(trace, "embed"):
-            agreement = searcher.semantics().agreement(*texts)
+            # Without the context, which both share whatever they mean.
+            agreement = searcher.semantics().agreement(request.query, rewrite.text)
     except EmbeddingError:
         return rewrite  # the searches themselves tell that there are no vectors
     trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)
     return replace(rewrite, trust=trust, agreement=agreement)
 
 
-def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, Request]:
+def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, ...]:
     """Give both searches: deep enough to be merged, and without what only the whole can tell."""
     asked = replace(
         request,
@@ -98,18 +99,21 @@ def _joined(
     searcher: Searcher,
     request: Request,
     rewrite: Rewrite,
-    results: tuple[SearchResult, SearchResult],
+    halves: Sequence[tuple[Outcome, tuple[Diagnostic, ...]]],
     noticed: tuple[Diagnostic, ...],
+    trace: Trace | None,
 ) -> tuple[SearchResult, list[Merged]]:
-    found = merge(results[0].matches, results[1].matches, rewrite.trust)
-    best = found[0].score if found else None
-    told = dict.fromkeys(_lasting((*results[0].diagnostics, *results[1].diagnostics)))
-    result, offered = merged_result(request, results, found, searcher, (*noticed, *told))
-    doubted = doubts(best, is_offered=bool(offered))
-    diagnostics = (*result.diagnostics, *doubted)
-    return replace(result, normalized_query=rewrite.text, diagnostics=diagnostics), offered
-
-
-def _lasting(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Give what holds for the merged list as well: whether it is doubtful is told anew."""
-    return [one for one in diagnostics if one.code != Code.LOW_CONFIDENCE]
+    """Give the answer of both searches, and the tools that it offers."""
+    asked, rewritten = (searcher.matches(outcome) for outcome, _ in halves)
+    found = merge(asked, rewritten, rewrite.trust)
+    cut = found[: request.limit]
+    offered = cut[: worth_offering([one.score for one in cut], request)]
+    result = searcher.result(
+        request,
+        [outcome for outcome, _ in halves],
+        tuple(one.match for one in offered),
+        found[0].score if found else None,
+        (*noticed, *dict.fromkeys(one for _, told in halves for one in told)),
+        trace,
+    )
+    return replace(result, normalized_query=rewrite.text), offered

@@ -270,6 +270,62 @@ def test_edges_come_from_what_is_offered() -> None:
     assert result.focused_graph.nodes >= 1 + len(reached)
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+@pytest.mark.parametrize("strategy", ["graph", "auto"])
+def test_every_edge_of_what_is_offered_is_followed(limit: int, strategy: str) -> None:
+    """A tool that a match leads to is not lost because one of the searches finds it as well."""
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0, "parcel" in text or "посилка" in text] for text in texts]
+
+    embedder = FunctionEmbeddings(embed, "test")
+    mine = engine(constant("shipment of a customer, parcel status"), embedder=embedder)
+    result = mine.search(QUERY, limit=limit, strategy=strategy, normalize=True)
+    index, found = mine.index, ids(result.matches)
+    edges = [edge for name in found for edge in index.edges(index.find_tool(name))]
+    expected = {index.tool_id(target) for _, target, _, _ in edges} - {*found}
+    reached = ids((*result.related_matches, *result.next_step_matches))
+    assert "shipment_status" in found
+    assert sorted(reached) == sorted(expected)
+    assert limit > 1 or "shipment_create" in reached
+
+
+def test_expansion_is_explained_once_of_what_is_offered() -> None:
+    """The stage that follows edges comes after both searches, and counts what it brought."""
+    explanation = engine(constant("shipment, parcel status")).explain(
+        QUERY, limit=1, normalize=True
+    )
+    stages = [stage for stage in explanation.stages if stage.name.endswith("expand")]
+    result = explanation.result
+    assert [stage.name for stage in stages] == ["expand"]
+    assert explanation.stages[-1] is stages[0]
+    assert stages[0].details["related"] == len(result.related_matches) > 0
+    assert stages[0].details["nextSteps"] == len(result.next_step_matches) > 0
+    assert {one.tool_id for one in explanation.expansions} == {
+        *ids((*result.related_matches, *result.next_step_matches))
+    }
+
+
+@pytest.mark.parametrize("strategy", ["graph", "auto"])
+def test_a_doubtful_answer_is_explained_with_advice(strategy: str) -> None:
+    """Words that no tool has are named, those of the query and those of its rewrite."""
+    mine = engine(constant("quantum gardening"))
+    explanation = mine.explain(QUERY, normalize=True, strategy=strategy)
+    assert Code.LOW_CONFIDENCE in codes(explanation.result)
+    (advice,) = [one for one in explanation.advice if "no tool has" in one]
+    assert {"посилка", "quantum", "gardening"} <= set(advice.replace("'", " ").split())
+    assert not engine(constant("parcel status")).explain(QUERY, normalize=True).advice
+
+
+def test_advice_does_not_need_a_doubtful_query() -> None:
+    """What is doubtful is the merged answer, whatever the query by itself would have been."""
+    query = "посилка invoice"
+    assert Code.LOW_CONFIDENCE not in codes(as_it_is(query))
+    explanation = engine(constant("quantum gardening")).explain(query, normalize=True)
+    assert Code.LOW_CONFIDENCE in codes(explanation.result)
+    assert explanation.advice
+
+
 def test_gates_are_held_by_the_merged_scores() -> None:
     """Least scores, abstaining and limits look at the list that is shown."""
     mine = engine(constant("parcel status"))
@@ -422,6 +478,20 @@ def test_vectors_have_a_say_in_the_trust(cosine: float, least: float, most: floa
     assert details["agreement"] == pytest.approx(cosine, abs=1e-5)
     assert least <= float(str(details["trust"])) <= most
     assert asked.count(QUERY) == asked.count("parcel status") == 1
+
+
+def test_a_context_has_no_say_in_the_trust() -> None:
+    """What both texts share by being asked in one context makes a wrong rewrite no better."""
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        return [[QUERY in text, "passwords" in text, 3.0 * ("shop" in text)] for text in texts]
+
+    mine = engine(constant("reset passwords"), embedder=FunctionEmbeddings(embed, "test"))
+    details = [
+        mine.explain(QUERY, context=context, normalize=True, strategy="auto").stages[0].details
+        for context in ("shop", {"page": "shop"})
+    ]
+    assert [one["agreement"] for one in details] == [0.0, 0.0]
 
 
 def test_a_provider_that_fails_has_no_say() -> None:
