@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
+import json
 import math
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -20,7 +24,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 HEALTH = "/healthz"
 
+_NEWS = "GET"
 _LISTEN = "subscriptions/listen"
+_LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
 
 
@@ -78,7 +84,7 @@ class Guard:
         refusal = await self._security.validate_request(request) or self._refusal(request)
         if refusal is not None:
             await refusal(scope, receive, send)
-        elif _is_stream(request):
+        elif request.method == _NEWS:
             await self._stream(scope, receive, send)
         else:
             await self._counted(scope, receive, send)
@@ -91,7 +97,7 @@ class Guard:
             return PlainTextResponse("a bearer token is needed", 401, headers)
         if self._is_closing:
             return PlainTextResponse("the server ends", 503, {"Retry-After": "5"})
-        if self._busy >= self._rules.requests and not _is_stream(request):
+        if self._busy >= self._rules.requests and request.method != _NEWS:
             return PlainTextResponse("too many requests at once", 429, {"Retry-After": "1"})
         return None
 
@@ -111,32 +117,71 @@ class Guard:
                 self._streams.discard(stream)
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._busy += 1
-        try:
-            with anyio.CancelScope() as work:
-                arriving = _Arriving(receive, self._rules.body_seconds, work)
+        with anyio.CancelScope() as work, ExitStack() as place:
+            self._busy += 1
+            place.callback(self._free)
+
+            def listens() -> None:
+                place.close()
+                self._streams.add(work)
+
+            arriving = _Arriving(receive, self._rules.body_seconds, work, listens)
+            try:
                 await self._app(scope, arriving, send)
-        finally:
-            self._busy -= 1
-        if work.cancelled_caught:
+            finally:
+                self._streams.discard(work)
+        if work.cancelled_caught and not arriving.is_whole:
             await PlainTextResponse("the request came too slowly", 408)(scope, receive, send)
+
+    def _free(self) -> None:
+        self._busy -= 1
 
 
 class _Arriving:
-    """Receives a request that has to be whole after a while, or is given up."""
+    """Receives a request that has to be whole after a while, or is given up.
 
-    def __init__(self, receive: Receive, seconds: float, work: anyio.CancelScope) -> None:
+    Attributes:
+        is_whole: Whether all of it has arrived.
+    """
+
+    def __init__(
+        self,
+        receive: Receive,
+        seconds: float,
+        work: anyio.CancelScope,
+        listens: Callable[[], None],
+    ) -> None:
+        """Receive by way of *receive*.
+
+        Args:
+            receive: Gives the next message.
+            seconds: What the request has to arrive.
+            work: Is cancelled when it is late.
+            listens: Called when it is whole and only waits for news.
+        """
+        self.is_whole = False
         self._receive = receive
         self._work = work
         self._work.deadline = anyio.current_time() + seconds
+        self._listens = listens
+        self._body = bytearray()
 
     async def __call__(self) -> Message:
         message = await self._receive()
-        if not message.get("more_body", False):
+        if len(self._body) <= _LISTEN_BYTES:
+            self._body += message.get("body", b"")
+        if not self.is_whole and not message.get("more_body", False):
+            self.is_whole = True
             self._work.deadline = math.inf
+            if len(self._body) <= _LISTEN_BYTES and _is_listening(self._body):
+                self._listens()
         return message
 
 
-def _is_stream(request: Request) -> bool:
-    """Say whether a request only waits for news."""
-    return request.method == "GET" or request.headers.get("mcp-method") == _LISTEN
+def _is_listening(body: bytearray) -> bool:
+    """Say whether a request only waits for news; what its header says of that proves nothing."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(request, dict) and request.get("method") == _LISTEN

@@ -166,6 +166,33 @@ async def test_requests_at_once_are_counted() -> None:
         assert (await ask(address))[0] == 200
 
 
+async def test_only_what_waits_for_news_is_not_counted() -> None:
+    """A header that says so does not: the body of a request does, once it has arrived."""
+    claim = {"Mcp_Method": "subscriptions/listen"}
+    async with reached(rules=Rules(requests=1, body_seconds=0.5)) as address:
+        async with Client(address, mode="legacy") as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, INVOKE, {"toolId": "hold"})
+            await anyio.sleep(0.2)
+            assert (await ask(address, **claim))[0] == 429
+        parts = urlsplit(address)
+
+        def slow() -> bytes:
+            with closing(socket.create_connection((parts.hostname, parts.port), 10)) as line:
+                line.sendall(
+                    b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    b"Mcp-Method: subscriptions/listen\r\nContent-Length: 100\r\n\r\n{"
+                )
+                return line.recv(100)
+
+        assert (await anyio.to_thread.run_sync(slow))[:12] == b"HTTP/1.1 408"
+        # Whoever really waits for news takes nobody's place, and waits for longer.
+        async with Client(address) as waiting, waiting.listen(tools_list_changed=True):
+            await anyio.sleep(0.7)
+            assert (await ask(address))[0] == 200
+            async with waiting.listen(tools_list_changed=True):
+                assert (await ask(address))[0] == 200
+
+
 async def test_slow_requests_are_ended() -> None:
     """A connection that sends no head is closed, and nobody waits for a body that does not come."""
     async with reached(header_seconds=0.2, rules=Rules(body_seconds=0.3)) as address:
