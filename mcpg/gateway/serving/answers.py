@@ -13,7 +13,7 @@ from mcpg.gateway.serving import names
 from mcpg.gateway.serving.wording import line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from mcpg.catalog.model import Tool
@@ -72,13 +72,20 @@ def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
     for brevity in LADDER:
         kept = share(result.matches, brevity)
         answer: JsonObject = {"matches": [match_answer(match, find, brevity) for match in kept]}
-        if brevity.neighbours:
-            answer |= _comers("related", result.related_matches, brevity)
-            answer |= _comers("nextSteps", result.next_step_matches, brevity)
+        related, following = (
+            _comers(matches, brevity)
+            for matches in (result.related_matches, result.next_step_matches)
+        )
+        answer |= {"related": related} if related else {}
+        answer |= {"nextSteps": following} if following else {}
         is_browsing = result.ranking_mode == RankingMode.BROWSE
         answer |= {"advice": _BROWSING} if is_browsing else advice(result.matches[:1])
         answer |= notes(result.diagnostics)
-        yield answer | truncated(len(result.matches) - len(kept), brevity)
+        more = {
+            "omittedRelated": len(result.related_matches) - len(related),
+            "omittedNextSteps": len(result.next_step_matches) - len(following),
+        }
+        yield answer | truncated(len(result.matches) - len(kept), brevity, more)
 
 
 def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
@@ -89,14 +96,16 @@ def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
 def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
     """Give what a model needs to know of one match to choose it."""
     tool = find(match.tool_id)
-    required = tool.required_arguments[:_ARGUMENTS] if tool is not None else ()
+    required = tool.required_arguments if tool is not None else ()
+    left_out = len(required) - _ARGUMENTS
     return {
         "toolId": match.tool_id,
         "sourceId": line(match.source_id, _NAME),
         **_described(match, brevity),
         "score": score_json(match.score),
         "isConfident": match.score >= LOW_CONFIDENCE,
-        "requiredArguments": [line(name, _NAME) for name in required],
+        "requiredArguments": [line(name, _NAME) for name in required[:_ARGUMENTS]],
+        **({"omittedArguments": left_out} if left_out > 0 else {}),
     }
 
 
@@ -106,8 +115,10 @@ def _described(match: Match, brevity: Brevity) -> JsonObject:
     return {"description": line(match.summary or match.display_name, brevity.description)}
 
 
-def _comers(kind: str, matches: Sequence[Match], brevity: Brevity) -> JsonObject:
-    told: list[JsonValue] = [
+def _comers(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
+    if not brevity.neighbours:
+        return []
+    return [
         {
             "toolId": match.tool_id,
             **_described(match, Brevity(brevity.description // 2, 1, neighbours=True)),
@@ -115,7 +126,6 @@ def _comers(kind: str, matches: Sequence[Match], brevity: Brevity) -> JsonObject
         }
         for match in matches[:_NEIGHBOURS]
     ]
-    return {kind: told} if told else {}
 
 
 def advice(best: Sequence[Match]) -> JsonObject:
@@ -136,11 +146,20 @@ def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
     return {"notes": told[:_NOTES]} if told else {}
 
 
-def truncated(omitted: int, brevity: Brevity) -> JsonObject:
-    """Say that something was left out, and how to get it; nothing where all was said."""
-    if brevity is LADDER[0] or (not omitted and brevity.description):
+def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None) -> JsonObject:
+    """Say that something was left out, and how to get it; nothing where all was said.
+
+    Args:
+        omitted: How many matches were left out.
+        brevity: How much was said of the others.
+        more: How much else was left out, by the name of its count.
+    """
+    counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
+    if not omitted and not counts and brevity.description:
         return {}
     how = f"ask {names.DESCRIBE} about a tool"
+    if counts:
+        how = f"search for what comes before or after in words of its own, and {how}"
     if omitted:
         how = f"ask for fewer at a time or in narrower words, and {how}"
-    return {"truncated": {"omitted": omitted, "howToGetTheRest": how}}
+    return {"truncated": {"omitted": omitted, **counts, "howToGetTheRest": how}}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NAME = 200
 _LONG, _SHORT = 8000, 400
+_CUT = "the end of the description is left out"
 _ASK = f"parts of the input schema are left out: ask {names.DESCRIBE} for one with `pointer`"
 
 
@@ -41,13 +42,18 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     }
     hints: JsonObject = {"hints": {**annotations_said(tool), **hints_said(tool.hints)}}
     output: JsonObject = {"outputSchema": tool.output_schema} if tool.output_schema else {}
-    full = {**card, "description": prose(tool.description, _LONG), "inputSchema": tool.input_schema}
-    yield {**full, **output, **hints}
-    yield {**full, **hints, **_rest("the output schema is left out")}
-    yield {**full, **_rest("the output schema and the hints are left out")}
+    schema: JsonObject = {"inputSchema": tool.input_schema}
+    whole = prose(tool.description, len(tool.description))
+    yield {**card, "description": whole, **schema, **output, **hints}
+    long = {**card, "description": prose(tool.description, _LONG), **schema}
+    cut = [_CUT] if len(whole) > _LONG else []
+    yield {**long, **output, **hints, **_rest(*cut)}
+    yield {**long, **hints, **_rest(*cut, "the output schema is left out")}
+    yield {**long, **_rest(*cut, "the output schema and the hints are left out")}
     short = {**card, "description": prose(tool.description, _SHORT)}
-    for schema in pruned(tool.input_schema):
-        yield {**short, "inputSchema": schema, **_rest(_ASK)}
+    cut = [_CUT] if len(whole) > _SHORT else []
+    for less in pruned(tool.input_schema):
+        yield {**short, "inputSchema": less, **_rest(*cut, _ASK)}
 
 
 def _part_answers(tool: Tool, pointer: str) -> Iterator[JsonObject]:
@@ -59,5 +65,5 @@ def _part_answers(tool: Tool, pointer: str) -> Iterator[JsonObject]:
         yield {"toolId": tool.id, "inputSchema": told, **_rest(_ASK)}
 
 
-def _rest(how: str) -> JsonObject:
-    return {"truncated": {"howToGetTheRest": how}}
+def _rest(*how: str) -> JsonObject:
+    return {"truncated": {"howToGetTheRest": "; ".join(how)}} if how else {}

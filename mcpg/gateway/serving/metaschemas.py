@@ -67,6 +67,7 @@ _MATCH = _object(
         "score": _SCORE,
         "isConfident": {"type": "boolean"},
         "requiredArguments": _TEXTS,
+        "omittedArguments": {"type": "integer"},
     },
     "toolId",
     "sourceId",

@@ -170,6 +170,15 @@ def test_parts_of_schemas_are_named_by_pointers() -> None:
             part_of(SCHEMA, pointer)
 
 
+def test_what_is_said_of_a_tool_is_whole_or_said_to_be_cut() -> None:
+    """A long description is given to its end where there is room, and else is said to be cut."""
+    tool = Tool("long", "shop", "long", description="word " * 4000 + "end")
+    whole, *others = describe_answers(tool)
+    assert str(whole["description"]).endswith("end")
+    assert "truncated" not in whole
+    assert all("end of the description" in str(other["truncated"]) for other in others)
+
+
 def test_descriptions_say_less_until_they_have_room() -> None:
     """A tool's output schema goes first, then its hints, then parts of its input schema."""
     many = {f"property_{n}": {"type": "string", "description": "x" * 80} for n in range(200)}
@@ -184,7 +193,10 @@ def test_descriptions_say_less_until_they_have_room() -> None:
     )
     rooms = [size(told(answer)) for answer in describe_answers(tool)]
     assert first_that_fits(describe_answers(tool), rooms[0])["structuredContent"]["outputSchema"]
-    without = first_that_fits(describe_answers(tool), rooms[1])["structuredContent"]
+    cut_short = first_that_fits(describe_answers(tool), rooms[1])["structuredContent"]
+    assert len(cut_short["description"]) <= 8000
+    assert "end of the description" in cut_short["truncated"]["howToGetTheRest"]
+    without = first_that_fits(describe_answers(tool), rooms[2])["structuredContent"]
     assert "outputSchema" not in without
     assert "output schema" in without["truncated"]["howToGetTheRest"]
     least = first_that_fits(describe_answers(tool), SMALLEST_BUDGET)["structuredContent"]

@@ -174,6 +174,33 @@ async def test_answers_have_a_budget(manifest: Manifest) -> None:
             assert routed["categories"]
 
 
+async def test_an_answer_says_what_it_leaves_out(tmp_path: Path) -> None:
+    """Arguments, related tools and next steps beyond those that are given are counted."""
+    names = [f"part_{n}" for n in range(20)]
+    required = {"properties": {name: {"type": "string"} for name in names}, "required": names}
+    tools = [
+        {"name": f"order_step_{n}", "description": f"Step {n} of an order", "inputSchema": required}
+        for n in range(16)
+    ]
+    path = tmp_path / "orders.json"
+    path.write_text(json.dumps({"tools": tools}))
+    page = tmp_path / "order_step_0.md"
+    related, following = (
+        [f"order_step_{n}" for n in part] for part in (range(5, 10), range(10, 15))
+    )
+    header = json.dumps({"graph_related": related, "graph_next_steps": following})
+    page.write_text(f"---\n{header}\n---\n# First\n\nThe first step.\n")
+    sources = [FileSource("orders", str(path)), FileSource("pages", str(page))]
+    async with served(*sources) as client:
+        found = answer(await client.call_tool(SEARCH, {"query": "order_step_0", "limit": 5}))
+    match = found["matches"][0]
+    assert (len(match["requiredArguments"]), match["omittedArguments"]) == (16, 4)
+    assert len(found["related"]) == len(found["nextSteps"]) == 3
+    cut = found["truncated"]
+    assert (cut["omitted"], cut["omittedRelated"], cut["omittedNextSteps"]) == (0, 2, 2)
+    Draft202012Validator(OUTPUTS[SEARCH]).validate(found)
+
+
 async def test_wrong_arguments_are_told_by_field() -> None:
     """What is wrong with a call is an answer that a model can act on, never a traceback."""
     async with served(child("gitserver.py")) as client:
