@@ -91,6 +91,18 @@ def test_plurals_of_abbreviations_are_words() -> None:
     assert ids(engine.search("show prs").matches)[:1] == ["listprs"]
 
 
+def test_credit_for_a_completion_falls_with_what_is_left_out() -> None:
+    """A word that is begun counts nine tenths of the share that is there, the shortest first."""
+    engine = make_engine(make_tool("dashboards_create"), make_tool("dashbord_x"))
+    (word,) = engine.explain("dashb").words
+
+    assert [(one.word, one.kind) for one in word.repairs] == [
+        ("dashbord", "prefix"),
+        ("dashboards", "prefix"),
+    ]
+    assert [one.similarity for one in word.repairs] == pytest.approx([0.9 * 5 / 8, 0.9 * 5 / 10])
+
+
 def test_one_known_word_does_not_stop_the_repair_of_another() -> None:
     """Each word is repaired on its own, however well the others match."""
     engine = make_engine(

@@ -98,3 +98,14 @@ def test_trying_leaves_the_index_as_it_is() -> None:
 
     assert seen(tried, "parcel tracker") != before
     assert seen(index, "parcel tracker") == before
+
+
+def test_a_nearer_hint_displaces_a_farther_word() -> None:
+    """A misspelt word means the words that are nearest to it, hints among them, and no others."""
+    documents = documents_of(make_tool("a", description="trackory"), make_tool("b"))
+    index = Index(compile_index(documents))
+    assert index.nearest("trackers") == (2, ("trackory",))
+
+    tried = HintableIndex(index, 1).with_hints(Hints(keywords=("tracker", "trackoos")))
+
+    assert tried.nearest("trackers") == (1, ("tracker",))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +16,6 @@ from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, Relations, relate
 from mcpg.relations import affinity as affinity_module
 
 if TYPE_CHECKING:
-    import pytest
-
     from mcpg.catalog.model import Tool
 
 
@@ -108,6 +107,41 @@ class TestRelated:
         reason = found.of("pull_request_merge_queue").related[0].reason
         assert reason == "shares 'merge', 'pull' and 'request', from the same server"
 
+    def test_the_rarest_term_is_told_first(self) -> None:
+        """Of terms that tools share the rarer is told first, whatever the alphabet."""
+        found = related(
+            make_tool("apple_zebra_one"),
+            make_tool("apple_zebra_two"),
+            *(make_tool(f"apple_{word}") for word in ["bee", "cat", "dog", "eel"]),
+            *(make_tool(f"filler{number}x") for number in range(12)),
+        )
+        reason = found.of("apple_zebra_one").related[0].reason
+        assert reason == "shares 'zebra' and 'apple', from the same server"
+
+    @pytest.mark.parametrize(("tools", "is_related"), [(62, False), (64, True)])
+    def test_what_is_shared_by_chance_relates_none(self, tools: int, is_related: bool) -> None:
+        """A name that prose of another server mentions relates two tools from 64 tools on."""
+        found = related(
+            make_tool("ant"),
+            make_tool("bee", description="Feeds ants.", source_id="other"),
+            *(make_tool(f"f{number}x") for number in range(tools - 2)),
+        )
+        assert targets(found.of("ant").related) == ["bee"] * is_related
+
+    def test_the_largest_groups_are_left_out(self) -> None:
+        """A tool looks at 256 holders of its terms at most, those of the rarest first."""
+        weights = []
+        for holders in (254, 255):
+            found = related(
+                make_tool("ant_order"),
+                make_tool("ant_order_too", source_id="other"),
+                *(make_tool(f"order_f{number}x") for number in range(holders - 2)),
+                *(make_tool(f"g{number}x") for number in range(600 - holders)),
+            )
+            (edge,) = found.of("ant_order").related
+            weights.append(edge.weight)
+        assert weights[0] > weights[1]
+
 
 class TestNextSteps:
     """Next steps."""
@@ -150,6 +184,31 @@ class TestNextSteps:
         )
         assert found.of("video_search").next_steps == ()
         assert targets(found.of("cloud_backup_search").next_steps) == ["cloud_backup_get"]
+
+    @pytest.mark.parametrize(("holders", "follows"), [(5, True), (7, False)])
+    def test_much_is_shared_where_the_sum_is_1(self, holders: int, follows: bool) -> None:
+        """Between servers a step needs shared terms whose rarities add up to 1."""
+        found = related(
+            make_tool("cloud_backup_search", source_id="a"),
+            make_tool("cloud_backup_get", source_id="b"),
+            *(
+                make_tool(f"cloud_backup_f{number}x", source_id="c")
+                for number in range(holders - 2)
+            ),
+            *(make_tool(f"g{number}x", source_id="c") for number in range(35 - holders)),
+        )
+        steps = targets(found.of("cloud_backup_search").next_steps)
+        assert steps == ["cloud_backup_get"] * follows
+
+    @pytest.mark.parametrize(("holders", "flows"), [(50, True), (51, False)])
+    def test_what_half_of_the_tools_need_does_not_flow(self, holders: int, flows: bool) -> None:
+        """A field flows up to the share of tools that hold it at which its name says nothing."""
+        found = related(
+            make_tool("ant", output_schema=schema("order_id")),
+            *(make_tool(f"f{n:02}x", input_schema=schema("order_id")) for n in range(holders - 1)),
+            *(make_tool(f"g{number}x") for number in range(99 - holders)),
+        )
+        assert targets(found.of("ant").next_steps) == ["f00x", "f01x", "f02x"] * flows
 
     def test_what_was_given_is_not_found(self) -> None:
         """A field that a tool itself requires does not flow from it."""
@@ -279,6 +338,28 @@ class TestAuthored:
         assert len(targets(found.related)) == len(set(targets(found.related))) <= 4
         assert found.next_steps[0].target == "weather_forecast"
         assert [edge.origin for edge in found.next_steps[1:]] == [EdgeOrigin.INFERRED] * 2
+
+    @pytest.mark.parametrize("count", range(6))
+    def test_authored_edges_take_their_room(self, count: int) -> None:
+        """With the authored ones there are four related tools and three next steps at most."""
+        names = [f"refund_{letter}x" for letter in "abcdefgh"]
+        tools = [
+            make_tool(name, input_schema=schema("order_id"), output_schema=schema("refund_id"))
+            for name in names
+        ]
+        giver = make_tool("refund_zx", output_schema=schema("order_id"))
+        fillers = [make_tool(f"filler{number}x") for number in range(12)]
+        said = tuple(
+            Assertion(kind, giver.id, name, "")
+            for kind in ("related", "nextStep")
+            for name in names[-count:] * bool(count)
+        )
+        found = related(giver, *tools, *fillers, assertions=said).of(giver.id)
+        for edges, cap in ((found.related, 4), (found.next_steps, 3)):
+            origins = [edge.origin for edge in edges]
+            assert origins.count(EdgeOrigin.AUTHORED) == count
+            assert origins.count(EdgeOrigin.INFERRED) == max(0, cap - count)
+            assert len(set(targets(edges))) == len(edges)
 
     def test_impossible_pairs_are_left_out(self) -> None:
         """A tool is no relation of itself or of one that is not there; repeats count once."""

@@ -5,7 +5,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.relations.vocabulary import PROSE, build_vocabulary, rarity, subject_terms
+from mcpg.relations.vocabulary import build_vocabulary, rarity, subject_terms
 
 
 @given(st.integers(1, 1_000), st.integers(0, 100_000))
@@ -39,7 +39,7 @@ def test_plainest_place_gives_the_weight() -> None:
     assert terms["bill"] == 0.8
     assert terms["financ"] == 0.7
     assert terms["beta"] == 0.6
-    assert terms["custom"] == PROSE
+    assert terms["custom"] == 0.3
 
 
 def test_terms_held_by_most_tools_are_generic() -> None:
@@ -51,6 +51,19 @@ def test_terms_held_by_most_tools_are_generic() -> None:
     vocabulary = build_vocabulary(tools)
     assert vocabulary.holders["acm"] == 9
     assert all("acm" not in terms for terms in vocabulary.terms)
+
+
+@pytest.mark.parametrize(
+    ("holders", "tools", "is_generic"),
+    [(8, 9, False), (9, 10, True), (10, 20, False), (11, 20, True)],
+)
+def test_half_of_the_tools_may_hold_a_term(holders: int, tools: int, is_generic: bool) -> None:
+    """A term is generic once more than eight tools and more than half of them hold it."""
+    shared = [make_tool(f"acme_{letter}one") for letter in "abcdefghijk"[:holders]]
+    others = [make_tool(f"{letter}other") for letter in "abcdefghijkl"[: tools - holders]]
+    terms = build_vocabulary([*shared, *others]).terms[0]
+
+    assert ("acm" not in terms) == is_generic
 
 
 def test_a_tool_without_another_term_keeps_the_rarest() -> None:
