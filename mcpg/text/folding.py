@@ -22,6 +22,7 @@ _SEPARATOR = "COMBINING GRAPHEME JOINER"
 # mark that may go with a letter of the second kind, or a mark that shows nothing itself.
 _LETTER, _BARE_LETTER, _VOWEL, _POINT, _NOTHING = range(1, 6)
 _kinds: dict[str, int] = {}
+_sorted: dict[str, bool] = {}
 
 
 def fold(text: str) -> str:
@@ -86,7 +87,11 @@ def _is_sorted(character: str) -> bool:
     """Tell whether a normal form may put *character* before the one in front of it."""
     if character < _FIRST_MARK:
         return False
-    return unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) > 0
+    known = _sorted.get(character)
+    if known is None:
+        first = unicodedata.normalize("NFKD", character)[0]
+        known = _sorted[character] = unicodedata.combining(first) > 0
+    return known
 
 
 def _kind_of(character: str) -> int:

@@ -89,6 +89,8 @@ def joined(text: str) -> str:
     if text.isascii():
         return "".join(filter(str.isalnum, text)).lower()
     bare = _bare(text)
+    if bare.isalnum():
+        return fold(bare)
     letters = (sign for chunk in _chunks(bare) for sign in chunk if sign.isalnum() or is_mark(sign))
     return fold("".join(letters))
 
