@@ -111,7 +111,8 @@ def test_a_missing_page_is_noticed(value: Any) -> None:
     """A list whose last page names another is used, with a warning that tools are missing."""
     found = _read(value)
     assert [tool.name for tool in found.tools] == ["a"]
-    assert [item.code for item in found.diagnostics] == [Code.SOURCE_INCOMPLETE]
+    (noticed,) = found.diagnostics
+    assert (noticed.code, noticed.place) == (Code.SOURCE_INCOMPLETE, "m.json")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,8 @@ tools:
 
 def test_an_empty_file_is_noticed() -> None:
     """A file that holds nothing is no error."""
-    assert [item.code for item in read_hint_rules("# later\n", "h.yaml")[1]] == [Code.HINT_INVALID]
+    (noticed,) = read_hint_rules("# later\n", "h.yaml")[1]
+    assert (noticed.code, noticed.place) == (Code.HINT_INVALID, "h.yaml")
     assert read_hint_rules("tools:\n", "h.yaml") == ((), ())
 
 

@@ -112,12 +112,13 @@ def test_every_holder_of_a_shared_name_is_qualified() -> None:
     tools, noticed = assign_ids(
         [
             make_tool("search", source_id="docs"),
-            make_tool("Search", source_id="shop"),
+            make_tool("Search", source_id="shop", place="shop.json: tools[0]"),
             make_tool("fetch", source_id="docs"),
         ]
     )
     assert [tool.id for tool in tools] == ["docs_search", "fetch", "shop_search"]
     assert [item.code for item in noticed] == [Code.DUPLICATE_TOOL_ID] * 2
+    assert [item.place for item in noticed] == [None, "shop.json: tools[0]"]
 
 
 def test_a_sole_holder_keeps_its_name() -> None:

@@ -656,9 +656,9 @@ class TestDamage:
 
     def test_a_canonical_url_must_be_absolute(self) -> None:
         """A relative address is reported, and the URI follows from the name."""
-        document, (found,) = read("---\ncanonical_url: a/b\n---\nProse.\n")
-        assert found.code is Code.DOCUMENT_INVALID
-        assert document.uri.endswith("/tools/docs/shipment_track/")
+        document, (found,) = read("---\nname: x\ncanonicalUrl: a/b\n---\nProse.\n", "docs/a.md")
+        assert (found.code, found.place) == (Code.DOCUMENT_INVALID, "docs/a.md:3")
+        assert document.uri.endswith("/tools/docs/x/")
 
     def test_unknown_words_say_nothing(self) -> None:
         """Tags with values that are no flag, tier or kind are ignored."""

@@ -66,6 +66,8 @@ def test_a_written_text_holds_no_character_that_files_change(document: ToolDocum
     assert "\r" not in text
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
+    generated = text.partition("\n## Author Notes\n")[0]
+    assert [line for line in generated.split("\n") if line != line.rstrip(" \t")] == []
 
 
 def test_generated_front_matter_needs_no_yaml_parser() -> None:
@@ -157,6 +159,23 @@ def test_documents_that_state_no_relations_stay_so() -> None:
     assert read(write_document(said), "a.md").states_relations is True
     assert read(write_document(unsaid), "a.md").states_relations is False
     assert "graph_" not in write_document(unsaid)
+
+
+@pytest.mark.parametrize(
+    ("groups", "links", "keys"),
+    [
+        ((), (Link(EdgeKind.RELATED, "urn:x"),), ["graph_related:"]),
+        ((), (Link(EdgeKind.NEXT_STEP, "urn:x"),), ["graph_next_steps:"]),
+        (("g",), (), ["graph_groups:"]),
+        ((), (), ["graph_groups: []"]),
+    ],
+)
+def test_only_what_is_stated_has_a_key(
+    groups: tuple[str, ...], links: tuple[Link, ...], keys: list[str]
+) -> None:
+    """An empty list stands only where neither a group nor a link says that relations are stated."""
+    text = write_document(ToolDocument(make_tool(), "a.md", "urn:a", groups, links))
+    assert [line for line in text.split("\n") if line.startswith("graph_")] == keys
 
 
 @pytest.mark.parametrize("words", [20_000, 40_000])

@@ -32,6 +32,16 @@ def found(index: Index, term: int) -> dict[int, list[str]]:
     return {tool: fields_of(mask) for tool, mask in zip(tools, masks, strict=True)}
 
 
+def test_sections_are_known_by_name(index: Index) -> None:
+    """An index has the sections that it can give, and no other."""
+    assert index.has_section("records")
+    assert len(index.section("records.crc")) > 0
+    assert not index.has_section("model.ignored")
+    assert not index.has_section("")
+    with pytest.raises(StaleIndexError):
+        index.section("model.ignored")
+
+
 def test_tools_are_numbered_by_id(index: Index) -> None:
     """A tool's texts are at hand without its record."""
     assert [index.tool_id(tool) for tool in range(len(index))] == [
