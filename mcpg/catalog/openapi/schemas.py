@@ -17,13 +17,17 @@ from urllib.parse import unquote
 from mcpg.catalog.openapi.keywords import plain_keywords, shallow, weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mcpg.catalog.openapi.references import References
     from mcpg.jsontypes import JsonObject, JsonValue
 
 _OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 80
+_MOST_PARTS = 200
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_NAMING = frozenset({"$ref", "properties", "required", *_COMBINED})
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -50,6 +54,14 @@ class _Definition:
     room: Room
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of properties among all that a schema combines: the hidden ones, the required ones."""
+
+    hidden: frozenset[str] = _NONE
+    required: frozenset[str] = _NONE
+
+
 class Schemas:
     """Copies schemas of one document for one direction.
 
@@ -66,7 +78,10 @@ class Schemas:
         self._hidden = hidden
         self._limit = limit
         self._siblings = siblings
-        self._named: dict[str, str] = {}
+        self._named: dict[tuple[str, frozenset[str]], str] = {}
+        self._hiding: dict[str, frozenset[str]] = {}
+        self._names_of: dict[str, _Names] = {}
+        self._hidden_refs: dict[str, bool] = {}
         self._targets: dict[str, JsonValue] = {}
         self._definitions: dict[str, _Definition] = {}
 
@@ -75,18 +90,35 @@ class Schemas:
         return Room(self._limit)
 
     def copy(
-        self, value: JsonValue, room: Room, where: str, *, in_place: bool = False
+        self,
+        value: JsonValue,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool = False,
+        hidden: frozenset[str] | None = None,
     ) -> JsonObject:
-        """Copy the schema *value*; whatever is none becomes one that lets all through."""
+        """Copy the schema *value*; whatever is none becomes one that lets all through.
+
+        Args:
+            value: The schema.
+            room: How much may be copied.
+            where: The operation, for messages.
+            in_place: Whether it describes the same value as the definition that is being copied.
+            hidden: Properties that the same value does not have in this direction, `None` when
+                *value* alone describes it.
+        """
         if value is False:
             return {"not": {}}
         room.left -= 1
         if not isinstance(value, dict) or room.left < 0:
             return shallow(value)
+        if hidden is None:
+            hidden = self._names(value, where).hidden
         reference = value.get("$ref")
         if isinstance(reference, str):
-            return self._referring(reference, value, room, where, in_place=in_place)
-        return self._copy(value, room, where, in_place=in_place)
+            return self._referring(reference, value, room, where, in_place=in_place, hidden=hidden)
+        return self._copy(value, room, where, in_place=in_place, hidden=hidden)
 
     def finished(self, schema: JsonObject, room: Room, where: str) -> JsonObject:
         """Put beside *schema* the definitions that it needs, as far as there is room."""
@@ -130,18 +162,26 @@ class Schemas:
         known = self._definitions.get(name)
         if known is None:
             room = self.room()
-            schema = self.copy(self._targets[name], room, where, in_place=True)
+            hidden = self._hiding[name]
+            schema = self.copy(self._targets[name], room, where, in_place=True, hidden=hidden)
             known = _Definition(schema, self._limit - room.left, room)
             self._definitions[name] = known
         return known
 
     def _referring(
-        self, reference: str, value: JsonObject, room: Room, where: str, *, in_place: bool
+        self,
+        reference: str,
+        value: JsonObject,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool,
+        hidden: frozenset[str],
     ) -> JsonObject:
-        name = self._name(reference, where)
+        name = self._name(reference, where, hidden)
         kept = shallow(value)
         if self._siblings:
-            kept = self._copy(value, room, where, in_place=in_place)
+            kept = self._copy(value, room, where, in_place=in_place, hidden=hidden)
         if name is None:
             return kept
         room.names[name] = None
@@ -149,45 +189,139 @@ class Schemas:
             room.in_place[name] = None
         return {"$ref": f"#/$defs/{name}", **kept}
 
-    def _name(self, reference: str, where: str) -> str | None:
-        """Give the name of the definition that *reference* leads to, `None` if it leads nowhere."""
+    def _name(self, reference: str, where: str, hidden: frozenset[str]) -> str | None:
+        """Give the name of the definition that *reference* leads to, `None` if it leads nowhere.
+
+        Where the definition requires properties that only its surroundings hide, it is another
+        definition than elsewhere.
+        """
         target = self._references.target(reference, where)
         if target is None:
             return None
-        if reference not in self._named:
+        names = self._names_behind(reference, where)
+        key = reference, (hidden & names.required) - names.hidden
+        if key not in self._named:
             last = _OUTSIDE_NAME.sub("_", unquote(reference).rpartition("/")[2])[-_LONGEST_NAME:]
             name, number = last or "_", 1
             while name in self._targets:
                 number += 1
                 name = f"{last}_{number}"
-            self._named[reference] = name
+            self._named[key] = name
             self._targets[name] = target
-        return self._named[reference]
+            self._hiding[name] = names.hidden | key[1]
+        return self._named[key]
 
-    def _copy(self, value: JsonObject, room: Room, where: str, *, in_place: bool) -> JsonObject:
+    def _names(self, value: JsonObject, where: str) -> _Names:
+        """Gather the names of properties from *value*, what it refers to and what it combines."""
+        if _NAMING.isdisjoint(value):
+            return _Names()
+        hidden: set[str] = set()
+        required: set[str] = set()
+        for part in self._parts(value, _COMBINED, where, follows=False):
+            reference = part.get("$ref")
+            if isinstance(reference, str):
+                found = self._names_behind(reference, where)
+                hidden |= found.hidden
+                required |= found.required
+            self._add_names(part, hidden, required, where)
+        return _Names(frozenset(hidden), frozenset(required))
+
+    def _names_behind(self, reference: str, where: str) -> _Names:
+        known = self._names_of.get(reference)
+        if known is None:
+            hidden: set[str] = set()
+            required: set[str] = set()
+            for part in self._parts({"$ref": reference}, _COMBINED, where):
+                self._add_names(part, hidden, required, where)
+            known = _Names(frozenset(hidden), frozenset(required))
+            self._names_of[reference] = known
+        return known
+
+    def _add_names(
+        self, part: JsonObject, hidden: set[str], required: set[str], where: str
+    ) -> None:
+        properties, names = part.get("properties"), part.get("required")
+        if "$ref" in part and not self._siblings:
+            return
+        if isinstance(properties, dict):
+            hidden.update(name for name, one in properties.items() if self._is_hidden(one, where))
+        if isinstance(names, list):
+            required.update(name for name in names if isinstance(name, str))
+
+    def _is_hidden(self, value: JsonValue, where: str) -> bool:
+        """Tell whether a property, or what it refers to, is not there in this direction."""
+        if not isinstance(value, dict):
+            return False
+        if "$ref" not in value and "allOf" not in value:
+            return value.get(self._hidden) is True
+        return any(
+            part.get(self._hidden) is True
+            or (isinstance(to := part.get("$ref"), str) and self._is_hidden_behind(to, where))
+            for part in self._parts(value, ("allOf",), where, follows=False)
+        )
+
+    def _is_hidden_behind(self, reference: str, where: str) -> bool:
+        known = self._hidden_refs.get(reference)
+        if known is None:
+            parts = self._parts({"$ref": reference}, ("allOf",), where)
+            known = any(part.get(self._hidden) is True for part in parts)
+            self._hidden_refs[reference] = known
+        return known
+
+    def _parts(
+        self, value: JsonObject, keys: tuple[str, ...], where: str, *, follows: bool = True
+    ) -> Iterator[JsonObject]:
+        """Give *value*, what stands under *keys* and, if wanted, what is referred to, each once."""
+        seen: set[int] = set()
+        waiting: list[JsonValue] = [value]
+        while waiting and len(seen) < _MOST_PARTS:
+            part = waiting.pop()
+            if not isinstance(part, dict) or id(part) in seen:
+                continue
+            seen.add(id(part))
+            yield part
+            reference = part.get("$ref")
+            if isinstance(reference, str) and follows:
+                waiting.append(self._references.target(reference, where))
+            if not isinstance(reference, str) or self._siblings:
+                for key in keys:
+                    branches = part.get(key)
+                    waiting.extend(branches if isinstance(branches, list) else ())
+
+    def _copy(
+        self,
+        value: JsonObject,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool,
+        hidden: frozenset[str],
+    ) -> JsonObject:
         kept = plain_keywords(value)
         room.left -= weight(kept) - 1
-        kept.update(self._of_objects(value, room, where))
+        kept.update(self._of_objects(value, room, where, hidden))
         kept.update(self._of_lists(value, room, where))
-        kept.update(self._combined(value, room, where, in_place=in_place))
+        kept.update(self._combined(value, room, where, in_place=in_place, hidden=hidden))
         return _nullable(kept) if value.get("nullable") is True else kept
 
-    def _of_objects(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+    def _of_objects(
+        self, value: JsonObject, room: Room, where: str, hidden: frozenset[str]
+    ) -> JsonObject:
         kept: JsonObject = {}
         given = value.get("properties")
         shown = {
             name: one
             for name, one in (given.items() if isinstance(given, dict) else ())
-            if not (isinstance(one, dict) and one.get(self._hidden) is True)
+            if not self._is_hidden(one, where)
         }
         properties = self._map(shown, room, where)
         if isinstance(given, dict):
             kept["properties"] = properties
-        hidden = (given.keys() if isinstance(given, dict) else set()) - properties.keys()
+        gone = (given.keys() if isinstance(given, dict) else set()) - properties.keys()
         required = value.get("required")
         if isinstance(required, list):
             names = dict.fromkeys(name for name in required if isinstance(name, str))
-            kept["required"] = [name for name in names if name not in hidden]
+            kept["required"] = [name for name in names if name not in hidden | gone]
         if len(properties) == len(shown):
             kept.update(self._others(value, room, where))
         return kept
@@ -211,18 +345,30 @@ class Schemas:
         return kept
 
     def _of_lists(self, value: JsonObject, room: Room, where: str) -> JsonObject:
-        items = value.get("items")
+        """Copy the schemas of a list's items, by position and for the rest; `{}` without room."""
+        kept: JsonObject = {}
+        first, items = value.get("prefixItems"), value.get("items")
+        if isinstance(first, list) and first:
+            kept["prefixItems"] = [self.copy(one, room, where) for one in first]
         if isinstance(items, dict):
-            return {"items": self.copy(items, room, where)}
-        return {}
+            kept["items"] = self.copy(items, room, where)
+        return {} if "prefixItems" in kept and room.left < 0 else kept
 
-    def _combined(self, value: JsonObject, room: Room, where: str, *, in_place: bool) -> JsonObject:
+    def _combined(
+        self,
+        value: JsonObject,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool,
+        hidden: frozenset[str],
+    ) -> JsonObject:
         """Copy what a value is to satisfy all of, or some of."""
 
         def branches(key: str) -> list[JsonValue]:
             given = value.get(key)
             found = given if isinstance(given, list) else []
-            return [self.copy(one, room, where, in_place=in_place) for one in found]
+            return [self.copy(one, room, where, in_place=in_place, hidden=hidden) for one in found]
 
         every = branches("allOf")
         some = [found for key in ("anyOf", "oneOf") if (found := branches(key))]

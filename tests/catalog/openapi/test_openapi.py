@@ -191,6 +191,71 @@ def test_circles_stay_and_directions_differ() -> None:
     assert set(answered["$defs"]["Pet"]["properties"]) == {"id", "name", "parent", "kind"}  # type: ignore[index,call-overload]
 
 
+READ_ONLY = {"properties": {"id": {"type": "integer", "readOnly": True}, "name": {}}}
+NEEDS_ID = {"type": "object", "required": ["id", "name"]}
+REF = "#/components/schemas/"
+
+
+@pytest.mark.parametrize(
+    ("body", "schemas"),
+    [
+        ({"allOf": [READ_ONLY, NEEDS_ID]}, {}),
+        ({"allOf": [{"$ref": f"{REF}A"}, NEEDS_ID]}, {"A": READ_ONLY}),
+        ({"allOf": [READ_ONLY, {"$ref": f"{REF}A"}]}, {"A": NEEDS_ID}),
+        ({**NEEDS_ID, "allOf": [{"$ref": f"{REF}A"}]}, {"A": READ_ONLY}),
+        ({**NEEDS_ID, "$ref": f"{REF}A"}, {"A": READ_ONLY}),
+        ({**READ_ONLY, "$ref": f"{REF}A"}, {"A": {"$ref": f"{REF}B"}, "B": NEEDS_ID}),
+        ({"$ref": f"{REF}A"}, {"A": {"allOf": [{"$ref": f"{REF}B"}, NEEDS_ID]}, "B": READ_ONLY}),
+        ({**READ_ONLY, "anyOf": [NEEDS_ID, {"required": ["id", "name"]}]}, {}),
+        (
+            {**NEEDS_ID, "properties": {"id": {"$ref": f"{REF}A"}, "name": {}}},
+            {"A": {"allOf": [{"$ref": f"{REF}B"}]}, "B": {"type": "integer", "readOnly": True}},
+        ),
+    ],
+)
+def test_nobody_has_to_send_what_is_only_read(body: Any, schemas: dict[str, Any]) -> None:
+    """A property that a request does not have is not required, wherever either is said."""
+    schema, _ = with_body(body, **schemas)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate({"body": {"name": "a"}}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"body": {}}, schema)
+
+
+def test_a_definition_requires_elsewhere_what_is_hidden_here() -> None:
+    """What one schema hides of a definition, another that refers to it still needs."""
+    properties = {
+        "new": {"allOf": [READ_ONLY, {"$ref": f"{REF}Needs"}]},
+        "old": {"$ref": f"{REF}Needs"},
+    }
+    schema, _ = with_body({"type": "object", "properties": properties}, Needs=NEEDS_ID)
+    known = {"id": 1, "name": "a"}
+    jsonschema.validate({"body": {"new": {"name": "a"}, "old": known}}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"body": {"new": {"name": "a"}, "old": {"name": "a"}}}, schema)
+
+
+def test_items_have_schemas_by_position() -> None:
+    """The first items of a list and the others each keep their own schema."""
+    pair = {"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "string"}}
+    schema, _ = with_body({"type": "object", "properties": {"pair": pair}})
+    assert schema["properties"]["body"]["properties"]["pair"] == pair
+    alone = {"type": "array", "prefixItems": [{"$ref": f"{REF}A"}, True]}
+    schema, _ = with_body(alone, A={"type": "integer"})
+    jsonschema.validate({"body": [1, "x", None]}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"body": ["x"]}, schema)
+
+
+def test_a_list_with_too_many_positions_only_widens() -> None:
+    """Where there is no room for the schemas of all positions, the list takes any items."""
+    many = [{"type": "integer", "description": f"d{number}"} for number in range(20_000)]
+    whole = {"type": "array", "prefixItems": many, "items": {"type": "string"}}
+    schema, _ = with_body(whole)
+    jsonschema.validate({"body": [1, "x"]}, schema)
+    assert len(json.dumps(schema)) < 1_000_000
+
+
 def test_nothing_secret_is_carried() -> None:
     """Keys, tokens, servers and the headers of the transport appear in no tool."""
     text = repr(tools(SHOP)) + repr(tools(SWAGGER))
