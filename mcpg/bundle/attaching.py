@@ -192,8 +192,17 @@ def _joined(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Give the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
     hints = Hints.merge(*(page.document.tool.hints for page in reversed(pages)), tool.hints)
-    document = replace(item.document, tool=replace(tool, hints=hints))
+    states_relations = item.document.states_relations or any(map(_says_none, pages))
+    document = replace(
+        item.document, tool=replace(tool, hints=hints), states_relations=states_relations
+    )
     return replace(item, document=document, about=tuple(pages), keeps_text=False)
+
+
+def _says_none(page: ReadDocument) -> bool:
+    """Tell whether a page says, by empty lists alone, that its tool has no relations."""
+    about = page.document
+    return about.states_relations and not (about.links or about.groups)
 
 
 def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
@@ -201,7 +210,7 @@ def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     page = pages[0].document
     standard = tool_uri(page.tool.source_id, page.tool.name)
     uri = tool_uri(tool.source_id, tool.name) if page.uri == standard else page.uri
-    # What the page says of relations is added to what is inferred.
+    # Relations that the page states are added to what is inferred.
     document = ToolDocument(tool, page.path, uri, states_relations=False)
     return _joined(ReadDocument(pages[0].source, document), pages)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from builders import make_tool
 
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
@@ -129,6 +130,29 @@ def test_links_of_pages_lead_to_tools_and_pages() -> None:
     assert codes(found) == [Code.RELATION_UNRESOLVED]
     assert not any(one.is_page for one in found.documents)
     assert [replace(one, tool=page.tool) for one in reread(found).pages[:1]] == [page]
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("key", ["graph_related", "graph_groups", "graphNextSteps"])
+def test_an_empty_list_in_a_page_says_none(own: bool, key: str) -> None:
+    """Where a page about a tool has empty lists of relations, none are inferred for the tool."""
+    words = "Books a flight to a city for a traveller."
+    tools = [make_tool(name, description=words) for name in ("fly_out", "fly_back", "fly_round")]
+    said = SourceDocument("a.md", f"---\ntool: fly_out\n{key}: []\n---\nMore.\n", place="a.md")
+    unsaid = replace(said, content="---\ntool: fly_out\n---\nMore.\n")
+    front = f"---\nname: fly_out\nsource: commerce\ndescription: {words}\n---\n"
+    document = SourceDocument("own.md", front, place="own.md")
+
+    def related(page: SourceDocument) -> int:
+        texts = (document, page) if own else (page,)
+        found = assemble(SourceBatch(tools=tuple(tools[own:]), documents=texts))
+        again = reread(found)
+        assert again.relations.of("fly_out") == found.relations.of("fly_out")
+        of_tool = found.relations.of("fly_out")
+        return len(of_tool.related) + len(of_tool.next_steps) + len(of_tool.groups)
+
+    assert related(unsaid) > 0
+    assert related(said) == 0
 
 
 def test_a_page_gives_way_to_tools() -> None:
