@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +17,6 @@ from mcpg.memo import NO_MEMO, KeptMemo, Kind, Memo, load_memo, save_memo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def encode(value: int | None) -> bytes | None:
@@ -112,11 +115,64 @@ def test_a_foreign_file_holds_nothing(tmp_path: Path, content: bytes) -> None:
     assert recalled(load_memo(file), b"a") == [b"a"]
 
 
-def test_another_program_is_not_believed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another version of the program, or one that was edited, worked out is forgotten."""
-    monkeypatch.setattr(memo, "_program", lambda: b"another")
+COPY = """\
+import sys
+from pathlib import Path
+from mcpg import memo
+kind = memo.Kind("number", bytes, len)
+known = memo.load_memo(sys.argv[1])
+worked = []
+known.recall(kind, lambda: b"a", lambda: worked.append(1) or 3)
+memo.save_memo(sys.argv[1], known)
+assert Path(memo.__file__).is_relative_to(sys.argv[2])
+print(len(worked))
+"""
 
-    assert recalled(load_memo(file), b"a") == [b"a"]
+
+def worked(package: Path, memory: Path) -> int:
+    """Ask the copy of mcpg in *package* for a result, and say how often it was worked out."""
+    command = [
+        sys.executable,
+        "-I",
+        "-c",
+        f"import sys; sys.path.insert(0, {str(package)!r})\n{COPY}",
+    ]
+    done = subprocess.run(
+        [*command, str(memory), str(package)], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+def test_another_program_is_not_believed(tmp_path: Path) -> None:
+    """What another version of the program, or one that was edited, worked out is forgotten."""
+    memory, package = tmp_path / "a.memo", tmp_path / "copy"
+    shutil.copytree(
+        Path(memo.__file__).parent, package / "mcpg", ignore=shutil.ignore_patterns("*.pyc")
+    )
+    edited = package / "mcpg" / "text" / "words.py"
+
+    assert [worked(package, memory) for _ in range(2)] == [1, 0]
+    edited.write_bytes(edited.read_bytes() + b"# edited\n")
+    assert [worked(package, memory) for _ in range(2)] == [1, 0]
+    (package / "mcpg" / "more.json").write_bytes(b"{}")
+    assert [worked(package, memory) for _ in range(2)] == [1, 0]
+
+
+def test_another_interpreter_or_library_is_not_believed(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read by another version of Python, or of a package that reads texts, is forgotten."""
+    assert recalled(load_memo(file), b"a") == []
+    for change in (
+        lambda patch: patch.setattr(sys, "version", "4.0"),
+        lambda patch: patch.setattr("importlib.metadata.version", lambda _: "0"),
+    ):
+        with monkeypatch.context() as patch:
+            change(patch)
+            memo._program.cache_clear()
+            assert recalled(load_memo(file), b"a") == [b"a"]
+        memo._program.cache_clear()
+    assert recalled(load_memo(file), b"a") == []
 
 
 def test_a_result_that_cannot_be_read_is_worked_out(file: Path) -> None:

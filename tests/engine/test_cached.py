@@ -14,11 +14,13 @@ from vectorial import HashProvider
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import MemoryCache, NoCache
+from mcpg.caches.protocol import RESULT
 from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cached import identity_of, key_of
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.guarded import REST, GuardedCache
+from mcpg.engine.request import Request
 from mcpg.engine.resultcodec import decode_result, encode_result
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer
@@ -140,6 +142,54 @@ def test_other_questions_have_other_keys(one: dict[str, Any], other: dict[str, A
     engine.search(**other)
 
     assert (len({key for _, key in cache.asked}) == 1) == (one == other)
+
+
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "query": ({}, {"query": "invoices"}),
+    "context": ({}, {"context": "invoices"}),
+    "limit": ({}, {"limit": 1}),
+    "strategy": ({"strategy": "embeddings"}, {"strategy": "auto"}),
+    "include_disabled": ({}, {"include_disabled": True}),
+    "min_score": ({}, {"min_score": 0.99}),
+    "abstain": ({"query": "zzqx"}, {"query": "zzqx", "abstain": True}),
+    "fusion": ({"strategy": "auto"}, {"strategy": "auto", "fusion": "rrf"}),
+    "normalize": ({"query": "замовлення"}, {"query": "замовлення", "normalize": True}),
+}
+"""For each field of a request, two requests that differ in nothing else."""
+
+
+def test_every_field_of_a_request_is_changed_alone() -> None:
+    """No field is forgotten, and none is changed beside another."""
+    assert list(CHANGES) == sorted(CHANGES, key=Request.__match_args__.index)
+    assert set(CHANGES) == set(Request.__match_args__)
+    for name, (one, other) in CHANGES.items():
+        differing = {key for key in {**one, **other} if one.get(key) != other.get(key)}
+        assert differing == {name}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("is_normalizing", [False, True])
+@pytest.mark.parametrize("way", [{}, {"strategy": "auto"}])
+def test_a_change_of_one_field_is_another_question(
+    name: str, is_normalizing: bool, way: dict[str, str]
+) -> None:
+    """The answer to one request is never given for another, and no key is shared."""
+    cache = Listening()
+    parts = {
+        "embedder": FunctionEmbeddings(lambda texts: [[len(one), 1.0] for one in texts], "a test"),
+        "normalizer": FunctionNormalizer(lambda _: "export", "a test") if is_normalizing else None,
+    }
+    fresh = mcpg.Engine(PLAIN.index, equipment=Equipment(**parts))
+    engine = mcpg.Engine(PLAIN.index, equipment=Equipment(cache=cache, **parts))
+    one, other = ({"query": "order", **way, **options} for options in CHANGES[name])
+    engine.search("warm", strategy="embeddings")  # only then are the vectors named in a key
+
+    for request in (one, other, one, other):
+        assert everything(engine.search(**request)) == everything(fresh.search(**request))
+    cache.asked.clear()
+    for request in (one, other):
+        engine.search(**request)
+    assert len({key for kind, key in cache.asked if kind == RESULT}) == 2
 
 
 def test_the_examples_are_answered_alike(tmp_path: Path) -> None:

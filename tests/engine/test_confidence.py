@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import log1p
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,6 +72,20 @@ def test_to_be_the_best_of_few_proves_nothing(count: int) -> None:
 
     assert best(engine, "what is the weather in paris, my order of the day") < LOW_CONFIDENCE
     assert best(engine, "order create") > 0.6
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9, 10, 12, 24])
+def test_the_margin_is_over_the_tenth_tool_or_what_it_usually_is(count: int) -> None:
+    """Where a catalogue has no tenth tool, it counts as having 45 % of the best one's strength."""
+    matches = make_engine(*TOOLS[:count]).explain("create an order in the shop", limit=50).matches
+    found = [match.fused_score for match in matches]
+    assert len(found) == count
+
+    floor = 0.45 * found[0] if count < 10 else found[9]
+    for match in matches:
+        margin = next(one for one in match.calibration.inputs if one.name == "margin")
+        lead = min(max(match.fused_score - floor, 0.0), 5.0)
+        assert margin.value == pytest.approx(log1p(lead))
 
 
 def test_abstaining_offers_nothing_doubtful(engine: Engine) -> None:

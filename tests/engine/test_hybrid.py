@@ -92,9 +92,27 @@ def test_embeddings_rank_by_cosine() -> None:
     assert result.ranking_mode == "vector"
     assert (result.related_matches, result.next_step_matches) == ((), ())
     explained = ENGINE.explain("where is my посилка", strategy="embeddings", limit=3)
-    fused = [one.fused_score for one in explained.matches]
-    assert fused == sorted(fused, reverse=True)
     assert explained.matches[0].contributions[0].feature == "vectorCosine"
+
+
+@given(st.lists(st.integers(-3, 3), min_size=7, max_size=7), st.integers(-3, 3))
+def test_the_order_of_embeddings_is_that_of_the_cosines(heights: list[int], asked: int) -> None:
+    """Every tool stands where its cosine with the query puts it, the smaller id first of equals."""
+
+    def unit(height: int) -> NDArray[np.float32]:
+        return np.array([1, height], dtype=np.float32) / np.float32(1 + height**2) ** 0.5
+
+    vectors = ToolVectors.of([unit(height) for height in heights], "a test")
+    engine = engine_with(lambda _: [unit(asked)], vectors=vectors)
+    explained = engine.explain("shipment", strategy="embeddings", limit=9, include_disabled=True)
+    cosines = {
+        tool.id: float(unit(height) @ unit(asked))
+        for tool, height in zip(engine.tools, heights, strict=True)
+    }
+
+    found = {one.tool_id: one.fused_score for one in explained.matches}
+    assert found == pytest.approx(cosines, abs=2e-6)
+    assert list(found) == sorted(found, key=lambda name: (-found[name], name))
 
 
 def test_auto_keeps_the_semantic_order_and_adds_from_the_graph() -> None:

@@ -116,14 +116,34 @@ def test_the_limit_only_cuts(catalogue: list[Tool], query: str, limit: int) -> N
 @sampled
 @given(catalogues, queries)
 def test_disabled_tools_take_no_place(catalogue: list[Tool], query: str) -> None:
-    """Without the disabled ones, the enabled tools keep the order that they have among all."""
+    """Without the disabled ones, the enabled tools keep the order that they have among all.
+
+    How good a tool is shows against the others that are looked at, so near ties may turn.
+    """
     engine = make_engine(*catalogue)
     enabled = {tool.id for tool in engine.tools if tool.enabled}
     alone = ids(engine.search(query, limit=20).matches)
-    among = ids(engine.search(query, limit=20, include_disabled=True).matches)
+    among = engine.search(query, limit=20, include_disabled=True).matches
+    scores = {match.tool_id: match.score for match in among if match.tool_id in enabled}
 
-    assert set(alone) <= enabled
-    assert set(alone) >= set(among) & enabled
+    assert len(alone) == len(scores)
+    assert set(alone) == set(scores)
+    assert all(scores[one] >= scores[other] - NEAR for one, other in combinations(alone, 2))
+    for limit in range(1, len(alone)):
+        assert ids(engine.search(query, limit=limit).matches) == alone[:limit]
+
+
+def test_many_disabled_tools_take_no_place() -> None:
+    """However many disabled tools answer a query better, the enabled ones are looked at."""
+    better = [
+        make_tool(f"parcel_{n}", description="parcel", enabled_by_default=False) for n in range(60)
+    ]
+    worse = [make_tool(f"other_{n}", description=f"A parcel of {n}.") for n in range(30)]
+    engine = make_engine(*better, *worse)
+
+    assert len(engine.search("parcel", limit=20).matches) == 20
+    assert len(engine.search("parcel", limit=50).matches) == 30
+    assert len(engine.search("parcel", limit=50, include_disabled=True).matches) == 50
 
 
 @sampled

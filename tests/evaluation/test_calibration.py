@@ -76,10 +76,18 @@ def test_auroc_needs_both_kinds() -> None:
 
 @given(SCORED)
 def test_the_curve_starts_with_everything(scored: list[tuple[float, bool]]) -> None:
-    """At threshold 0 all is answered; coverage falls as the threshold rises."""
+    """At threshold 0 all is answered; at each of 21 thresholds what scores as much or more."""
     points = precision_coverage(scored)
+    thresholds = [step / 20 for step in range(21)]
+    answered = [[right for score, right in scored if score >= one] for one in thresholds]
+
     assert (points[0].threshold, points[0].coverage) == (0, 1)
-    assert points[0].precision == pytest.approx(sum(right for _, right in scored) / len(scored))
-    coverages = [point.coverage for point in points]
-    assert coverages == sorted(coverages, reverse=True)
-    assert all(0 < point.coverage <= 1 and 0 <= point.precision <= 1 for point in points)
+    assert [(one.threshold, one.coverage, one.precision) for one in points] == [
+        (
+            threshold,
+            pytest.approx(len(rights) / len(scored)),
+            pytest.approx(sum(rights) / len(rights)),
+        )
+        for threshold, rights in zip(thresholds, answered, strict=True)
+        if rights
+    ]

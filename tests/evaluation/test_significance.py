@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.evaluation.significance import paired_randomisation
+from mcpg.evaluation.significance import RESAMPLES, paired_randomisation
 
 
 def test_small_samples_are_counted_out() -> None:
@@ -36,6 +37,30 @@ def test_noise_is_called_noise() -> None:
     centred = [one - sum(differences) / 100 for one in differences]
     assert paired_randomisation(centred).p > 0.9
     assert paired_randomisation(differences) == paired_randomisation(differences)
+
+
+def counted_out(differences: list[float]) -> float:
+    """Give the share of all signs by which the sum is at least as far from 0."""
+    sums = {0.0: 1}
+    for one in differences:
+        sums = Counter(
+            {
+                total: sums.get(total - one, 0) + sums.get(total + one, 0)
+                for total in {known + sign * one for known in sums for sign in (1, -1)}
+            }
+        )
+    least = abs(sum(differences))
+    return sum(count for total, count in sums.items() if abs(total) >= least) / sum(sums.values())
+
+
+@given(st.lists(st.sampled_from([-2.0, -1.0, 1.0, 2.0, 3.0]), min_size=13, max_size=40))
+def test_random_signs_give_what_all_signs_would(differences: list[float]) -> None:
+    """Of more differences than are counted out, p is within five standard errors of the truth."""
+    exact = counted_out(differences)
+    error = (exact * (1 - exact) / RESAMPLES) ** 0.5
+    assert paired_randomisation(differences).p == pytest.approx(
+        exact, abs=5 * error + 2 / RESAMPLES
+    )
 
 
 @given(st.lists(st.integers(-4, 4).map(lambda number: number / 4), min_size=1, max_size=10))
