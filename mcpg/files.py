@@ -82,6 +82,14 @@ def is_folder(path: Path | str) -> bool:
         return False
 
 
+def is_link(path: Path | str) -> bool:
+    """Tell whether a symbolic link stands at *path*, as `exists` does."""
+    try:
+        return Path(path).is_symlink()
+    except (OSError, ValueError):
+        return False
+
+
 def text_of_path(path: Path | str) -> str:
     """Give *path* as Unicode text, whatever encoding the machine believes in.
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.checks import checked_document, normal_path, path_fault, path_key
-from mcpg.errors import InputError, McpgError, NotFoundError, OutputError
-from mcpg.files import MAX_BYTES, atomic_write, exists, is_folder, read_bytes
+from mcpg.errors import InputError, NotFoundError, OutputError
+from mcpg.files import MAX_BYTES, atomic_write, exists, is_folder, is_link, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -197,14 +197,17 @@ def _digest(data: bytes) -> str:
 
 
 def _read_lock(root: Path) -> dict[str, str]:
-    if (root / LOCK_NAME).is_symlink():
+    if is_link(root / LOCK_NAME):
         fault = f"{LOCK_NAME!r} is a symbolic link, through which another file would be written"
         raise _refused(root, fault, "remove the link")
     try:
         record = json.loads(read_bytes(root / LOCK_NAME, MAX_BYTES))
     except NotFoundError:
         return {}
-    except (McpgError, ValueError, RecursionError) as fault:
+    except InputError as fault:
+        place = os.fspath(root / LOCK_NAME)
+        raise OutputError(fault.message, place=place, remedy=fault.remedy) from fault
+    except (ValueError, RecursionError) as fault:
         raise _damaged(root) from fault
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:

@@ -119,9 +119,11 @@ def shown_size(size: int) -> str:
 
 def _in_folder() -> Iterator[Kept]:
     folder = cache_folder()
-    if folder is None or not Path(folder).is_dir():
+    try:
+        paths = sorted(Path(folder).iterdir()) if folder else []
+    except OSError:
         return
-    for path in sorted(Path(folder).iterdir()):
+    for path in paths:
         for kind, mark in MARKS.items():
             if path.name.endswith(mark.suffix):
                 yield from _known(path, kind)

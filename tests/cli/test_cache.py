@@ -153,3 +153,15 @@ def test_sizes_are_for_people() -> None:
     assert [shown_size(size) for size in (0, 1023, 1024, 3 << 20, 5 << 30)] == [
         *("0 bytes", "1,023 bytes", "1.0 KiB", "3.0 MiB", "5.0 GiB")
     ]
+
+
+@pytest.mark.parametrize("named", ["x" * 300, "file/below", "circle"])
+def test_a_cache_folder_that_is_none(
+    run: Callable[..., Run], folder: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A path at which no folder can stand holds nothing."""
+    (folder / "file").touch()
+    (folder / "circle").symlink_to(folder / "circle")
+    monkeypatch.setenv("MCPG_CACHE", str(folder / named))
+    done = run("cache", "--format", "json")
+    assert (done.code, done.json["files"]) == (0, [])
