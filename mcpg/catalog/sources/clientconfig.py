@@ -10,11 +10,12 @@ import re
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.jsontext import parse_json_documents
+from mcpg.catalog.sources.addresses import host_of
 from mcpg.catalog.sources.oauthconfig import read_oauth
 from mcpg.catalog.sources.servers import HttpServer, StdioServer, secrets_of
 from mcpg.catalog.sources.variables import expand
 from mcpg.diagnostics import Code, Diagnostic, error, info, warning
-from mcpg.errors import SourceError
+from mcpg.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +160,7 @@ class _Fields:
         url = next((url for key in _URLS if (url := self.text(key))), "")
         if not url:
             raise self.fail("it names neither a `command` nor a `url`", _REMEDY)
-        if not _ADDRESS.match(url):
+        if not _is_address(url):
             raise self.fail("its `url` is no address", "write http://... or https://...")
         headers = self._texts("headers")
         oauth = read_oauth(self.entry, self._filled, self.fail)
@@ -208,6 +209,13 @@ class _Fields:
         if "\0" in filled:
             raise self.fail("it holds a null character", "remove it")
         return filled
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(_ADDRESS.match(url) and host_of(url))
+    except UsageError:
+        return False
 
 
 def _repeated(key: str, place: str) -> Diagnostic:

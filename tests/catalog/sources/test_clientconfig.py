@@ -111,6 +111,8 @@ def test_an_address(entry: dict[str, Any], is_sse: bool) -> None:
         ({"type": "carrier-pigeon"}, "`type` is none that is known"),
         ({"url": "ftp://example.com"}, "`url` is no address"),
         ({"url": "https:///mcp"}, "`url` is no address"),
+        ({"url": "https://[::1"}, "`url` is no address"),
+        ({"url": "https://example.com:99999/mcp"}, "`url` is no address"),
     ],
 )
 def test_servers_that_cannot_be_used(entry: dict[str, Any], says: str) -> None:
