@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100
 """Deepest nesting of arrays and objects that is read, in levels."""
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|-?Infinity|NaN|-?[0-9][0-9.eE+-]*', re.DOTALL)
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?',
+    re.DOTALL,
+)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 _SURE_DIGITS = 300
+_KEY_SHOWN = 80
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SERVER_EVENT = re.compile(r"(?:event|data|id|retry|):")
@@ -78,7 +82,8 @@ def repair_surrogates(value: JsonValue, path: str, repaired: list[str]) -> JsonV
     Args:
         value: JSON of bounded depth.
         path: Where *value* stands.
-        repaired: Gets the path of every text that was changed.
+        repaired: Gets an item for every text that was changed, the first of them its path: so
+            many of them could be many times the size of the file.
     """
     if isinstance(value, str):
         return _repair(value, path, repaired)
@@ -87,7 +92,7 @@ def repair_surrogates(value: JsonValue, path: str, repaired: list[str]) -> JsonV
     if isinstance(value, dict):
         return {
             (name := _repair(key, path, repaired)): repair_surrogates(
-                member, f"{path}.{name}".removeprefix("."), repaired
+                member, f"{path}.{name[:_KEY_SHOWN]}".removeprefix("."), repaired
             )
             for key, member in value.items()
         }
@@ -97,7 +102,7 @@ def repair_surrogates(value: JsonValue, path: str, repaired: list[str]) -> JsonV
 def _repair(text: str, path: str, repaired: list[str]) -> str:
     clean, count = _SURROGATE.subn("\ufffd", text)
     if count:
-        repaired.append(path)
+        repaired.append("" if repaired else path)
     return clean
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _SOURCE_KEYS = ("server", "sourceId", "source_id", "serverName", "server_name", "source")
 _KIND_KEYS = ("sourceKind", "source_kind")
+_HASH_DIGITS = 8
+LONGEST_SOURCE = 256
+"""Longest source id that a manifest or server may state, in characters."""
+
 INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
 """Members that may hold the schema of a tool's arguments, in order."""
 
@@ -107,13 +112,26 @@ def find_entries(values: list[JsonValue], place: str) -> FoundList:
 
 
 def stated_source(mapping: JsonObject) -> str | None:
-    """Give the source id that a tool or manifest states, trimmed, or `None`."""
+    """Give the source id that a tool or manifest states, as `bounded_source`, or `None`."""
     for key in _SOURCE_KEYS:
         value = mapping.get(key)
         name = value.get("name") if isinstance(value, dict) else value
         if isinstance(name, str) and name.strip():
-            return name.strip()
+            return bounded_source(name)
     return None
+
+
+def bounded_source(name: str) -> str:
+    """Trim *name* and cut it to `LONGEST_SOURCE`; a hash keeps those that begin alike apart.
+
+    It is repeated with every tool and every message about one, so that thousands of tools would
+    make a long one gigabytes.
+    """
+    trimmed = name.strip()
+    if len(trimmed) <= LONGEST_SOURCE:
+        return trimmed
+    digest = hashlib.sha256(trimmed.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    return f"{trimmed[: LONGEST_SOURCE - _HASH_DIGITS - 1].rstrip()}_{digest}"
 
 
 def stated_kind(mapping: JsonObject) -> str | None:

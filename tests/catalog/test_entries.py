@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -213,6 +214,17 @@ def test_source_ids(key: str) -> None:
     assert {tool.source_id for tool in _read(manifest, source_id=" x ").tools} == {"x"}
 
 
+def test_a_long_source_is_cut() -> None:
+    """A source is repeated with every tool: one of more than 256 characters ends in a hash."""
+    servers = [{"server": "S" * 90_000 + end, "tools": [{"name": "a"}]} for end in "xy"]
+    first, second = (tool.source_id for tool in _read(servers).tools)
+    assert len(first) == len(second) == 256
+    assert first[:247] == second[:247] == "S" * 247
+    assert first != second
+    (whole,) = _read({"server": "S" * 256, "tools": [{"name": "a"}]}).tools
+    assert whole.source_id == "S" * 256
+
+
 def test_sources_around_pages_count() -> None:
     """What an envelope or a page states holds for its tools, the innermost first."""
     found = _read(
@@ -276,6 +288,21 @@ def test_half_characters_are_repaired() -> None:
     assert "2 texts hold" in item.message
     whole = read_manifest(r'{"tools": [{"name": "\ud83d\ude00"}]}', "m.json", default_source="m")
     assert (whole.tools[0].name, whole.diagnostics) == ("😀", ())
+
+
+def test_long_keys_are_not_repeated_with_every_repair() -> None:
+    """What is remembered of repaired text does not grow with its number times its depth."""
+    halves = ",".join([r'"\ud800"'] * 8_000)
+    text = f'{{"tools": [{{"name": "a", "_meta": {{"{"K" * 90_000}": [{halves}]}}}}]}}'
+    tracemalloc.start()
+    try:
+        found = read_manifest(text, "m.json", default_source="m")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    (item,) = found.diagnostics
+    assert item.place == f"m.json: tools[0]._meta.{'K' * 80}[0]"
+    assert most < 20_000_000
 
 
 def test_one_repair_among_documents() -> None:

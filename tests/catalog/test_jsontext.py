@@ -39,6 +39,7 @@ def test_documents(text: str, values: list[Any]) -> None:
         ('{"a": 1} x', "f.json:1:10", "not JSON"),
         ('["NaN",\n NaN]', "f.json:2:2", "number"),
         ("[1, -Infinity]", "f.json:1:5", "number"),
+        ("1-2 NaN", "f.json:1:5", "number"),
         ("[1, 1e999]", "f.json:1:5", "number"),
         ("[2, " + "1" * 5000 + "]", "f.json:1:5", "number"),
         ("[" * 101 + "]" * 101, "f.json:1:101", "deeper"),

@@ -18,6 +18,7 @@ from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, too_large
 from mcpg.catalog.sources.live.veil import veiled
 from mcpg.catalog.sources.replies import Reply
 from mcpg.catalog.sources.servers import StdioServer
+from mcpg.catalog.toolshapes import bounded_source
 from mcpg.diagnostics import Code, error, warning
 from mcpg.errors import McpgError
 
@@ -157,7 +158,7 @@ def read_listing(
     secrets = (*server.secrets, *answer.secrets)
     (said, tools), hidden = veiled([answer.name, list(answer.tools)], secrets)
     text = json.dumps({"sourceKind": kind.value, "tools": tools})
-    name = source_id or server.name or said.strip() or server.place
+    name = source_id or server.name or bounded_source(said) or server.place
     try:
         found = read_manifest(text, server.place, default_source=name, source_id=name)
     except McpgError as fault:
