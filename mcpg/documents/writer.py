@@ -144,7 +144,7 @@ def _list_lines(key: str, values: Iterable[str]) -> Iterator[str]:
 def _markdown(document: ToolDocument) -> str:
     tool = document.tool
     sections = [
-        f"# {one_line(tool.display_name)}\n",
+        f"# {one_line(tool.display_name)}".rstrip() + "\n",
         f"## {IDENTITY_HEADING}\n{_identity(tool)}",
         f"## {CONTRACT_HEADING}\n{descriptor_text(tool)}\n",
         f"## {INPUT_HEADING}\n{_fenced(tool.input_schema)}",

@@ -58,6 +58,7 @@ def test_every_yaml_reader_takes_the_front_matter_alike(document: ToolDocument) 
     assert values == _read_yaml(front_of(text), "a.md")
 
 
+@example(ToolDocument(make_tool(title="\t"), "tools/a/b.md", "urn:a"))
 @given(documents())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_written_text_holds_no_character_that_files_change(document: ToolDocument) -> None:
