@@ -111,10 +111,6 @@ def _map() -> Markup:
     return element("div", drawing, aside, class_="graph")
 
 
-def _count() -> Markup:
-    return element("span", id="map-count", aria_live="polite")
-
-
 def _key() -> Markup:
     kinds = [(name, name) for name in ("tool", "page", "group", "thing")]
     items = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in kinds]

@@ -240,6 +240,15 @@ def test_vectors_that_a_search_made_are_written_beside_the_bundle(
 
 
 @pytest.mark.usefixtures("sources", "provider")
+def test_pages_have_no_vectors(run: Callable[..., Run]) -> None:
+    """A page beside the tools neither makes their vectors stale nor has them looked for anew."""
+    Path("tools/guide.md").write_text("---\ntitle: Guide\ntool: false\n---\n# Guide\n", "utf-8")
+    run(*EMBED)
+    assert run(*EMBED, "--check").code == 0
+    assert "reused 4 vectors\n" in run(*EMBED).err
+
+
+@pytest.mark.usefixtures("sources", "provider")
 def test_a_check_fails_where_a_run_would_write(run: Callable[..., Run]) -> None:
     """Vectors whose numbers are to be kept in another way are written, so the check fails."""
     report(run)

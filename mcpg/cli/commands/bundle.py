@@ -199,7 +199,7 @@ def _vectors_of_last(
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
     from mcpg.index.file import content_key  # noqa: PLC0415
 
-    bundle = embeddings.Target(target, content_key(target), last.report["documents"])
+    bundle = embeddings.Target(target, content_key(target), last.report["tools"])
     return embeddings.embed(bundle, partial(_documents_of, target), embedding, output)
 
 
@@ -314,7 +314,7 @@ def _compare(
 ) -> int:
     path = Path(target)
     reasons, text = _differences(made, path)
-    reasons += _stale_vectors(made, target, embedding)
+    reasons += _stale_vectors(made, len(assembly.documents), target, embedding)
     if form is OutputFormat.JSON:
         changes = {"stale": bool(reasons), "differences": reasons}
         output.json(_report(str(path), _facts(made, assembly), changes, assembly.diagnostics))
@@ -323,14 +323,14 @@ def _compare(
     return building.judged(str(path), reasons, building.summary(assembly), output)
 
 
-def _stale_vectors(made: Bundle, target: str, embedding: Embedding | None) -> list[str]:
+def _stale_vectors(made: Bundle, tools: int, target: str, embedding: Embedding | None) -> list[str]:
     if embedding is None:
         return []
     from mcpg.bundle import encode_bundle  # noqa: PLC0415 - as above
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415
 
     key = hashlib.sha256(encode_bundle(made)).digest()
-    return embeddings.staleness(embeddings.Target(target, key, len(made.documents)), embedding)
+    return embeddings.staleness(embeddings.Target(target, key, tools), embedding)
 
 
 def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
