@@ -6,7 +6,7 @@ trusted: what it returns is counted, measured and scaled here before anything is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from mcpg.errors import McpgError
 
@@ -151,7 +151,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def checked_rows(provider: EmbeddingProvider, answer: object, count: int) -> NDArray[np.float32]:
+def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float32]:
     """Check what *provider* made of *count* texts, and scale every row to length one.
 
     Raises:
@@ -181,17 +181,17 @@ def checked_rows(provider: EmbeddingProvider, answer: object, count: int) -> NDA
     return scaled
 
 
-def _as_rows(provider: EmbeddingProvider, answer: object, count: int) -> NDArray[np.float64]:
+def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-    given = len(answer) if hasattr(answer, "__len__") else 0
+    given = _length_of(answer)
     if given != count:
         raise EmbeddingError(
             f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
         )
     try:
         rows = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as fault:
+    except Exception as fault:  # an array of another library may raise whatever it likes
         raise EmbeddingError(
             f"{provider.fingerprint} returned vectors of different lengths, or no numbers",
             kind="dimensions",
@@ -206,6 +206,14 @@ def _as_rows(provider: EmbeddingProvider, answer: object, count: int) -> NDArray
     if provider.dimensions not in {None, rows.shape[1]}:
         raise _wrong_dimensions(provider, rows.shape[1], provider.dimensions or 0)
     return rows
+
+
+def _length_of(answer: Any) -> int:
+    """Give how many rows *answer* has, 0 where it does not say."""
+    try:
+        return len(answer)
+    except Exception:  # noqa: BLE001 - as above
+        return 0
 
 
 def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:

@@ -76,6 +76,7 @@ def within(seconds: float, work: Callable[[Call], Result]) -> Ended[Result] | No
     What the work raises is given, never raised: even its own cancellation or interruption. What
     interrupts the waiting itself is raised, and the work left behind.
     """
+    seconds = min(seconds, threading.TIMEOUT_MAX)
     call = Call(seconds)
     done = threading.Event()
     ended: list[Ended[Result]] = []

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from mcpg.llm.usage import Usage
 
 _MOST_REDIRECTS = 3
+# A socket counts milliseconds in 32 bits.
+_LONGEST_WAIT = 86_400.0
 _LONGEST_COMPLAINT = 16_384
 _LONGEST_QUOTE = 240
 _KEEPS_METHOD = (307, 308)
@@ -226,8 +228,8 @@ class Endpoint:
         import httpx  # noqa: PLC0415 - as above
 
         # A read beyond the deadline is cut off there; a connection cannot be before it stands.
-        connect = min(self._budget.connect, max(call.remaining(), 0.001))
-        return httpx.Timeout(self._budget.read, connect=connect)
+        connect = min(self._budget.connect, max(call.remaining(), 0.001), _LONGEST_WAIT)
+        return httpx.Timeout(min(self._budget.read, _LONGEST_WAIT), connect=connect)
 
     def _headers(self) -> dict[str, str]:
         headers = {

@@ -44,6 +44,23 @@ class Raw:
         return self.answer
 
 
+class Array:
+    """An array of another library, that raises where it is told to."""
+
+    def __init__(self, *, has_length: bool) -> None:
+        self.has_length = has_length
+
+    def __len__(self) -> int:
+        """Give the number of rows, or raise."""
+        if not self.has_length:
+            raise RuntimeError("lazy")
+        return 2
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        """Raise, as a tensor does that is still to be trained."""
+        raise RuntimeError("detach it first")
+
+
 def kind_of(provider: EmbeddingProvider, count: int = 2) -> str:
     """Tell as what kind of error *provider* fails."""
     with pytest.raises(EmbeddingError) as caught:
@@ -112,6 +129,9 @@ def test_a_question_of_a_provider_for_all_texts() -> None:
         ([], "count"),
         (None, "count"),
         (3.5, "count"),
+        (np.array(3.5), "count"),
+        (Array(has_length=False), "count"),
+        (Array(has_length=True), "dimensions"),
         ([[1.0, 2.0], [1.0]], "dimensions"),
         ([[1.0, 2.0], ["x", "y"]], "dimensions"),
         ([1.0, 2.0], "dimensions"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import threading
 from datetime import UTC, datetime
@@ -81,6 +82,13 @@ def test_work_ends_with_its_result() -> None:
     ended = within(5, cancelled)
     assert ended is not None
     assert isinstance(ended.fault, asyncio.CancelledError)
+
+
+def test_work_may_have_all_the_time_there_is() -> None:
+    """A limit beyond what a clock can count is none."""
+    ended = within(math.inf, lambda call: call.sleep(0.1))
+    assert ended is not None
+    assert ended.result is True
 
 
 def test_work_that_is_late_is_told_so() -> None:

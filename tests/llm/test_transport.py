@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 import socket
 import subprocess
@@ -189,6 +190,14 @@ def test_a_server_that_never_speaks_is_given_up() -> None:
     with silent_port() as url:
         budget = Budget(connect=0.2, read=0.1, total=5.0, retries=1)
         assert fault_of(url, budget).kind == "timeout"
+
+
+@pytest.mark.parametrize("endless", ["connect", "read", "total", "connect read total"])
+def test_a_budget_may_have_no_end(endless: str) -> None:
+    """Seconds beyond what clocks and sockets can count are no fault."""
+    budget = Budget(**dict.fromkeys(endless.split(), math.inf))
+    with serving(answer({"well": 1})) as server:
+        assert endpoint(server.url, budget).post("things", {}) == {"well": 1}
 
 
 def test_work_that_nobody_waits_for_ends() -> None:
