@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 EmbeddingFault = Literal[
     "missing", "failed", "timeout", "count", "empty", "nonfinite", "dimensions"
 ]
+KINDS_OF_TEXTS = frozenset({"empty", "nonfinite"})
+"""A provider that fails so is there; what it makes nothing of is the text."""
+
 BATCH = 64
 """Texts that are given to a provider at once."""
 

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.engine.resting import Rest
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import McpgError
 from mcpg.index.compile import NO_KEY
@@ -89,9 +90,7 @@ class Chooser:
         """Stand before the source that *find* gives; *clock* tells the time in seconds."""
         self._find = find
         self._source: CandidateSource | None = None
-        self._clock = clock
-        # Time until which the source is left alone, and why; one tuple, so never half of each.
-        self._failed: tuple[float, str] | None = None
+        self._rest: Rest[str] = Rest(clock, REST)
 
     def ask(
         self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
@@ -127,15 +126,15 @@ class Chooser:
         return self._source
 
     def _guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
-        failed = self._failed
-        if failed is not None and self._clock() < failed[0]:
-            return None, failed[1]
+        resting = self._rest.reason
+        if resting is not None:
+            return None, resting
         try:
             return ask(), ""
         except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
             # The text of a stranger's error may hold a password, so only its type is told.
             reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
-            self._failed = (self._clock() + REST, reason)
+            self._rest.begin(reason)
             return None, reason
 
 

@@ -1,4 +1,4 @@
-"""What a host brings, such that it cannot hurt: a cache, and who makes vectors."""
+"""What a host brings, such that it cannot hurt: a cache, and who makes vectors and rewrites."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from mcpg.diagnostics import Code, Diagnostic, warning
-from mcpg.embeddings.provider import EmbeddingError, embedding_error
+from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embedding_error
+from mcpg.engine.resting import Rest
 from mcpg.errors import McpgError
+from mcpg.llm.deadline import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
 
     from mcpg.caches import SearchCache
     from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.llm.deadline import Ended
 
-REST = 30.0
-"""Seconds that what failed is left alone: what fails slowly costs a search much."""
+USUAL_SECONDS = 5.0
+"""How long a normaliser may take that does not say."""
 
-SLOW = 1.0
-"""Seconds from which on a failure is slow, so that a provider is left alone after it."""
+GRACE = 0.25
+"""Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
 
 
 def attribute_of(brought: Any, name: str) -> Any:
@@ -43,46 +46,39 @@ class GuardedCache:
     def __init__(self, cache: SearchCache, clock: Callable[[], float] = time.monotonic) -> None:
         """Stand before *cache*; *clock* tells the time in seconds."""
         self._cache = cache
-        self._clock = clock
-        # Time until which the cache is left alone, and why; one tuple, so never half of each.
-        self._failed: tuple[float, str] | None = None
+        self._rest: Rest[str] = Rest(clock)
 
     def get(self, kind: str, key: str) -> bytes | None:
         """Give what the cache has; `None` also when it fails or gives anything but bytes."""
-        if self._is_resting():
+        if self._rest.reason is not None:
             return None
         try:
             found = self._cache.get(kind, key)
         except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
-            self._rest(fault)
+            self._failed(fault)
             return None
         return found if isinstance(found, bytes) else None
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Have the cache keep *value*, if it can."""
-        if self._is_resting():
+        if self._rest.reason is not None:
             return
         try:
             self._cache.put(kind, key, value)
         except Exception as fault:  # noqa: BLE001 - as above
-            self._rest(fault)
+            self._failed(fault)
 
     def noticed(self) -> tuple[Diagnostic, ...]:
         """Tell that the cache is out of order, if it is."""
-        failed = self._failed
-        if failed is None or not self._is_resting():
+        reason = self._rest.reason
+        if reason is None:
             return ()
-        message = f"the search cache failed: {failed[1]}; answers are computed, and are not kept"
+        message = f"the search cache failed: {reason}; answers are computed, and are not kept"
         return (warning(Code.SEARCH_CACHE_FAILED, message),)
 
-    def _is_resting(self) -> bool:
-        failed = self._failed
-        return failed is not None and self._clock() < failed[0]
-
-    def _rest(self, fault: Exception) -> None:
+    def _failed(self, fault: Exception) -> None:
         # The text of a stranger's error may hold a password, so only its type is told.
-        reason = fault.message if isinstance(fault, McpgError) else type(fault).__name__
-        self._failed = (self._clock() + REST, reason)
+        self._rest.begin(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
 
 
 class GuardedProvider:
@@ -100,9 +96,7 @@ class GuardedProvider:
             EmbeddingError: It does not say who it is.
         """
         self._provider = provider
-        self._clock = clock
-        # Time until which the provider is left alone, and why; as in `GuardedCache`.
-        self._failed: tuple[float, EmbeddingError] | None = None
+        self._rest: Rest[EmbeddingError] = Rest(clock)
         self.fingerprint = self._fingerprint()
 
     @property
@@ -120,7 +114,7 @@ class GuardedProvider:
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.check_rest()
-        start = self._clock()
+        start = self.now()
         method = "embed_queries" if hasattr(self._provider, "embed_queries") else "embed"
         try:
             rows: NDArray[np.float32] = getattr(self._provider, method)(texts)
@@ -131,7 +125,7 @@ class GuardedProvider:
 
     def now(self) -> float:
         """Give the time in seconds, as *clock* tells it."""
-        return self._clock()
+        return self._rest.now()
 
     def check_rest(self) -> None:
         """Raise what the provider failed with, while it is left alone.
@@ -139,16 +133,18 @@ class GuardedProvider:
         Raises:
             EmbeddingError: It failed slowly, not long ago.
         """
-        failed = self._failed
-        if failed is not None and self._clock() < failed[0]:
-            kept = failed[1]
+        kept = self._rest.reason
+        if kept is not None:
             raise EmbeddingError(kept.message, kind=kept.kind, place=kept.place, remedy=kept.remedy)
 
     def rest_after(self, fault: Exception, start: float) -> None:
-        """Leave the provider alone for a while if it took long to fail, asked at *start*."""
-        now = self._clock()
-        if now - start >= SLOW:
-            self._failed = (now + REST, embedding_error(self.fingerprint, fault))
+        """Leave the provider alone for a while if it took long to fail, asked at *start*.
+
+        One that makes nothing of a text is left alone by nobody: of others it makes something.
+        """
+        error = embedding_error(self.fingerprint, fault)
+        if error.kind not in KINDS_OF_TEXTS:
+            self._rest.begin_if_slow(error, start)
 
     def _fingerprint(self) -> str:
         try:
@@ -165,3 +161,62 @@ def _unspoken(what: str, fault: Exception) -> EmbeddingError:
         return fault
     reason = type(fault).__name__
     return EmbeddingError(f"the {what} of the provider failed with {reason}", kind="failed")
+
+
+class GuardedNormalizer:
+    """Stands before a host's normaliser; whatever that does, it gives a text or an error in time.
+
+    A normaliser that fails slowly is left alone for a while. May be shared between threads.
+    """
+
+    def __init__(self, normalizer: Any, clock: Callable[[], float] = time.monotonic) -> None:
+        """Stand before *normalizer*; *clock* tells the time in seconds."""
+        self._normalizer = normalizer
+        self._rest: Rest[str] = Rest(clock)
+
+    @property
+    def fingerprint(self) -> str:
+        """Who rewrites.
+
+        Raises:
+            McpgError: It does not say.
+        """
+        told = attribute_of(self._normalizer, "fingerprint")
+        if not isinstance(told, str):
+            raise McpgError("what rewrites queries has no fingerprint")
+        return told
+
+    def rewrite(self, query: str) -> str:
+        """Give what the normaliser makes of *query*.
+
+        Only whoever interrupts the waiting is heard, and nothing that the normaliser itself raises.
+
+        Raises:
+            McpgError: It failed, took too long, or is left alone.
+        """
+        reason = self._rest.reason
+        if reason is None:
+            start, seconds = self._rest.now(), self._seconds()
+            ended = within(seconds + GRACE, lambda _: self._normalizer.rewrite(query))
+            if ended is not None and isinstance(ended.result, str):
+                return ended.result
+            reason = _reason(ended, seconds)
+            self._rest.begin_if_slow(reason, start)
+        raise McpgError(reason)
+
+    def _seconds(self) -> float:
+        told = attribute_of(self._normalizer, "seconds")
+        is_time = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
+        return float(told) if is_time else USUAL_SECONDS
+
+
+def _reason(ended: Ended[Any] | None, seconds: float) -> str:
+    """Say why there is no rewrite."""
+    if ended is None:
+        return f"nothing rewrote it within {seconds:g} seconds"
+    if isinstance(ended.fault, McpgError):
+        return str(ended.fault)
+    if ended.fault is not None:
+        # The text of a stranger's error may hold a key, so only its type is told.
+        return f"rewriting ended in {type(ended.fault).__name__}"
+    return f"it was rewritten as {type(ended.result).__name__}, which is no text"

@@ -6,6 +6,7 @@ bundle, has the same vector. What a model failed to say is never kept.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcpg.caches.protocol import QUERY, VECTOR
@@ -60,8 +61,9 @@ def remembered_rewrite(cache: SearchCache | None, normalizer: Normalizer, query:
         return normalizer.rewrite(query)
     key = key_of(QUERY, normalizer.fingerprint, query)
     found = unsealed(cache.get(QUERY, key), key)
-    if found is not None:
-        return found.decode("utf-8", "surrogatepass")
+    with suppress(UnicodeDecodeError):
+        if found is not None:
+            return found.decode("utf-8", "surrogatepass")
     made = normalizer.rewrite(query)
     if made.strip():
         cache.put(QUERY, key, sealed(made.encode("utf-8", "surrogatepass"), key))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mcpg.engine.candidates import Choice, Chooser
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
+    from mcpg.engine.guarded import GuardedNormalizer
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import Via
@@ -67,6 +68,7 @@ class Searcher:
         # For searches that include disabled tools, and for those that do not.
         self._choosers: dict[bool, Chooser] = {}
         self._semantics: Semantics | None = None
+        self._normalizer: GuardedNormalizer | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
 
@@ -206,6 +208,17 @@ class Searcher:
             if self._semantics is None:
                 self._semantics = Semantics(self.equipment or NONE, self.index, self.documents)
             return self._semantics
+
+    def normalizer(self) -> GuardedNormalizer | None:
+        """Give who rewrites queries, `None` where a host has brought nobody."""
+        if self.equipment is None or self.equipment.normalizer is None:
+            return None
+        from mcpg.engine.guarded import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
+
+        with self._lock:
+            if self._normalizer is None:
+                self._normalizer = GuardedNormalizer(self.equipment.normalizer)
+            return self._normalizer
 
     def _with_vectors(
         self,

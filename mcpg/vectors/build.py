@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from mcpg.diagnostics import Code, Diagnostic, warning
-from mcpg.embeddings.provider import EmbeddingError, embed_texts
+from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embed_texts
 from mcpg.embeddings.stores.protocol import EmbeddingKey
 from mcpg.errors import McpgError
 from mcpg.vectors.matrix import ToolVectors
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 BATCH = 64
 """For how many tools texts are embedded, and vectors put into the store, at a time."""
 
-# A provider that answers so is there; what it makes nothing of is the text.
-_KINDS_OF_TEXTS = frozenset({"empty", "nonfinite"})
 # No text is to blame for these. For all others one may be, if a harmless text is still embedded.
 _KINDS_OF_PROVIDERS = frozenset({"missing", "timeout", "dimensions"})
 _HARMLESS = "tool"
@@ -258,12 +256,12 @@ class _Work:
         """Raise the *fault* again unless it lies in the texts."""
         if fault.kind in _KINDS_OF_PROVIDERS:
             raise fault
-        if fault.kind in _KINDS_OF_TEXTS:
+        if fault.kind in KINDS_OF_TEXTS:
             return
         try:
             embed_texts(self._provider, [_HARMLESS])
         except EmbeddingError as again:
-            if again.kind not in _KINDS_OF_TEXTS:
+            if again.kind not in KINDS_OF_TEXTS:
                 raise fault from None
         self._is_alive = True
 

@@ -18,8 +18,8 @@ from mcpg.catalog.model import HintRule
 from mcpg.diagnostics import Code
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.equipment import Equipment
-from mcpg.engine.guarded import REST
 from mcpg.engine.joint import closeness
+from mcpg.engine.resting import REST
 from mcpg.engine.scheme import SCHEMES, scheme_of
 from mcpg.engine.semantics import Nearness, Semantics
 from mcpg.vectors.matrix import ToolVectors
@@ -352,6 +352,24 @@ def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
     assert slow.calls == 1
     slow.now, slow.is_up = slow.now + REST, True
     assert semantics.embed("d").shape == (2,)
+
+
+def test_a_query_that_has_no_vector_does_not_take_those_of_others() -> None:
+    """A text of which a slow provider makes nothing is no reason to leave the provider alone."""
+    now = 0.0
+
+    def embed(texts: list[str]) -> NDArray[np.float64]:
+        nonlocal now
+        now += 60
+        if texts == ["nothing"]:
+            raise EmbeddingError("a vector of zeros", kind="empty")
+        return np.ones((len(texts), 2))
+
+    provider = FunctionEmbeddings(embed, "slow")
+    semantics = Semantics(Equipment(provider), MANY.index, MANY.documents.values, lambda: now)
+    with pytest.raises(EmbeddingError):
+        semantics.embed("nothing")
+    assert semantics.embed("something").shape == (2,)
 
 
 class Rewriter:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code, Diagnostic, info, warning
-from mcpg.engine.guarded import attribute_of
 from mcpg.engine.normalization.answers import judge
 from mcpg.engine.normalization.language import LanguageTest, read_language
 from mcpg.engine.normalization.literals import Literal, literals_of, lost, restored, without
 from mcpg.engine.normalization.trust import trust_in
 from mcpg.engine.remembered import remembered_rewrite
 from mcpg.errors import McpgError
-from mcpg.llm.deadline import within
 from mcpg.text import fold, stem
 from mcpg.values import value
 
 if TYPE_CHECKING:
-    from mcpg.engine.equipment import Equipment
+    from mcpg.caches import SearchCache
+    from mcpg.engine.guarded import GuardedNormalizer
     from mcpg.index import Index
     from mcpg.jsontypes import JsonObject
-
-USUAL_SECONDS = 5.0
-"""How long a normaliser may take that does not say."""
-
-GRACE = 0.25
-"""Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
 
 _LONGEST_SHOWN = 200
 
@@ -114,21 +107,23 @@ class Rewrite:
         return told, lost_told
 
 
-def rewrite_of(query: str, index: Index, equipment: Equipment | None) -> Rewrite:
+def rewrite_of(
+    query: str, index: Index, normalizer: GuardedNormalizer | None, cache: SearchCache | None
+) -> Rewrite:
     """Have *query* rewritten for a search of *index*, where that is possible and worth while.
 
     Nothing that the normaliser does is raised; only whoever interrupts the waiting is heard.
     """
-    normalizer = equipment.normalizer if equipment else None
     if normalizer is None:
         return Rewrite(query, Outcome.MISSING)
     literals = literals_of(query)
     language = language_in(query, literals, index)
     if language.is_plain_english:
         return Rewrite(query, Outcome.PLAIN, language=language)
-    answer, fault = _asked(normalizer, query, equipment.cache if equipment else None)
-    if answer is None:
-        return Rewrite(query, Outcome.FAILED, reason=fault, language=language)
+    try:
+        answer = remembered_rewrite(cache, normalizer, query)
+    except McpgError as fault:
+        return Rewrite(query, Outcome.FAILED, reason=str(fault), language=language)
     return _read(query, answer, literals, language)
 
 
@@ -154,31 +149,6 @@ def _read(
         return Rewrite(query, Outcome.UNCHANGED, language=language)
     trust = trust_in(query, text, language.foreign)
     return Rewrite(query, Outcome.REWRITTEN, text, trust, "", language, literals, missing)
-
-
-def _asked(normalizer: Any, query: str, cache: Any) -> tuple[str | None, str]:
-    """Give the answer to *query*, from the cache or the normaliser, or `None` and why not."""
-    seconds = _seconds(normalizer)
-    ended = within(seconds + GRACE, lambda _: remembered_rewrite(cache, normalizer, query))
-    if ended is None:
-        return None, f"nothing rewrote it within {seconds:g} seconds"
-    if ended.fault is not None:
-        return None, _told(ended.fault)
-    if not isinstance(ended.result, str):
-        return None, f"it was rewritten as {type(ended.result).__name__}, which is no text"
-    return ended.result, ""
-
-
-def _seconds(normalizer: Any) -> float:
-    told = attribute_of(normalizer, "seconds")
-    is_time = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
-    return float(told) if is_time else USUAL_SECONDS
-
-
-def _told(fault: BaseException) -> str:
-    # The text of a stranger's error may hold a key, so only its type is told.
-    is_ours = isinstance(fault, McpgError)
-    return str(fault) if is_ours else f"rewriting ended in {type(fault).__name__}"
 
 
 def _quoted(text: str) -> str:

@@ -68,7 +68,8 @@ def normalized_explanation(
 
 def _rewrite(searcher: Searcher, request: Request, trace: Trace | None = None) -> Rewrite:
     """Have the query rewritten; where vectors are searched, they have a say in the trust."""
-    rewrite = rewrite_of(request.query, searcher.index, searcher.equipment)
+    cache = searcher.equipment.cache if searcher.equipment else None
+    rewrite = rewrite_of(request.query, searcher.index, searcher.normalizer(), cache)
     if not rewrite.text or rewrite.language is None or request.strategy == Strategy.GRAPH:
         return rewrite
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors

@@ -17,6 +17,10 @@ from mcpg.diagnostics import Code
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.equipment import Equipment
+from mcpg.engine.guarded import GuardedNormalizer
+from mcpg.engine.remembered import remembered_rewrite
+from mcpg.engine.resting import REST, SLOW
+from mcpg.errors import McpgError
 from mcpg.gateway.answerjson import search_json
 from mcpg.llm.errors import EndpointError
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
@@ -204,6 +208,45 @@ def test_a_slow_normaliser_is_not_waited_for() -> None:
         done.set()
     assert codes(result)[0] == Code.QUERY_NORMALIZATION_FAILED
     assert "0.05 seconds" in result.diagnostics[0].message
+
+
+def test_a_normaliser_that_fails_slowly_is_not_asked_by_every_search() -> None:
+    """A search pays for the failure, and those that follow soon after tell of it."""
+    asked: list[str] = []
+
+    def rewrite(query: str) -> str:
+        asked.append(query)
+        threading.Event().wait(SLOW)
+        raise OSError
+
+    mine = engine(rewrite)
+    results = [mine.search(query, normalize=True) for query in (QUERY, QUERY, "де пакунок")]
+    assert asked == [QUERY]
+    assert {codes(result)[0] for result in results} == {Code.QUERY_NORMALIZATION_FAILED}
+    assert len({result.diagnostics[0].message for result in results}) == 1
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(SLOW, [1, 1, 2]), (SLOW / 2, [1, 2, 3])])
+def test_a_normaliser_that_failed_is_asked_again_after_a_rest(
+    seconds: float, calls: list[int]
+) -> None:
+    """One that fails at once has no rest; what a cache knows is found meanwhile."""
+    now, asked, cache = 0.0, [0], MemoryCache()
+
+    def rewrite(_: str) -> str:
+        nonlocal now
+        now += seconds
+        asked[0] += 1
+        raise OSError
+
+    remembered_rewrite(cache, FunctionNormalizer(constant("known"), "test"), "bekannt")
+    guarded = GuardedNormalizer(FunctionNormalizer(rewrite, "test"), lambda: now)
+    for number, wait in enumerate((0.0, REST - SLOW, SLOW)):
+        now += wait
+        with pytest.raises(McpgError, match="rewriting ended in OSError"):
+            remembered_rewrite(cache, guarded, QUERY)
+        assert asked[0] == calls[number]
+        assert remembered_rewrite(cache, guarded, "bekannt") == "known"
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "soon", None, True])
