@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcpg.engine.request import Request
     from mcpg.engine.retrieval import Pool
     from mcpg.engine.scheme import Scheme
-    from mcpg.engine.semantics import Nearness, Semantics
+    from mcpg.engine.semantics import Nearness, SearchVectors
     from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
@@ -80,7 +80,7 @@ def run_with_vectors(
     index: Index,
     model: Model,
     disabled: frozenset[int],
-    semantics: Semantics,
+    vectors: SearchVectors,
     trace: Trace | None = None,
     memo: Memo | None = None,
     choice: Choice | None = None,
@@ -92,16 +92,16 @@ def run_with_vectors(
     """
     scheme, text = scheme_of(scheme_name(request), model), embedded_text(request)
     with stage(trace, "embed"):
-        built = semantics.built()
-        vector = semantics.embed(text)
+        built = vectors.built()
+        vector = vectors.embed(text)
         if choice is not None:
-            choice.know(vector, semantics.provider().fingerprint)
+            choice.know(vector, vectors.semantics.provider().fingerprint)
     size = depth(request.limit)
     analysis, pool = gather(
         request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
     )
     with stage(trace, "compare"):
-        nearness = semantics.nearness(
+        nearness = vectors.semantics.nearness(
             built.vectors,
             vector,
             unknown_share(analysis),

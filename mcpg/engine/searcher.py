@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import Via
-    from mcpg.engine.semantics import Semantics
+    from mcpg.engine.semantics import SearchVectors, Semantics
     from mcpg.engine.standing import Standing
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.index import Index
@@ -134,9 +134,15 @@ class Searcher:
         return self.result(request, (outcome,), matches, outcome.best, told, trace), outcome
 
     def ranked(
-        self, request: Request, trace: Trace | None = None
+        self, request: Request, trace: Trace | None = None, vectors: SearchVectors | None = None
     ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
-        """Rank tools by the query of *request* as it stands, and say what went wrong with it."""
+        """Rank tools by the query of *request* as it stands, and say what went wrong with it.
+
+        Args:
+            request: What is asked.
+            trace: Records the stages.
+            vectors: Those of the search of which this is a part, where there is such a one.
+        """
         disabled = self.disabled(request)
         choice = self._choice(request, disabled)
         told: tuple[Diagnostic, ...] = ()
@@ -145,7 +151,8 @@ class Searcher:
                 request, self.index, self.model, disabled, trace, self._memo, choice
             )
         else:
-            outcome, told = self._with_vectors(request, disabled, trace, choice)
+            vectors = vectors or self.search_vectors()
+            outcome, told = self._with_vectors(request, disabled, trace, choice, vectors)
         return outcome, (*choice.diagnostics, *told) if choice else told
 
     def matches(self, outcome: Outcome) -> tuple[Match, ...]:
@@ -209,6 +216,12 @@ class Searcher:
                 self._semantics = Semantics(self.equipment or NONE, self.index, self.documents)
             return self._semantics
 
+    def search_vectors(self) -> SearchVectors:
+        """Give the vectors for one search; nothing is loaded yet."""
+        from mcpg.engine.semantics import SearchVectors  # noqa: PLC0415 - as above
+
+        return SearchVectors(self.semantics())
+
     def normalizer(self) -> GuardedNormalizer | None:
         """Give who rewrites queries, `None` where a host has brought nobody."""
         if self.equipment is None or self.equipment.normalizer is None:
@@ -226,6 +239,7 @@ class Searcher:
         disabled: frozenset[int],
         trace: Trace | None,
         choice: Choice | None,
+        vectors: SearchVectors,
     ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
         """Answer from vectors and graph, or from the graph alone where there are no vectors."""
         from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
@@ -233,13 +247,12 @@ class Searcher:
         from mcpg.engine.vectornotices import fallbacks  # noqa: PLC0415 - as above
 
         index, model, memo = self.index, self.model, self._memo
-        semantics = self.semantics()
         try:
             outcome = run_with_vectors(
-                request, index, model, disabled, semantics, trace, memo, choice
+                request, index, model, disabled, vectors, trace, memo, choice
             )
         except EmbeddingError as fault:
-            told = (*semantics.diagnostics, *fallbacks(request.strategy, fault))
+            told = (*vectors.semantics.diagnostics, *fallbacks(request.strategy, fault))
             return run_graph(request, index, model, disabled, trace, memo, choice), told
         return outcome, outcome.semantic.told if outcome.semantic else ()
 

@@ -8,17 +8,18 @@ than tools do at large.
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from mcpg.embeddings.provider import EmbeddingError
+from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError
 from mcpg.engine.guarded import GuardedProvider
 from mcpg.engine.remembered import remembered_vector
 from mcpg.index.compile import NO_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -44,8 +45,6 @@ FOREIGN_POWER = 4
 _FEW_TOOLS = 20
 _LEAST_SHIFT = 1e-3
 _DECIMALS = 6
-# Vectors of queries and rewrites that are about to be searched.
-_MOST_RECENT = 32
 # A provider that makes nothing of some texts is asked for them in so many searches, and then no
 # more. One that is out of order is asked again whenever it may be back.
 _MOST_ATTEMPTS = 3
@@ -117,7 +116,6 @@ class Semantics:
         # With the vectors whose mean it is.
         self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
-        self._recent: dict[str, NDArray[np.float32]] = {}
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
     def provider(self) -> GuardedProvider:
@@ -160,26 +158,12 @@ class Semantics:
         Raises:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
-        vector = self._recent.get(text)
-        if vector is None:
-            vector = remembered_vector(self._equipment.cache, self.provider(), text)
+        vector = remembered_vector(self._equipment.cache, self.provider(), text)
         wanted = self._built.vectors.dimensions if self._built else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
         return vector
-
-    def agreement(self, one: str, other: str) -> float:
-        """Give the cosine of two texts, in [0, 1]; both vectors are kept for searches to come.
-
-        Raises:
-            EmbeddingError: As for `embed`.
-        """
-        vectors = self.embed(one), self.embed(other)
-        if len(self._recent) >= _MOST_RECENT:
-            self._recent = {}
-        self._recent.update(zip((one, other), vectors, strict=True))
-        return max(0.0, round(float(vectors[0] @ vectors[1]), _DECIMALS))
 
     def nearness(
         self,
@@ -301,6 +285,66 @@ class Semantics:
             known=self._built,
             keep_at=kept if given else None,
         )
+
+
+class SearchVectors:
+    """The vectors that one search needs, of the tools and of texts: each is asked for once.
+
+    A provider that failed is not asked again by the same search, unless it made nothing of a text.
+
+    Attributes:
+        semantics: Whose vectors they are.
+    """
+
+    def __init__(self, semantics: Semantics) -> None:
+        """Prepare to ask *semantics*."""
+        self.semantics = semantics
+        self._built: Built | None = None
+        self._texts: dict[str, NDArray[np.float32]] = {}
+        self._failed: EmbeddingError | None = None
+
+    def built(self) -> Built:
+        """Give the vectors of the tools.
+
+        Raises:
+            EmbeddingError: As for `Semantics.built`, or the provider has failed before.
+        """
+        if self._built is None:
+            with self._asking():
+                self._built = self.semantics.built()
+        return self._built
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Give the vector of *text*, of length 1.
+
+        Raises:
+            EmbeddingError: As for `Semantics.embed`, or the provider has failed before.
+        """
+        if text not in self._texts:
+            with self._asking():
+                self._texts[text] = self.semantics.embed(text)
+        return self._texts[text]
+
+    def agreement(self, one: str, other: str) -> float:
+        """Give the cosine of two texts, in [0, 1].
+
+        Raises:
+            EmbeddingError: One of them, or the tools, have no vectors.
+        """
+        self.built()
+        product = self.embed(one) @ self.embed(other)
+        return max(0.0, round(float(product), _DECIMALS))
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        if self._failed is not None:
+            raise self._failed
+        try:
+            yield
+        except EmbeddingError as fault:
+            if fault.kind not in KINDS_OF_TEXTS:
+                self._failed = fault
+            raise
 
 
 def _provider_of(embedder: Any) -> EmbeddingProvider:

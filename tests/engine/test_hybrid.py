@@ -394,6 +394,56 @@ def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> Non
     assert ids(result.matches)[0] == "invoice_export"
 
 
+def test_a_rewritten_query_asks_a_provider_that_fails_once() -> None:
+    """A search of a query and of its rewrite is one search, and so is its one attempt."""
+    flaky = Flaky(down_after=0)
+    equipment = Equipment(FunctionEmbeddings(flaky, "flaky"), normalizer=Rewriter())
+    engine = mcpg.Engine(MANY.index, equipment=equipment)
+
+    for number in (1, 2):
+        result = engine.search("экспорт счетов", strategy="auto", normalize=True)
+        assert Code.VECTOR_SEARCH_FAILED in codes(result)
+        # A batch that fails, and the text that shows an outage.
+        assert [len(texts) for texts in flaky.asked] == [192, 1] * number
+
+
+@pytest.mark.parametrize("way", ["search", "explain"])
+def test_a_rewritten_query_has_vectors_for_both_or_for_neither(way: str) -> None:
+    """A provider that fails in passing has no part in an answer that is kept for good."""
+
+    def queries(texts: list[str]) -> NDArray[np.float64]:
+        if faults:
+            raise faults.pop()
+        return topics(texts)
+
+    def trust(result: mcpg.SearchResult) -> str:
+        return next(one.message for one in result.diagnostics if one.code == Code.QUERY_NORMALIZED)
+
+    faults: list[Exception] = [OSError()]
+    provider = FunctionEmbeddings(topics, "a test", queries=queries)
+    equipment = Equipment(provider, normalizer=Rewriter(), cache=MemoryCache())
+    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    asked = {"query": "экспорт счетов за заказ", "strategy": "auto", "normalize": True}
+
+    failed = engine.search(**asked) if way == "search" else engine.explain(**asked).result
+    assert Code.VECTOR_SEARCH_FAILED in codes(failed)
+    well = engine.search(**asked)
+    assert Code.VECTOR_SEARCH_FAILED not in codes(well)
+    assert trust(well) != trust(failed)
+
+
+def test_texts_of_one_query_with_vectors_of_different_lengths_are_answered_by_the_graph() -> None:
+    """A provider that does not say how long its vectors are may give any."""
+    provider = FunctionEmbeddings(
+        topics, "a test", queries=lambda texts: np.ones((1, 3 + texts[0].isascii()))
+    )
+    host = mcpg.Engine(PLAIN.index, equipment=Equipment(provider, normalizer=Rewriter()))
+
+    result = host.search("экспорт счетов за заказ", strategy="auto", normalize=True)
+
+    assert Code.VECTOR_SEARCH_FAILED in codes(result)
+
+
 def test_an_answer_tells_of_the_vectors_that_it_was_made_with() -> None:
     """Though another search gets what is missing meanwhile: such an answer must not be kept."""
     flaky = Flaky(down_after=1)

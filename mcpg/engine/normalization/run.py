@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
+    from mcpg.engine.semantics import SearchVectors
     from mcpg.engine.trace import Explanation, Trace
 
 
@@ -34,11 +35,12 @@ def normalized_answer(
     trace: Trace | None = None,
 ) -> SearchResult:
     """Answer *request*, whose query is rewritten where that is possible and worth while."""
-    rewrite = _rewrite(searcher, request, trace)
+    vectors = _vectors(searcher, request)
+    rewrite = _rewrite(searcher, request, vectors, trace)
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
         return searcher.answer(replace(request, normalize=False), noticed, trace)[0]
-    halves = [searcher.ranked(part, trace) for part in _parts(request, rewrite)]
+    halves = [searcher.ranked(part, trace, vectors) for part in _parts(request, rewrite)]
     return _joined(searcher, request, rewrite, halves, noticed, trace)[0]
 
 
@@ -50,14 +52,15 @@ def normalized_explanation(
     from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
 
     start = time.perf_counter()
-    rewrite = _rewrite(searcher, request)
+    vectors = _vectors(searcher, request)
+    rewrite = _rewrite(searcher, request, vectors)
     duration = (time.perf_counter() - start) * 1e3
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
         plain = searcher.explanation(replace(request, normalize=False), noticed)
         return explaining.with_stage(plain, rewrite, duration)
     parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
-    halves = [searcher.ranked(*each) for each in zip(parts, traces, strict=False)]
+    halves = [searcher.ranked(*each, vectors) for each in zip(parts, traces, strict=False)]
     result, offered = _joined(searcher, request, rewrite, halves, noticed, traces[-1])
     outcomes = [outcome for outcome, _ in halves]
     # Both are searched deeper than what is offered of them.
@@ -66,18 +69,25 @@ def normalized_explanation(
     return explaining.with_stage(joined, rewrite, duration)
 
 
-def _rewrite(searcher: Searcher, request: Request, trace: Trace | None = None) -> Rewrite:
+def _vectors(searcher: Searcher, request: Request) -> SearchVectors | None:
+    """Give the vectors that both searches share, `None` where neither needs any."""
+    return None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
+
+
+def _rewrite(
+    searcher: Searcher, request: Request, vectors: SearchVectors | None, trace: Trace | None = None
+) -> Rewrite:
     """Have the query rewritten; where vectors are searched, they have a say in the trust."""
     cache = searcher.equipment.cache if searcher.equipment else None
     rewrite = rewrite_of(request.query, searcher.index, searcher.normalizer(), cache)
-    if not rewrite.text or rewrite.language is None or request.strategy == Strategy.GRAPH:
+    if not rewrite.text or rewrite.language is None or vectors is None:
         return rewrite
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
 
     try:
         with stage(trace, "embed"):
             # Without the context, which both share whatever they mean.
-            agreement = searcher.semantics().agreement(request.query, rewrite.text)
+            agreement = vectors.agreement(request.query, rewrite.text)
     except EmbeddingError:
         return rewrite  # the searches themselves tell that there are no vectors
     trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)

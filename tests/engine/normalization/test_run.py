@@ -527,7 +527,8 @@ def test_a_context_has_no_say_in_the_trust() -> None:
     """What both texts share by being asked in one context makes a wrong rewrite no better."""
 
     def embed(texts: Sequence[str]) -> list[list[float]]:
-        return [[QUERY in text, "passwords" in text, 3.0 * ("shop" in text)] for text in texts]
+        words = (QUERY, "passwords", "shipment", *["shop"] * 3)
+        return [[float(word in text) for word in words] for text in texts]
 
     mine = engine(constant("reset passwords"), embedder=FunctionEmbeddings(embed, "test"))
     details = [
