@@ -65,12 +65,14 @@ class ResultCache:
         timings: Timings | None = None,
     ) -> SearchResult:
         """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
-        key = self._key(searcher, request, noticed)
+        makers = _makers(searcher, request)
+        key = self._key(searcher, request, noticed, makers)
         result = self._found(searcher, key) if key else None
         if result is None:
             result = searcher.answer(request, noticed, timings)[0]
-            # The search may have loaded what the key has to name.
-            self._keep(result, key or self._key(searcher, request, noticed))
+            # The search may have loaded vectors that the key has to name. Who else had a part in it
+            # was asked before: what is published meanwhile must not be taken for its maker.
+            self._keep(result, key or self._key(searcher, request, noticed, makers))
         elif timings is not None:
             timings.is_cached = True
         failed = self._cache.noticed()
@@ -86,12 +88,20 @@ class ResultCache:
             self._cache.put(RESULT, key, encode_result(result, key))
 
     def _key(
-        self, searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+        self,
+        searcher: Searcher,
+        request: Request,
+        noticed: tuple[Diagnostic, ...],
+        makers: dict[str, str] | None,
     ) -> str | None:
         """Give the key of the answer, `None` where nobody can say what it depends on."""
-        makers = _makers(searcher, request)
         if makers is None:
             return None
+        if request.strategy != Strategy.GRAPH:
+            vectors = _whole(searcher.semantics().loaded)
+            if vectors is None:
+                return None
+            makers = {**makers, "vectors": vectors}
         asked = {name: getattr(request, name) for name in request.__match_args__}
         told = [(one.code, one.message) for one in noticed]
         return key_of(RESULT, self._identity(searcher.index), asked, told, makers)
@@ -119,17 +129,14 @@ def key_of(*parts: Any) -> str:
 
 
 def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
-    """Say who, beside the index, has a part in the answer to *request*.
+    """Say who, beside the index and the vectors, has a part in the answer to *request*.
 
-    `None` where somebody has who does not say who he is: such answers are never kept. Nobody is
-    asked for vectors only to be named, for that may take long, and fail.
+    `None` where somebody has who does not say who he is: such answers are never kept.
     """
     equipment = searcher.equipment
     if equipment is None:
         return None
     told: dict[str, Any] = {}
-    if request.strategy != Strategy.GRAPH:
-        told["vectors"] = _whole(searcher.semantics().loaded)
     if request.normalize and equipment.normalizer is not None:
         told["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
     if equipment.candidates is not None:
@@ -138,7 +145,10 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
 
 
 def _whole(vectors: ToolVectors | None) -> str | None:
-    """Say who made *vectors*, `None` while some are missing."""
+    """Say who made *vectors*, `None` while some are missing.
+
+    Nobody is asked for vectors only to be named, for that may take long, and fail.
+    """
     return None if vectors is None or vectors.missing else vectors.identity
 
 

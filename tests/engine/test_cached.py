@@ -508,3 +508,23 @@ def test_candidates_count_by_who_chose_them() -> None:
         result = mcpg.Engine(PLAIN.index, equipment=equipment).search("order")
         assert [one.tool_id for one in result.matches] == source.ids
         assert cache.hits == hits
+
+
+def test_a_publication_in_the_middle_of_a_search_makes_no_old_answer_new() -> None:
+    """What chose is named before the search, though vectors are named only after the first one."""
+
+    class Publishing(Named):
+        def candidates(self, query: str, vector: Any, count: int) -> list[str]:
+            """Give the tools, just before others are published."""
+            chosen = super().candidates(query, vector, count)
+            self.ids = ["order_list"]
+            return chosen
+
+    equipment = Equipment(HashProvider(), candidates=Publishing("order_get"), cache=MemoryCache())
+    new = Equipment(HashProvider(), candidates=Named("order_list"))
+    engine = mcpg.Engine(PLAIN.index, equipment=equipment)
+    asked = {"query": "customer", "strategy": "auto", "fusion": "rrf"}
+
+    old = engine.search(**asked)
+
+    assert engine.search(**asked) == mcpg.Engine(PLAIN.index, equipment=new).search(**asked) != old
