@@ -130,8 +130,8 @@ class Searcher:
             return normalized_answer(self, request, noticed, trace), None
         outcome, told = self.ranked(request, trace)
         told = (*noticed, *told)
-        matches = self.matches(outcome)
-        return self.result(request, (outcome,), matches, outcome.best, told, trace), outcome
+        found = self.matches(outcome), [number for number, _ in outcome.primaries]
+        return self.result(request, (outcome,), *found, outcome.best, told, trace), outcome
 
     def ranked(
         self, request: Request, trace: Trace | None = None, vectors: SearchVectors | None = None
@@ -165,6 +165,7 @@ class Searcher:
         request: Request,
         outcomes: Sequence[Outcome],
         matches: tuple[Match, ...],
+        numbers: Sequence[int],
         best: float | None,
         told: tuple[Diagnostic, ...],
         trace: Trace | None = None,
@@ -175,13 +176,14 @@ class Searcher:
             request: What was asked.
             outcomes: What ranked the matches.
             matches: What is offered.
+            numbers: The number of each of them.
             best: The best score, whether or not it was worth offering.
             told: What is to be told first.
             trace: Records the stage.
         """
         with stage(trace, "expand"):
             related, next_steps = expand(
-                [(self.number(match.tool_id), match.score) for match in matches],
+                [(one, match.score) for one, match in zip(numbers, matches, strict=True)],
                 self.index,
                 disabled=self.disabled(request),
                 limit=request.limit,
@@ -189,8 +191,7 @@ class Searcher:
             )
         counts = len(related), len(next_steps)
         diagnostics = (*told, *_merges(outcomes, *counts), *_noticed(best, matches))
-        shown = [self.number(match.tool_id) for match in matches]
-        shown += [one.document for one in (*related, *next_steps)]
+        shown = [*numbers, *(one.document for one in (*related, *next_steps))]
         return SearchResult(
             request.query,
             request.strategy,

@@ -119,10 +119,12 @@ def _joined(
     found = merge(asked, rewritten, rewrite.trust)
     cut = found[: request.limit]
     offered = cut[: worth_offering([one.score for one in cut], request)]
+    matches = tuple(one.match for one in offered)
     result = searcher.result(
         request,
         [outcome for outcome, _ in halves],
-        tuple(one.match for one in offered),
+        matches,
+        [searcher.number(match.tool_id) for match in matches],
         found[0].score if found else None,
         (*noticed, *dict.fromkeys(one for _, told in halves for one in told)),
         trace,
