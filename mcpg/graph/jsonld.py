@@ -11,7 +11,7 @@ from mcpg.catalog.jsontext import parse_json_documents
 from mcpg.errors import DocumentError, InputError
 from mcpg.graph.context import CONTEXT_IRI, compacted, context
 from mcpg.graph.iris import node_iri
-from mcpg.graph.nodes import framed_documents, node_objects
+from mcpg.graph.nodes import framed_documents, framed_tools, node_objects
 from mcpg.graph.triples import triples_of
 from mcpg.graph.unlinked import document_of
 from mcpg.graph.vocabulary import RDF_JSON
@@ -22,23 +22,9 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.jsontypes import JsonObject, JsonValue
 
-_EMBED: JsonObject = {"@embed": "@always"}
-_REFER: JsonObject = {"@embed": "@never"}
-_FRAME: JsonObject = {
-    "type": ["Tool"],
-    "source": _EMBED,
-    "groups": _REFER,
-    "parameters": _EMBED,
-    "examples": _EMBED,
-    "relations": {**_EMBED, "subject": _REFER, "predicate": _REFER, "object": _REFER},
-    "related": _REFER,
-    "nextSteps": _REFER,
-    "derivedFrom": _REFER,
-    "about": _REFER,
-    "mentions": _REFER,
-    "authors": _REFER,
-    "sameAs": _REFER,
-}
+# A processor that embeds what is referred to can be made to do so without an end: where each of a
+# few nodes refers to the next one twice, there are more ways than memory. So it embeds nothing.
+_FRAME: JsonObject = {"@embed": "@never"}
 _FAULTS = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
 
 
@@ -101,8 +87,7 @@ def framed(
             remedy="check it with any JSON-LD processor; contexts are never fetched, so a document"
             f" holds its own or refers to {CONTEXT_IRI!r}",
         ) from fault
-    nodes: list[JsonObject] = found["@graph"]
-    return nodes
+    return list(framed_tools(found["@graph"]))
 
 
 def _parsed(text: str, place: str) -> JsonValue:

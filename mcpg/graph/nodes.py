@@ -19,6 +19,7 @@ from mcpg.graph.vocabulary import (
     MCPG_HAS_PARAMETER,
     MCPG_HAS_RELATION,
     MCPG_HAS_SOURCE,
+    MCPG_TOOL,
     RDF_TYPE,
     XSD_BOOLEAN,
     XSD_STRING,
@@ -45,6 +46,7 @@ EMBEDDED = tuple(
 
 _SUBJECT = itemgetter(0)
 _DOCUMENT = class_names()[KB_MARKDOWN_DOCUMENT]
+_TOOL = class_names()[MCPG_TOOL]
 
 
 def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
@@ -75,9 +77,19 @@ def framed_documents(nodes: Iterable[Node]) -> Iterator[Node]:
 
     References to other documents stay references.
     """
-    by_id = {node["id"]: node for node in nodes}
-    for node in by_id.values():
-        if _DOCUMENT in node.get("type", ()):
+    return _framed(nodes, _DOCUMENT)
+
+
+def framed_tools(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Give the tools among *nodes*, as `framed_documents` does."""
+    return _framed(nodes, _TOOL)
+
+
+def _framed(nodes: Iterable[Node], kind: str) -> Iterator[Node]:
+    nodes = list(nodes)
+    by_id = {node["id"]: node for node in nodes if "id" in node}
+    for node in nodes:
+        if kind in node.get("type", ()):
             yield {key: _within(key, value, by_id) for key, value in node.items()}
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -84,15 +86,25 @@ def test_what_is_written_is_compacted_already(document: ToolDocument) -> None:
     assert jsonld.compact(data, context(), OFFLINE) == data
     assert jsonld.compact(flat, context(), OFFLINE)["@graph"] == flat["@graph"]
     (tool,) = framed(flat)
-    if "groups" in data:
-        tool["groups"] = [flat_node(flat, group) for group in tool["groups"]]
     assert {"@context": data["@context"], **tool} == data
 
 
-def flat_node(flat: Any, identity: str) -> Any:
-    """Give the node that is called *identity*."""
-    (node,) = (one for one in flat["@graph"] if one["id"] == identity)
-    return node
+def test_parts_that_share_parts_are_read_in_linear_time() -> None:
+    """Forty parts, each of which has the next one twice, are no 2^40 parts."""
+    program = (
+        "from mcpg.graph.jsonld import from_jsonld\n"
+        "def part(n, side):\n"
+        "    below = [f'urn:x:{n + 1}{one}' for one in 'ab']\n"
+        "    return {'id': f'urn:x:{n}{side}', 'type': 'Parameter', 'parameters': below}\n"
+        "nodes = [part(n, side) for n in range(40) for side in 'ab']\n"
+        "nodes[0] |= {'type': 'Tool', 'toolName': 'x'}\n"
+        "data = {'@context': 'urn:mcpg:context', '@graph': nodes}\n"
+        "print(*[one.tool.name for one in from_jsonld(data)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True, timeout=60
+    )
+    assert done.stdout == "x\n"
 
 
 def test_the_exports_hold_every_document(shop: Mapping[str, ToolDocument]) -> None:
