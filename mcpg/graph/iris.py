@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mcpg.graph.vocabulary import PREFIXES
-from mcpg.text.folding import normalized
+from mcpg.text.folding import normalized, strip_accents
 
 if TYPE_CHECKING:
     from re import Match
@@ -62,12 +61,11 @@ def escaped(iri: str) -> str:
 def slug(label: str) -> str:
     """Give *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
 
-    Letters of any script stay. A label that differs from another in what is dropped, such as `C++`
+    Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. A
+    label that differs from another in what is dropped, such as `C++`
     from `C`, keeps eight hexadecimal digits of its SHA-256.
     """
-    folded = normalized("NFD", label.strip().casefold())
-    bare = "".join(letter for letter in folded if not unicodedata.combining(letter))
-    kept, dropped = _DROPPED.subn("", bare)
+    kept, dropped = _DROPPED.subn("", strip_accents(label.strip().casefold()))
     words = normalized("NFC", _SPACE.sub("-", kept).strip("-"))
     if words and not dropped:
         return escaped(words)

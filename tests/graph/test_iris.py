@@ -70,6 +70,14 @@ def test_labels_that_differ_in_what_is_dropped_keep_apart() -> None:
     assert len({slug(label) for label in ("C", "C++", "C#", "C --", "!")}) == 4
 
 
+@pytest.mark.parametrize(
+    "labels", [("ข้าว", "ขาว", "ข่าว"), ("йод", "иод"), ("कल", "क्ल"), ("がき", "かき")]
+)
+def test_words_that_a_mark_tells_apart_are_several_nodes(labels: tuple[str, ...]) -> None:
+    """Only accents are dropped: a mark that makes another letter or tone makes another node."""
+    assert len(set(map(slug, labels))) == len(labels)
+
+
 def test_parts_of_a_node_with_a_fragment_stay_in_it() -> None:
     """An IRI has one fragment."""
     assert part_iri("https://x.example/a#b", "example", "1") == "https://x.example/a#b/example/1"
