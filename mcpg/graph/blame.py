@@ -12,11 +12,12 @@ from mcpg.documents.marks import Marks
 from mcpg.errors import DocumentError
 from mcpg.graph import vocabulary as v
 from mcpg.graph.iris import digest, node_iri, part_iri
+from mcpg.graph.triples import PREDICATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcpg.documents.model import ToolDocument
+    from mcpg.documents.model import Link, ToolDocument
     from mcpg.graph.shacl import Result
     from mcpg.jsontypes import JsonObject, JsonValue
 
@@ -65,6 +66,7 @@ class Blame:
         self._documents = list(documents)
         self._originals = originals
         self._fronts: dict[str, _Front] = {}
+        self._links: dict[str, Mapping[str, Link]] = {}
 
     def place_of(self, result: Result) -> str | None:
         """Give `file:line` of what *result* is about, or as much of it as is known."""
@@ -80,18 +82,26 @@ class Blame:
         """Give the document that says something of the node *focus*."""
         whole, _, _ = focus.rpartition("#")
         known = self._by_node.get(focus) or self._by_node.get(whole)
-        return known or self._things.get(focus)
+        # Where the document's own IRI has a fragment, its parts stand below that.
+        return known or self._things.get(focus) or self._by_node.get(focus.rsplit("/", 2)[0])
 
     def _path(self, result: Result, owner: ToolDocument, front: _Front) -> tuple[str | int, ...]:
         if result.focus in self._things and result.focus not in self._by_node:
             keys = tuple(key for keys in _THINGS.values() for key in keys)
             return front.item(keys, result.focus)
-        for link in owner.links:
-            part = part_iri(node_iri(owner.uri), link.kind.value, digest(link.target))
-            if part == result.focus:
-                keys = _EDGES[v.KB_RELATED_TO if link.kind == "related" else v.KB_NEXT_STEP]
-                return front.item(keys, link.target)
+        link = self._statements(owner).get(result.focus)
+        if link is not None:
+            return front.item(_EDGES[PREDICATES[link.kind]], link.target)
         return front.item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
+
+    def _statements(self, owner: ToolDocument) -> Mapping[str, Link]:
+        """Give the links of *owner* by the nodes that describe them."""
+        if owner.path not in self._links:
+            node = node_iri(owner.uri)
+            self._links[owner.path] = {
+                part_iri(node, link.kind.value, digest(link.target)): link for link in owner.links
+            }
+        return self._links[owner.path]
 
     @cached_property
     def _by_node(self) -> dict[str, ToolDocument]:
@@ -122,6 +132,7 @@ class _Front:
     def __init__(self, content: str, place: str) -> None:
         self._place = place
         self._values: JsonObject = {}
+        self._meanings: dict[str, dict[str, int]] = {}
         self._marks = Marks("", place, 1)
         try:
             matter = split_front_matter(content.removeprefix("\ufeff"), place)
@@ -135,10 +146,21 @@ class _Front:
         present = [key for key in keys if key in self._values]
         for value in filter(None, values):
             for key in present:
-                for number, item in enumerate(_listed(self._values[key])):
-                    if any(_means(name, value) for name in _names(item)):
-                        return (key, number)
+                numbers = self._numbers(key)
+                found = [numbers[one] for one in (value, _ending(value)) if one in numbers]
+                if found:
+                    return (key, min(found))
         return (present[0],) if present and present[0] not in _STATED else ()
+
+    def _numbers(self, key: str) -> Mapping[str, int]:
+        """Give the number of the first item under *key* that means a node or value, by that."""
+        if key not in self._meanings:
+            found = self._meanings[key] = {}
+            for number, item in enumerate(_listed(self._values[key])):
+                for name in _names(item):
+                    for meaning in (name, node_iri(name), _last(name)):
+                        found.setdefault(meaning, number)
+        return self._meanings[key]
 
     def at(self, *path: str | int) -> str:
         """Give `file:line` of the value under *path*; of the first line without one."""
@@ -159,7 +181,12 @@ def _names(item: JsonValue) -> list[str]:
     return list(filter(None, texts))
 
 
-def _means(name: str, value: str) -> bool:
-    """Tell whether an author's *name* is the node or value that a shape calls *value*."""
-    ending = f"/{quote(name.rpartition('::')[2], safe='')}/"
-    return value in {name, node_iri(name)} or value.endswith(ending)
+def _last(name: str) -> str:
+    """Give how the URI of a tool ends that an author calls *name*."""
+    return f"/{quote(name.rpartition('::')[2], safe='')}/"
+
+
+def _ending(value: str) -> str:
+    """Give the last segment of an address that ends with a slash, with the slashes; else ""."""
+    last = value.removesuffix("/").rpartition("/")[2]
+    return f"/{last}/" if value.endswith("/") else ""

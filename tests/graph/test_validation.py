@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -65,13 +66,45 @@ def test_findings_name_file_and_line() -> None:
     validation = validated()
     assert [(one.result.severity, one.place) for one in validation.findings] == [
         ("violation", "docs/one.md:6"),
-        ("violation", "docs/one.md:7"),
+        ("violation", "docs/one.md:6"),
         ("warning", "docs/one.md:1"),
         ("warning", "docs/one.md:9"),
         ("warning", "docs/one.md:10"),
     ]
     assert (validation.documents, validation.count("violation")) == (2, 2)
     assert validation.triples > 50
+
+
+def test_findings_in_a_document_with_a_fragment_name_its_line() -> None:
+    """Parts of a document whose IRI has a fragment are found in it as others are."""
+    text = "---\nname: one\nsource: s\nsummary: x\ncanonical_url: https://x.example/a#b\n"
+    text += "graph_related:\n  - one\n---\n"
+    (found,) = (one for one in validated(text).findings if one.result.constraint == "Disjoint")
+    assert found.place == "docs/one.md:6"
+
+
+def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
+    """The line of each of 5,000 links that lead nowhere costs no look at all the others."""
+    program = (
+        "from mcpg.bundle import assemble\n"
+        "from mcpg.catalog.model import SourceDocument\n"
+        "from mcpg.catalog.sources import SourceBatch\n"
+        "from mcpg.graph.blame import Blame\n"
+        "from mcpg.graph.iris import node_iri\n"
+        "from mcpg.graph.shacl import Result\n"
+        "from mcpg.graph.vocabulary import KB_RELATED_TO\n"
+        "names = [f'gone{n}' for n in range(5_000)]\n"
+        "head = '---\\nname: a\\nsource: s\\ngraph_related:'\n"
+        "text = '\\n- '.join([head, *names]) + '\\n---\\n'\n"
+        "batch = SourceBatch(documents=(SourceDocument('a.md', text),))\n"
+        "documents = assemble(batch).documents\n"
+        "blame = Blame(documents, {documents[0].path: ('a.md', text)})\n"
+        "focus = node_iri(documents[0].uri)\n"
+        "found = [Result('warning', '', focus, KB_RELATED_TO, node_iri(name)) for name in names]\n"
+        "places = [blame.place_of(result) for result in found]\n"
+        "assert places == [f'a.md:{n + 5}' for n in range(5_000)], places\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_shapes_of_ones_own_are_added() -> None:
