@@ -31,8 +31,9 @@ def result_text(found: GraphSearchResult, *, explain: bool) -> str:
         if matches:
             blocks.append([title, *_comers(matches)])
     if found.matches:
-        meaning = _MEANINGS[found.matches[0].score_kind]
-        blocks.append([f"scores: {meaning}; not probabilities"])
+        kinds = dict.fromkeys(match.score_kind for match in found.matches)
+        meanings = "; of the tools after that, ".join(map(_MEANINGS.__getitem__, kinds))
+        blocks.append([f"scores: {meanings}; not probabilities"])
     if explain:
         blocks += ([query] for query in (found.sparql, found.expansion_sparql) if query)
     return "\n\n".join("\n".join(block) for block in blocks)

@@ -114,10 +114,10 @@ class GraphSearcher:
         primaries = self._primaries(found.nodes[: request.limit], ())
         has_tool = any(match.tool_id for match in primaries)
         if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
-            ranked = self._ranked(request, self._fallback)
+            ranked = self._ranked(request, self._fallback)[: request.limit - len(primaries)]
             # What is found of no tool is more than nothing.
             if ranked or not primaries:
-                return self._fallen_back(request, found, ranked)
+                return self._fallen_back(request, found, primaries, ranked)
         return self._answer(request, found, primaries)
 
     def _answer(
@@ -134,27 +134,30 @@ class GraphSearcher:
             next_steps=tuple(match for match in matches if match.role is Role.NEXT),
             sparql=found.sparql,
             expansion_sparql=sparql,
-            used_schema_search=bool(found.nodes) and bool(primaries),
+            used_schema_search=bool(found.nodes),
             diagnostics=tuple(found.noticed),
         )
 
     def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
         """Give the nodes of the tools that an ordinary search finds."""
-        scores = [
-            (self._nodes[tool], score)
+        return [
+            Scored(self._nodes[tool], score, ())
             for tool, score in fallback(request.query, request.limit)
             if tool in self._nodes
         ]
-        return [Scored(node, score, ()) for node, score in scores[: request.limit]]
 
     def _fallen_back(
-        self, request: GraphSearchRequest, found: _Found, ranked: list[Scored]
+        self,
+        request: GraphSearchRequest,
+        found: _Found,
+        others: tuple[GraphMatch, ...],
+        ranked: list[Scored],
     ) -> GraphSearchResult:
+        """Give the tools that were *ranked* after *others*, which the schema finds."""
         message = "no registered predicate of a tool has a word of the query; words were ranked"
         found.noticed.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
-        primaries = self._primaries(ranked, (), ScoreKind.RANKING)
-        answer = self._answer(request, found, primaries)
-        return replace(answer, used_schema_search=False, used_schema_fallback=True)
+        primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))
+        return replace(self._answer(request, found, primaries), used_schema_fallback=True)
 
     def _federated(self, request: GraphSearchRequest) -> GraphSearchResult:
         if request.mode is Mode.TOKEN_DISTANCE:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyoxigraph
 import pytest
 
+from mcpg.catalog.model import Tool
 from mcpg.diagnostics import Code
+from mcpg.documents import ToolDocument
 from mcpg.errors import UsageError
 from mcpg.graph.search import (
     DEFAULT_PROFILE,
@@ -24,9 +25,6 @@ from mcpg.graph.search.profile import Expansion, Relationship, TextPredicate
 from mcpg.graph.store import oxigraph_store
 from mcpg.graph.triples import triples_of
 from mcpg.graph.vocabulary import KB_MEMBER_OF, SCHEMA_NAME
-
-if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
 
 EX = "https://runbooks.example/vocab#"
 RUNBOOKS = f"""
@@ -184,6 +182,27 @@ def test_an_ordinary_search_stands_in_when_no_tool_is_found(shop: dict[str, Tool
 
     strict = searcher.search(GraphSearchRequest("forcast", mode=Mode.SCHEMA_AWARE))
     assert (strict.matches, strict.used_schema_fallback) == ((), False)
+
+
+def test_pages_that_the_schema_finds_stay_before_the_tools_that_stand_in(
+    shop: dict[str, ToolDocument],
+) -> None:
+    """Tools of an ordinary search fill what room pages leave, and replace none of them."""
+    tool = next(iter(shop))
+    made = (Tool("", "", name, description="quuxology") for name in ("one", "two"))
+    pages = [
+        ToolDocument(page, f"{page.name}.md", f"urn:x:{page.name}", is_page=True) for page in made
+    ]
+    searcher = GraphSearcher([*shop.values(), *pages], fallback=lambda *_: [(tool, 0.5)])
+
+    found = searcher.search(GraphSearchRequest("quuxology"))
+    assert [match.label for match in found.matches[:2]] == ["one", "two"]
+    assert [match.tool_id for match in found.matches] == [None, None, tool]
+    assert (found.used_schema_search, found.used_schema_fallback) == (True, True)
+
+    full = searcher.search(GraphSearchRequest("quuxology", limit=2))
+    assert full.matches == found.matches[:2]
+    assert not full.used_schema_fallback
 
 
 def test_any_graph_is_searched_by_a_profile_of_its_own() -> None:
