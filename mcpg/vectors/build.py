@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -196,7 +196,7 @@ class _Work:
             done += len(made)
             store = self._kept(store, made)
             self._tell(done, len(wanted))
-            if self._outage is not None or not (self._found or self._is_alive):
+            if self._outage is not None or not self._makes_any():
                 break
         if self._fault is not None:
             lacking = sum(len(self._texts[key].tools) for key in self._missing())
@@ -264,6 +264,14 @@ class _Work:
             if again.kind not in KINDS_OF_TEXTS:
                 raise fault from None
         self._is_alive = True
+
+    def _makes_any(self) -> bool:
+        """Say whether the provider has made a vector, or makes one of a harmless text."""
+        if not (self._found or self._is_alive):
+            with suppress(EmbeddingError):
+                embed_texts(self._provider, [_HARMLESS])
+                self._is_alive = True
+        return bool(self._found) or self._is_alive
 
     def _made(self, batch: Sequence[str]) -> dict[str, Vector]:
         given = [text for key in batch for text in self._texts[key].texts]

@@ -295,6 +295,16 @@ def test_an_outage_is_seen_by_two_requests() -> None:
     assert len(calls) == 2
 
 
+def test_a_whole_batch_of_zeros_takes_no_other_along() -> None:
+    """A model that knows no word of the first tools may know those of the others."""
+    words = HashProvider()
+    known = words.vector
+    words.vector = lambda text: known(text) * (text == "tool" or any(one in text for one in last))
+    last = [f"{number:05}" for number in range(BATCH, BATCH + 6)]
+    built = vectors_for(documents(BATCH + 6), words)
+    assert built.vectors.present.tolist() == [False] * BATCH + [True] * 6
+
+
 def test_nothing_but_zeros_is_given_up() -> None:
     """A provider that makes nothing of a whole batch is not asked for the others."""
     zeros = HashProvider()
