@@ -88,14 +88,17 @@ class SqliteStore:
         self._path = path
         self._limit = limit
         self._lock = threading.Lock()
-        self._inherited: list[sqlite3.Connection] = []
+        self._owner = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        self._inherited: list[sqlite3.Connection | None] = []
         with self._told():
-            self._connect()
+            self._opened()
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
         found: dict[int, NDArray[np.float32]] = {}
+        self._own()
         with self._lock, self._told():
-            connection = self._own()
+            connection = self._opened()
             for start in range(0, len(keys), _CHUNK):
                 found.update(_read(connection, start, keys[start : start + _CHUNK]))
         return {keys[number]: found[number] for number in sorted(found)}
@@ -104,35 +107,42 @@ class SqliteStore:
         rows = [_row(key, vector) for key, vector in entries.items()]
         if not rows:
             return
+        self._own()
         with self._lock, self._told():
-            connection = self._own()
+            connection = self._opened()
             with _transaction(connection):
                 connection.executemany(_PUT, rows)
                 connection.execute(_DROP, (self._limit,))
 
     def close(self) -> None:
+        self._own()
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
-    def _connect(self) -> None:
-        path = Path(self._path).absolute()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(
-            path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-        )
-        self._owner = os.getpid()
-        try:
-            _prepare(self._connection)
-        except BaseException:
-            self._connection.close()
-            raise
+    def _own(self) -> None:
+        """Let go of what the process had before it forked: a connection must not cross a fork.
 
-    def _own(self) -> sqlite3.Connection:
+        The connection is kept and never used: closing it here would let go of locks that the parent
+        holds. A thread of the parent's may have held the lock of the store.
+        """
         if self._owner != os.getpid():
-            # A connection must not cross a fork. It is kept and never used: closing it here would
-            # let go of locks that the parent holds.
             self._inherited.append(self._connection)
-            self._connect()
+            self._connection, self._lock, self._owner = None, threading.Lock(), os.getpid()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            path = Path(self._path).absolute()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
         return self._connection
 
     @contextmanager

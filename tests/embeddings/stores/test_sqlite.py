@@ -206,6 +206,38 @@ def test_a_store_can_be_used_after_a_fork(path: Path) -> None:
         assert all(one(store, key(name)) for name in ("before", "child", "parent"))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_fork_in_the_middle_of_a_write_holds_up_no_child(path: Path) -> None:
+    """A child does not wait for a thread of its parent's, which it does not have."""
+    code = (
+        "import os, signal, sqlite3, sys, threading, numpy as np\n"
+        "from mcpg.embeddings.stores import EmbeddingKey\n"
+        "from mcpg.embeddings.stores.sqlite import SqliteStore\n"
+        "entry = lambda name: {EmbeddingKey(name, 'h1', 'm1'): np.ones(2, np.float32)}\n"
+        "store, other = SqliteStore(sys.argv[1]), sqlite3.connect(sys.argv[1])\n"
+        "store.put(entry('before'))\n"
+        "other.isolation_level = None\n"
+        "other.execute('BEGIN IMMEDIATE')\n"
+        "started = threading.Event()\n"
+        "write = lambda: (started.set(), store.put(entry('parent')))\n"
+        "writer = threading.Thread(target=write)\n"
+        "writer.start()\n"
+        "started.wait()\n"
+        "writer.join(0.5)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    signal.alarm(60)\n"
+        "    os._exit(len(store.get([*entry('before')])))\n"
+        "found = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])\n"
+        "other.execute('COMMIT')\n"
+        "writer.join()\n"
+        "sys.exit(found != 1)\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code, str(path)], check=True, timeout=60)
+    with closing(SqliteStore(path)) as store:
+        assert one(store, key("parent")) is not None
+
+
 def open_and_put(path: Path, name: str) -> None:
     """Make the file, or find it made, and write into it."""
     with closing(SqliteStore(path)) as store:
