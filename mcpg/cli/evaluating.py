@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os.path
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.cli.equipping import Equipping
@@ -21,7 +23,7 @@ from mcpg.diagnostics import Code, Severity
 from mcpg.errors import UsageError
 from mcpg.evaluation.baseline import read_baseline
 from mcpg.evaluation.compare import compare
-from mcpg.evaluation.gates import MAX, MAX_DROP, MIN, Bound, judge, parse_bounds
+from mcpg.evaluation.gates import LATENCY, MAX, MAX_DROP, MIN, Bound, judge, parse_bounds
 from mcpg.evaluation.report import SCHEMA, evaluate, report_json
 from mcpg.files import atomic_write
 from mcpg.reports import eval_page
@@ -103,12 +105,13 @@ def bounds_of(
 
 def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
     """Evaluate, write the report, and give the exit code."""
-    _check_target(shown)
+    _check_target(shown, asked.baseline)
     judgements = judgements_of(asked.queries)
     before = read_baseline(asked.baseline) if asked.baseline else None
     strategy = strategy_of(settings)
     fusion = fusion_of(settings, strategy)
-    engine = open_engine(settings, output)
+    is_timed = shown.timings or any(bound.metric in LATENCY for bound in asked.bounds)
+    engine = open_engine(settings, output, is_cached=not is_timed)
     with output.progress("searching"):
         report = evaluate(
             engine,
@@ -120,7 +123,9 @@ def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
             include_disabled=asked.include_disabled,
         )
     if before is not None:
-        report = replace(report, baseline=compare(before, report.outcomes))
+        depth = min(before.limit, report.limit)
+        compared = compare(before.outcomes, report.outcomes, depth)
+        report = replace(report, baseline=compared)
     report = replace(report, gates=judge(report, asked.bounds))
     if shown.html is not None:
         page = eval_page(report_json(report, timings=shown.timings))
@@ -129,13 +134,39 @@ def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
     return _judged(report, asked, output)
 
 
-def _check_target(shown: Shown) -> None:
-    """Refuse to replace a file that is no report of `mcpg eval`."""
+def _check_target(shown: Shown, baseline: str | None) -> None:
+    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs.
+
+    Raises:
+        OutputError: A file holds something else.
+        UsageError: Two options name one file.
+    """
     if shown.html is not None:
         check_place(shown.html, force=shown.force)
+        if shown.target != STDOUT and _is_one_file(shown.html, shown.target):
+            raise UsageError(
+                "the report and the page cannot both be written to one file",
+                place="--html",
+                remedy="name another file",
+            )
+    for option, path in (("--output", shown.target), ("--html", shown.html)):
+        if baseline and path not in {None, STDOUT} and _is_one_file(baseline, str(path)):
+            raise UsageError(
+                "the baseline cannot be replaced by what is compared with it: the next run would"
+                " find no drop",
+                place=option,
+                remedy="name another file",
+            )
     if shown.target != STDOUT and not shown.force:
         remedy = "name another file, or use --force"
         check_replaceable(shown.target, _MARKS, "report of `mcpg eval`", remedy)
+
+
+def _is_one_file(one: str, other: str) -> bool:
+    try:
+        return os.path.realpath(one) == os.path.realpath(other) or Path(one).samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def _write(report: Report, shown: Shown, output: Output) -> None:

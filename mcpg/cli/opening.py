@@ -114,8 +114,13 @@ class Opened:
         return Card(tool, document, self.texts.get(document.path, ""), neighbours)
 
 
-def open_engine(settings: Settings, output: Output) -> Engine:
+def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
     """Load what the settings name.
+
+    Args:
+        settings: The settings.
+        output: Where progress is shown.
+        is_cached: Whether searches may be answered from a cache.
 
     Raises:
         McpgError: Nothing is named or found, or what is there cannot be used.
@@ -123,7 +128,10 @@ def open_engine(settings: Settings, output: Output) -> Engine:
     from mcpg.engine import load  # noqa: PLC0415 - help and completion need no engine
 
     equipping = Equipping(settings)
-    engine = load(_paths(settings, output), cache_dir=cache_folder(), **equipping.arguments())
+    arguments = equipping.arguments()
+    if not is_cached:
+        arguments.pop("cache", None)
+    engine = load(_paths(settings, output), cache_dir=cache_folder(), **arguments)
     engine.diagnostics = (*engine.diagnostics, *equipping.noticed())
     return engine
 

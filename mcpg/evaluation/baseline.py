@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from mcpg.catalog.jsontext import parse_json_documents
@@ -21,8 +22,21 @@ if TYPE_CHECKING:
 _REMEDY = "make one with `mcpg eval QUERIES --format json -o FILE`"
 
 
-def read_baseline(path: Path | str) -> tuple[Outcome, ...]:
-    """Read what an earlier evaluation made of its queries, from its report as JSON.
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """An earlier evaluation.
+
+    Attributes:
+        outcomes: What it made of its queries.
+        limit: The most matches that it looked at for a query.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    limit: int
+
+
+def read_baseline(path: Path | str) -> Baseline:
+    """Read an earlier evaluation from its report as JSON.
 
     Raises:
         NotFoundError: There is no such file.
@@ -31,7 +45,7 @@ def read_baseline(path: Path | str) -> tuple[Outcome, ...]:
     place = text_of_path(path)
     text = decode(read_bytes(path, MAX_BYTES), place)
     values = parse_json_documents(text, place) if text.strip() else []
-    return _Reader(place).outcomes(values[0] if len(values) == 1 else None)
+    return _Reader(place).baseline(values[0] if len(values) == 1 else None)
 
 
 class _Reader:
@@ -40,15 +54,19 @@ class _Reader:
     def __init__(self, place: str) -> None:
         self._place = place
 
-    def outcomes(self, report: JsonValue) -> tuple[Outcome, ...]:
-        """Give the outcomes in *report*."""
+    def baseline(self, report: JsonValue) -> Baseline:
+        """Give the evaluation in *report*."""
         if not isinstance(report, dict) or report.get("schema") != SCHEMA:
             self._refuse(f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})")
-        return tuple(map(self._outcome, self._list(report, "perQuery")))
+        outcomes = tuple(map(self._outcome, self._list(report, "perQuery")))
+        limit = self._get(report, "limit", int)
+        if isinstance(limit, bool) or limit < 1:
+            self._refuse("is a damaged report: a 'limit' is no number of matches")
+        return Baseline(outcomes, limit)
 
     def _outcome(self, entry: JsonValue) -> Outcome:
         members = self._object(entry)
-        return Outcome(
+        outcome = Outcome(
             self._get(members, "id", str),
             self._get(members, "query", str),
             self._texts(members, "judged"),
@@ -56,6 +74,9 @@ class _Reader:
             self._texts(members, "unknown"),
             tuple(map(self._found, self._list(members, "matches"))),
         )
+        if outcome.judged and not outcome.relevant_count:
+            self._refuse("is a damaged report: a judged query has neither 'relevant' nor 'unknown'")
+        return outcome
 
     def _found(self, entry: JsonValue) -> Found:
         members = self._object(entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.evaluation.metrics import reciprocal_rank
@@ -100,10 +100,18 @@ class Comparison:
         }
 
 
-def compare(before: Sequence[Outcome], now: Sequence[Outcome]) -> Comparison:
-    """Compare the outcomes of two evaluations."""
+def compare(
+    before: Sequence[Outcome], now: Sequence[Outcome], depth: int | None = None
+) -> Comparison:
+    """Compare the outcomes of two evaluations, as far as both looked.
+
+    Args:
+        before: The earlier ones.
+        now: The later ones.
+        depth: How many matches of a query both looked at; `None` for all that are there.
+    """
     then = {one.id: one for one in before}
-    pairs = [Change(then[one.id], one) for one in now if one.id in then]
+    pairs = [Change(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then]
     same = [pair for pair in pairs if _is_judged_alike(pair)]
     ids = {one.id for one in now}
     return Comparison(
@@ -117,6 +125,10 @@ def compare(before: Sequence[Outcome], now: Sequence[Outcome]) -> Comparison:
         rejudged=tuple(pair.now.id for pair in pairs if not _is_judged_alike(pair)),
         significance=_tested(same),
     )
+
+
+def _cut(one: Outcome, depth: int | None) -> Outcome:
+    return replace(one, matches=one.matches[:depth])
 
 
 def _is_judged_alike(pair: Change) -> bool:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcpg.caches import MemoryCache
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -238,6 +240,34 @@ class TestGates:
             assert "passed" in result.out
             assert "failed" in result.out
 
+    @pytest.mark.parametrize(
+        ("options", "is_cached"),
+        [
+            ([], True),
+            (["--max", "ece=1"], True),
+            (["--max", "p95=60000"], False),
+            (["--timings"], False),
+        ],
+    )
+    def test_times_are_those_of_searches(
+        self,
+        queries: Path,
+        run: Runner,
+        monkeypatch: pytest.MonkeyPatch,
+        options: list[str],
+        is_cached: bool,
+    ) -> None:
+        """Where times are measured, no cache answers."""
+        asked: list[str] = []
+        get = MemoryCache.get
+        monkeypatch.setattr(
+            MemoryCache, "get", lambda cache, kind, key: asked.append(kind) or get(cache, kind, key)
+        )
+        Path("mcpg.toml").write_text('[cache]\nkind = "memory"\n', "utf-8")
+        result = run("eval", str(queries), "-b", "graph.mdld", "--normalize", *options)
+        assert result.code == 0, result.err
+        assert bool(asked) == is_cached
+
 
 class TestBaseline:
     """Comparison with an earlier run."""
@@ -254,6 +284,36 @@ class TestBaseline:
         result = run("eval", str(queries), "--baseline", str(baseline), "--max-drop", "0")
         assert result.code == 0
         assert "may be chance" in result.out
+
+    def test_another_limit_is_no_drop(self, graph: Path, run: Runner) -> None:
+        """What only a deeper run looked at has not fallen."""
+        tools = [
+            {"name": f"parcel_{number:02}", "description": "parcel " * (40 - number)}
+            for number in range(40)
+        ]
+        Path("many.json").write_text(json.dumps({"tools": tools}), "utf-8")
+        found = run("search", "parcel", "-b", "many.json", "--limit", "30", "--format", "json").json
+        name = judged(
+            graph.parent, {"query": "parcel", "relevant": [found["matches"][24]["toolName"]]}
+        )
+        options = [name, "-b", "many.json"]
+        run("eval", *options, "--limit", "50", "--format", "json", "-o", "deep.json")
+        result = run("eval", *options, "--baseline", "deep.json", "--max-drop", "0")
+        assert result.code == 0, result.err
+
+    @pytest.mark.parametrize("option", ["-o", "--html"])
+    def test_the_baseline_is_not_replaced(
+        self, queries: Path, baseline: Path, run: Runner, option: str
+    ) -> None:
+        """Or the next run would compare itself with the drop."""
+        before = baseline.read_bytes()
+        folder = baseline.parent / "tools" / ".."
+        for name in (baseline, folder / baseline.name):
+            options = ["--baseline", str(baseline), option, str(name), "--force"]
+            result = run("eval", str(queries), *options, "--format", "json")
+            assert (result.code, result.out) == (2, "")
+            assert "baseline" in result.err
+        assert baseline.read_bytes() == before
 
     @pytest.mark.parametrize("form", ["text", "md", "json"])
     def test_a_drop_fails(self, queries: Path, baseline: Path, run: Runner, form: str) -> None:
@@ -303,6 +363,13 @@ class TestFile:
         """All forms are ours."""
         for form in ("text", "json", "md", "text"):
             assert run("eval", str(queries), "--format", form, "-o", "out").code == 0
+
+    def test_report_and_page_are_two_files(self, queries: Path, run: Runner) -> None:
+        """Neither replaces the other."""
+        result = run("eval", str(queries), "-o", "out", "--html", "./out", "--force")
+        assert (result.code, result.out) == (2, "")
+        assert "one file" in result.err
+        assert not Path("out").exists()
 
     def test_a_foreign_file_stands(self, queries: Path, run: Runner) -> None:
         """What mcpg did not write is replaced on request only."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcpg.errors import InputError, NotFoundError
-from mcpg.evaluation.baseline import read_baseline
+from mcpg.evaluation.baseline import Baseline, read_baseline
 from mcpg.evaluation.compare import compare
 from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.outcomes import Found, Outcome
@@ -65,6 +66,16 @@ def test_only_queries_of_both_are_compared() -> None:
     assert found.delta("mrr") == 0
 
 
+def test_runs_are_compared_as_deep_as_both_looked() -> None:
+    """A right tool below what the other run looked at is no drop and no gain."""
+    deep, shallow = outcome("a", 8), replace(outcome("a", 8), matches=outcome("a", 8).matches[:7])
+    for before, now in ((deep, shallow), (shallow, deep)):
+        found = compare([before], [now], 7)
+        assert found.delta("mrr") == 0
+        assert (found.better, found.worse) == ((), ())
+    assert compare([deep], [shallow]).delta("mrr") == -0.125
+
+
 def test_nothing_in_common() -> None:
     """There is no figure and no test then."""
     found = compare([outcome("a", 1)], [outcome("b", 1)])
@@ -92,8 +103,8 @@ def test_a_report_is_read_back(value: dict[str, Any], tmp_path: Path, engine: En
     (tmp_path / "r.json").write_text(json.dumps(value), "utf-8")
     queries = parse_judged(b"where is the shipment: shipment_status\nzzz: []\na: b", "q.yaml")
     report = evaluate(engine, queries)
-    assert read_baseline(tmp_path / "r.json") == report.outcomes
-    found = compare(read_baseline(tmp_path / "r.json"), report.outcomes)
+    assert read_baseline(tmp_path / "r.json") == Baseline(report.outcomes, 10)
+    found = compare(read_baseline(tmp_path / "r.json").outcomes, report.outcomes)
     assert {found.delta(name) for name in found.now} == {0}
     assert (found.common, found.better, found.worse) == (3, (), ())
 
@@ -112,6 +123,10 @@ def damage(value: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
     ("path", "to"),
     [
         (("schema",), "mcpg/search/1"),
+        (("limit",), None),
+        (("limit",), True),
+        (("limit",), 0),
+        (("perQuery", 0, "relevant"), []),
         (("perQuery",), None),
         (("perQuery", 0), "x"),
         (("perQuery", 0, "id"), 5),
