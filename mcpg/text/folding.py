@@ -32,7 +32,9 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return normalized("NFKC", normalized("NFKC", text).casefold())
+    plain = normalized("NFKC", text)
+    folded = plain.casefold()
+    return plain if folded == plain else normalized("NFKC", folded)
 
 
 def strip_accents(text: str) -> str:
@@ -70,7 +72,7 @@ def normalized(form: Form, text: str) -> str:
     Source: Unicode Standard Annex 15, section 13, "Stream-Safe Text Format".
     """
     # Of more marks in a row, one stands at one of these places.
-    if any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
+    if len(text) > _MOST_MARKS and any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
         text = "".join(_bounded(text))
     return unicodedata.normalize(form, text)
 

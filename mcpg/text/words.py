@@ -41,6 +41,9 @@ _FIRST_UNSPACED = chr(_UNSPACED[0][0])
 LONGEST_WORD = 64
 """The most characters of a word; what is longer is cut."""
 
+# The most characters without a break that are read. Without it, a ligature that stands for a phrase
+# makes some millions of letters of a small text.
+_LONGEST_CHUNK = 16_384
 _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
 _MOST_REMEMBERED = 65_536
@@ -86,9 +89,12 @@ def split_words(text: str) -> list[str]:
 
 def joined(text: str) -> str:
     """Give the letters and digits of *text* run together: one key for every way to write a name."""
-    if text.isascii():
-        return "".join(filter(str.isalnum, text)).lower()
-    bare = _bare(text)
+    return _run_together(text if text.isascii() else _bare(text))
+
+
+def _run_together(bare: str) -> str:
+    if bare.isascii():
+        return "".join(filter(str.isalnum, bare)).lower()
     if bare.isalnum():
         return fold(bare)
     letters = (sign for chunk in _chunks(bare) for sign in chunk if sign.isalnum() or is_mark(sign))
@@ -143,7 +149,7 @@ def _continues(token: str, place: int) -> bool:
 def _cut_chunk(chunk: str) -> tuple[Word, ...]:
     if chunk.isalpha() and chunk.isascii() and _has_no_seam(chunk):
         return (Word(chunk[:LONGEST_WORD].lower(), False),)
-    chunk = _bare(chunk)
+    chunk = _bare(chunk[:_LONGEST_CHUNK])
     runs = _runs(chunk)
     pieces = [
         fold(piece)[:LONGEST_WORD]
@@ -155,7 +161,7 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         numeric = {piece for piece in pieces if _is_numeric(piece)}
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
             return _literal(chunk, {*pieces} - numeric)
-    made = {piece: Word(piece) for piece in {*pieces}}
+    made = {piece: Word(piece, False) for piece in {*pieces}}
     return (*map(made.__getitem__, pieces), *_whole(chunk, pieces))
 
 
@@ -170,14 +176,14 @@ def _has_no_seam(letters: str) -> bool:
 
 def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
     """Keep a version, a date or a numbered code whole beside the words in it."""
-    return tuple(map(Word, (*sorted(spoken), fold(chunk)[:LONGEST_WORD])))
+    return tuple(Word(text, False) for text in (*sorted(spoken), fold(chunk)[:LONGEST_WORD]))
 
 
 def _whole(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
     """Give the whole form of a chunk that was cut at seams of its own."""
     if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
         return ()
-    return (Word(joined(chunk)[:LONGEST_WORD], whole=True),)
+    return (Word(_run_together(chunk)[:LONGEST_WORD], True),)
 
 
 def _runs(chunk: str) -> list[str]:
@@ -265,14 +271,16 @@ def _end_of(is_kind: Callable[[str], bool], run: str, start: int) -> int:
 
 
 def _pieces_by_case(run: str) -> Iterator[str]:
-    """Cut where a capital follows a small letter and where digits begin."""
-    start = 0
-    for place, (before, character) in enumerate(pairwise(run), start=1):
-        seam = (before.islower() and character.isupper()) or before.isdigit() != character.isdigit()
-        if seam:
-            yield run[start:place]
-            start = place
-    yield run[start:]
+    """Cut where a capital follows a small letter and where digits begin or end."""
+    for _, signs in groupby(run, str.isdigit):
+        part = "".join(signs)
+        start = 0
+        if part != part.lower():
+            for place, (before, character) in enumerate(pairwise(part), start=1):
+                if before.islower() and character.isupper():
+                    yield part[start:place]
+                    start = place
+        yield part[start:]
 
 
 def _pairs(letters: Sequence[str]) -> Iterator[str]:

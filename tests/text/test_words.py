@@ -181,3 +181,11 @@ def test_a_long_text_without_a_break_is_cut_in_time(text: str) -> None:
     )
 
     assert done.stdout.split()[1] == b"True"
+
+
+@pytest.mark.parametrize("part", ["aB", "เสือ", "データ"])
+def test_a_chunk_is_read_up_to_a_bound(part: str) -> None:
+    """Of a run without a break, however long, so many characters are read, and no more."""
+    words = split_words(part * 20_000)
+    assert words == split_words((part * 20_000)[:16_384])
+    assert 8_000 < len(words) <= 16_384
