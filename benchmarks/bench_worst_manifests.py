@@ -6,8 +6,9 @@ Each is loaded by a process of its own and searched once. One that is refused wi
 counts as loaded, and is marked. Some are Markdown documents or a client configuration, for these
 are read as manifests are.
 
-Columns: kB of the manifest, seconds of processor time that loading it takes, which other work on the
-machine disturbs less than the clock, x plain the ratio to a manifest of plain English. The exit code is 1 when one takes longer than the bar.
+Columns: kB of the manifest, seconds of processor time that loading it takes, which other work on
+the machine disturbs less than the clock, x plain the ratio to a manifest of plain English. The exit
+code is 1 when one takes longer than the bar.
 """
 
 from __future__ import annotations

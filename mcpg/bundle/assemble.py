@@ -38,7 +38,7 @@ class Assembly:
 
     Attributes:
         documents: The document of every tool, sorted by path, links resolved to URIs.
-        texts: Their final texts and those of the pages, sorted by path.
+        texts: Their final texts and those of the pages, sorted by path; none where not asked for.
         catalog: The tools.
         relations: The graph, by tool id.
         diagnostics: What was noticed from the sources up to here.
@@ -64,6 +64,7 @@ def assemble(
     source_id: str | None = None,
     reserved: Collection[str] = (),
     memo: Memo = NO_MEMO,
+    texts: bool = True,
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -77,6 +78,7 @@ def assemble(
         source_id: The server of documents that name none.
         reserved: Ids that no tool may get, in any case.
         memo: What is known from an earlier run; what comes out is the same without it.
+        texts: Whether the texts are needed; writing them takes longer than much of the rest.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -93,14 +95,14 @@ def assemble(
     pages = place_pages(sorted_.pages, addresses.values())
     places = _places(catalog, by_tool, addresses, source_id)
     by_tool, unresolved = settle(by_tool, places)
-    around = _surroundings(catalog, by_tool, pages, places, memo)
+    around = _surroundings(catalog, by_tool, pages, places, memo, texts=texts)
     results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     linked = link_pages(pages, around.targets)
     faults = [fault for _, faults in (*results, *linked) for fault in faults]
     return Assembly(
         documents=tuple(item.document for item in finished),
-        texts=_texts(finished, pages),
+        texts=_texts(finished, pages) if texts else (),
         catalog=catalog,
         relations=Relations({item.document.tool.id: item.relations for item in finished}),
         diagnostics=(
@@ -166,6 +168,8 @@ def _surroundings(
     pages: Iterable[ReadDocument],
     places: Places,
     memo: Memo,
+    *,
+    texts: bool,
 ) -> Surroundings:
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
@@ -177,4 +181,5 @@ def _surroundings(
         inferred=Relations({}) if complete else relate(catalog, memo),
         stated=stated_edges(read, pages, places.kept),
         memo=memo,
+        texts=texts,
     )

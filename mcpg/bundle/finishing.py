@@ -10,7 +10,7 @@ from mcpg.bundle.linking import joined_links, relations_of, with_asserted
 from mcpg.bundle.stated import with_stated
 from mcpg.catalog.model import SourceDocument
 from mcpg.diagnostics import Code, Diagnostic, error
-from mcpg.documents import document_for, write_document
+from mcpg.documents import can_be_written, document_for, write_document
 from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
 from mcpg.memo import Kind, Memo
@@ -38,6 +38,7 @@ class Surroundings:
         inferred: The relations of tools whose document states none.
         stated: What documents state outside their lists of links.
         memo: What is known of documents that were written before.
+        texts: Whether the texts of documents are needed.
     """
 
     addresses: Mapping[str, tuple[str, str]]
@@ -46,6 +47,7 @@ class Surroundings:
     inferred: Relations
     stated: Stated
     memo: Memo
+    texts: bool
 
 
 _WRITTEN: Kind[str] = Kind(
@@ -92,7 +94,7 @@ def finish(
         document = _completed(tool, read.document, around)
         is_kept = read.keeps_text and _says_the_same(read.document, document)
     try:
-        content = read.source.content if read and is_kept else _written(document, around.memo)
+        content = read.source.content if read and is_kept else _written(document, around)
     except DocumentError as fault:
         return None, [_unwritable(fault, tool)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
@@ -100,8 +102,11 @@ def finish(
     return Finished(document, text, _relations(document, around)), []
 
 
-def _written(document: ToolDocument, memo: Memo) -> str:
-    return memo.recall(
+def _written(document: ToolDocument, around: Surroundings) -> str:
+    """Write *document*, unless nobody needs its text and it is sure to have one."""
+    if not around.texts and can_be_written(document):
+        return ""
+    return around.memo.recall(
         _WRITTEN, partial(encode_record, document), partial(write_document, document)
     )
 

@@ -7,11 +7,12 @@ from mcpg.documents.descriptor import descriptor_text
 from mcpg.documents.identity import tool_path, tool_uri, uris_for
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
-from mcpg.documents.writer import write_document
+from mcpg.documents.writer import can_be_written, write_document
 
 __all__ = [
     "Link",
     "ToolDocument",
+    "can_be_written",
     "descriptor_text",
     "document_for",
     "parse_document",

@@ -22,6 +22,7 @@ from mcpg.documents.page import (
     tidy,
 )
 from mcpg.documents.reader import EXCERPT_LENGTH, tool_without_extras
+from mcpg.documents.records import encode_record
 from mcpg.documents.scalars import (
     flow,
     indented,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.jsontypes import JsonObject, JsonValue
 
+# What stands in a record stands in front matter four times at most, each time with six characters
+# for one at most, and each time beside a key.
+_MOST_FRONT = 32
 # A path that tells the reader nothing, since a document may be moved.
 _NOWHERE = "document.md"
 
@@ -60,6 +64,14 @@ def write_document(document: ToolDocument) -> str:
     markdown = _markdown(document)
     text = _compose(document, markdown, cut=None)
     return text if text is not None else _compose_short(document, markdown)
+
+
+def can_be_written(document: ToolDocument) -> bool:
+    """Tell without writing *document* that `write_document` would; `False` says nothing."""
+    tool = document.tool
+    nesting: list[JsonValue] = [tool.annotations, tool.meta, document.further]
+    is_short = len(encode_record(document)) * _MOST_FRONT <= MAX_FRONT_MATTER
+    return is_short and not is_deeper(nesting, MAX_DEPTH // 2)
 
 
 def _compose_short(document: ToolDocument, markdown: str) -> str:

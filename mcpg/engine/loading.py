@@ -105,7 +105,7 @@ def _made(
     """Read the files that are *present*, and make an engine of what they hold."""
     key = _key(only) if only else NO_KEY
     batch = read_sources(present, source_id=source_id)
-    assembly = assemble(batch, source_id=source_id)
+    assembly = assemble(batch, source_id=source_id, texts=False)
     noticed = (*missing, *assembly.diagnostics)
     if only and _is_bundle(batch):
         return _indexed(only, assembly, key, noticed, cache_dir, equipment)
@@ -181,7 +181,7 @@ def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Ind
 def _compiled(path: str) -> bytes:
     # The key goes first: should the bundle be replaced now, its index will not pass for new.
     key = _key(path)
-    return compile_assembly(assemble(read_sources([path])), key)
+    return compile_assembly(assemble(read_sources([path]), texts=False), key)
 
 
 def _key(path: str) -> bytes:

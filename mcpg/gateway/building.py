@@ -120,7 +120,7 @@ def _as_live(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
 
 
 def _generated(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Built:
-    assembly = assemble(batch, reserved=plan.reserved, memo=memo)
+    assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
     return _built(assembly, plan, memo, assembly.diagnostics)
 
 
@@ -150,7 +150,7 @@ def _by_documents(
 def _catalog(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Catalog:
     """Give the tools of *batch* with their ids, and all that was noticed."""
     if batch.documents or batch.bundles:
-        assembly = assemble(batch, reserved=plan.reserved, memo=memo)
+        assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
         return replace(assembly.catalog, diagnostics=assembly.diagnostics)
     found = build_catalog(batch.tools, batch.rules, reserved=plan.reserved)
     return replace(found, diagnostics=(*batch.diagnostics, *found.diagnostics))

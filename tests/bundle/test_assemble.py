@@ -145,6 +145,15 @@ class TestManifests:
         assert fault.code is Code.DOCUMENT_INVALID
         assert fault.message.startswith("the tool is left out: ")
 
+    def test_without_texts_all_else_is_the_same(self) -> None:
+        """Texts that nobody needs are not written, and a tool that has none is left out still."""
+        giant = make_tool("giant", id="", keywords=("word" * 70_000,))
+        page = author("p.md", "---\ntool: false\n---\n[[weather]]\n")
+        batch = SourceBatch(tools=(*SHOP, giant), documents=(author("w.md", HAND_WRITTEN), page))
+        found, bare = assemble(batch), assemble(batch, texts=False)
+        assert bare == replace(found, texts=())
+        assert "giant" not in {document.tool.name for document in bare.documents}
+
 
 class TestRoundTrip:
     """Documents and bundles as sources."""

@@ -9,8 +9,21 @@ from generated import documents, shown
 from hypothesis import HealthCheck, example, given, settings
 
 from mcpg.catalog.model import SourceDocument, ToolExample
-from mcpg.documents import Link, ToolDocument, parse_document, tool_uri, write_document
-from mcpg.documents.frontmatter import _read_plain, _read_yaml, split_front_matter
+from mcpg.documents import (
+    Link,
+    ToolDocument,
+    can_be_written,
+    parse_document,
+    tool_uri,
+    write_document,
+)
+from mcpg.documents.frontmatter import (
+    MAX_FRONT_MATTER,
+    _read_plain,
+    _read_yaml,
+    split_front_matter,
+)
+from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
@@ -187,6 +200,38 @@ def test_a_very_long_description_survives(words: int) -> None:
     text = write_document(document)
     assert read(text, "a.md").tool == tool
     assert len(yaml.safe_load(front_of(text))["summary"]) == 1000
+
+
+@wide
+@given(documents())
+def test_front_matter_is_bounded_by_the_record(document: ToolDocument) -> None:
+    """That a record is short is enough to know that its document can be written."""
+    front = front_of(write_document(document))
+    assert 32 * len(encode_record(document)) >= len(front)
+
+
+@pytest.mark.parametrize("sign", ["\x7f", "\n", '"', "\u2028", "a", "\U0001f600"])
+def test_what_can_be_written_is_written(sign: str) -> None:
+    """However long a tool, and whatever signs it is of, it is not promised a text that it lacks."""
+    answers = set()
+    for power in range(20):
+        tags = (sign * 2**power, "x" + sign * 2**power)
+        tool = make_tool(description=sign * 2**power, title=sign * 2**power, tags=tags)
+        document = ToolDocument(tool, "a/b.md", tool_uri(tool.source_id, tool.name))
+        answers.add(can_be_written(document))
+        if can_be_written(document):
+            assert len(write_document(document)) <= MAX_FRONT_MATTER
+    assert answers == {True, False}
+
+
+def test_what_nests_deeply_is_not_promised_a_text() -> None:
+    """A tool that is short but nests too deeply for front matter is no sure one."""
+    meta: JsonObject = {}
+    for _ in range(99):
+        meta = {"a": meta}
+    tool = make_tool(meta=meta)
+    document = ToolDocument(tool, "a/b.md", tool_uri(tool.source_id, tool.name))
+    assert not can_be_written(document)
 
 
 def test_a_tool_that_front_matter_cannot_hold_is_refused() -> None:
