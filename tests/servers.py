@@ -35,6 +35,12 @@ def odd_tools() -> list[Any]:
     return [tool("first"), *odd, *bad, tool("last")]
 
 
+def half_tools() -> list[Any]:
+    """Describe tools as a server that cuts texts in the middle of a character."""
+    told = "An emoji \U0001f600, a path \\ud800, and half an emoji \ud83d"
+    return [tool("half", description=told), tool("other")]
+
+
 def page(mode: str, cursor: str) -> dict[str, Any]:
     """Give a page of tools, as *mode* would have it."""
     number = int(cursor or 0)
@@ -51,7 +57,11 @@ def page(mode: str, cursor: str) -> dict[str, Any]:
         sys.stderr.write(" ".join(f"{key}={value}" for key, value in os.environ.items()))
         told = f"Look things up with {os.environ.get('TOKEN')}."
         return {"tools": [tool("secret_lookup", description=told)]}
-    special = {"odd": odd_tools, "environment": lambda: [tool(name) for name in os.environ]}
+    special = {
+        "odd": odd_tools,
+        "halves": half_tools,
+        "environment": lambda: [tool(name) for name in os.environ],
+    }
     if mode in special and not number:
         return {"tools": special[mode](), **({"nextCursor": "7"} if mode == "odd" else {})}
     rich = {

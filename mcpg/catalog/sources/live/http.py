@@ -10,6 +10,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from mcpg.catalog.sources.live.halves import Halves
 from mcpg.catalog.sources.live.oauth.bounded import MARK
 from mcpg.catalog.sources.live.oauth.choosing import authorisation
 from mcpg.catalog.sources.live.trouble import MAX_ANSWER, AskingError, Meter, Trouble
@@ -122,7 +123,10 @@ def _told(status: int, login: str) -> str | None:
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """A body of which every byte is counted, from one event to the next where it has events."""
+    """A body of which every byte is counted, from one event to the next where it has events.
+
+    Half characters in it become whole.
+    """
 
     def __init__(self, stream: Any, meter: Meter, is_events: bool) -> None:
         self._stream = stream
@@ -130,7 +134,7 @@ class _Counted(httpx2.AsyncByteStream):
         self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        last = b""
+        last, halves = b"", Halves()
         async for chunk in self._stream:
             # The end of an event may come in a chunk of its own.
             if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
@@ -141,7 +145,8 @@ class _Counted(httpx2.AsyncByteStream):
             except AskingError as fault:
                 # Of another kind, it would end the connection and the other requests over it.
                 raise httpx2.StreamError(str(fault)) from None
-            yield chunk
+            yield halves.feed(chunk)
+        yield halves.end()
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -19,6 +19,7 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from mcpg.catalog.sources.live.halves import whole
 from mcpg.catalog.sources.live.trouble import AskingError, Meter, Trouble
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _message(line: bytes, trouble: Trouble) -> SessionMessage | None:
     if not line.strip():
         return None
     try:
-        message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        message = SessionMessage(jsonrpc_message_adapter.validate_json(whole(line), by_name=False))
     except ValueError:
         trouble.rubbish += 1
     else:

@@ -190,6 +190,38 @@ def test_an_odd_tool_costs_only_itself() -> None:
     ]
 
 
+HALVES = "An emoji 😀, a path \\ud800, and half an emoji \ufffd"
+
+
+def test_half_a_character_costs_no_tool() -> None:
+    """A text that a server has cut in the middle of a character is repaired, as in a file."""
+    batch = ask_servers([by_hand("halves")], QUICK)
+    assert [tool.name for tool in batch.tools] == ["half", "other"]
+    assert batch.tools[0].description == HALVES
+
+
+@pytest.mark.parametrize("length", [1, 7, 1_000_000])
+def test_half_a_character_over_the_web(length: int) -> None:
+    """The same holds over the web, however the answer is cut into pieces."""
+    tools = [{"name": "half", "description": HALVES, "inputSchema": {"type": "object"}}]
+
+    def script(conversation: Conversation) -> None:
+        said = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public", "tools": tools}
+        said |= {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        told = {"jsonrpc": "2.0", "id": conversation.asked.body["id"], "result": said}
+        data = json.dumps(told).replace(r"\ufffd", r"\ud83d").encode()
+        conversation.send_response(200)
+        conversation.send_header("Content-Type", "application/json")
+        conversation.send_header("Transfer-Encoding", "chunked")
+        conversation.end_headers()
+        for chunk in [*(data[at : at + length] for at in range(0, len(data), length)), b""]:
+            conversation.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+
+    with serving(script) as web:
+        batch = ask_servers([HttpServer("web", "web", web.url)], QUICK)
+    assert [tool.description for tool in batch.tools] == [HALVES]
+
+
 def test_an_odd_tool_over_the_web(address: HttpServer) -> None:
     """A server made with the SDK, which sends no odd tools, is read as ever."""
     (reply,) = ask_each([address], QUICK)
