@@ -93,3 +93,11 @@ def test_a_graph_of_loose_ends_is_shown(run: Callable[..., Run], folder: Path) -
     assert "dangling         12  to tools that are not here" in text
     assert "0 parts joined by edges\n" in text
     assert "hubs" not in text
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "1e300", "0"])
+def test_a_time_limit_makes_sense(run: Callable[..., Run], seconds: str) -> None:
+    """A number of seconds that no clock counts is refused with the name of the option."""
+    done = run("graph", "validate", "--timeout", seconds)
+    assert done.code == 2
+    assert "'--timeout'" in done.err

@@ -33,7 +33,7 @@ Shapes = Annotated[
 ]
 Timeout = Annotated[
     float,
-    typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long it may take."),
+    typer.Option("--timeout", metavar="SECONDS", min=0.1, max=3_600, help="How long it may take."),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")]
 
