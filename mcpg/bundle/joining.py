@@ -8,6 +8,7 @@ a text stays as it is only if it says the same there.
 
 from __future__ import annotations
 
+import json
 import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -100,16 +101,20 @@ def _joined(
 ) -> tuple[ToolDocument, list[Diagnostic]]:
     path, uri = address
     document, diagnostics = _moved(item, path, places)
+    pages: list[ToolDocument] = []
     for page in item.about:
         prose = replace(page.document, body=_prose(page.document))
         about, noticed = _moved(replace(page, document=prose), path, places)
+        pages.append(about)
         diagnostics += noticed
+    if pages:
+        parts = (document, *pages)
         document = replace(
             document,
-            groups=tuple(dict.fromkeys((*document.groups, *about.groups))),
-            links=joined_links(document.links, about.links),
-            body="\n\n".join(filter(None, (document.body, about.body))),
-            further=_merged(document.further, about.further),
+            groups=tuple(dict.fromkeys(group for part in parts for group in part.groups)),
+            links=joined_links(document.links, (link for page in pages for link in page.links)),
+            body="\n\n".join(part.body for part in parts if part.body),
+            further=_merged(document.further, [page.further for page in pages]),
         )
     return replace(document, path=path, uri=uri), diagnostics
 
@@ -122,18 +127,25 @@ def _prose(about: ToolDocument) -> str:
     return "\n\n".join(filter(None, ("" if is_headed else title, lead, about.body)))
 
 
-def _merged(first: JsonObject, second: JsonObject) -> JsonObject:
+def _merged(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
     """Join front-matter keys: lists one after the other, else the first that is said."""
-    merged: dict[str, JsonValue] = dict(first)
-    for key, value in second.items():
-        held = merged.get(key)
+    merged = dict(first)
+    lists: dict[str, list[JsonValue]] = {}
+    for key, value in (item for members in further for item in members.items()):
         if key == TOOL_KEY:
             continue
+        held = merged.setdefault(key, value)
         if isinstance(held, list) and isinstance(value, list):
-            merged[key] = [*held, *(one for one in value if one not in held)]
-        else:
-            merged.setdefault(key, value)
-    return merged
+            lists.setdefault(key, list(held)).extend(value)
+    return merged | {key: _each_once(items) for key, items in lists.items()}
+
+
+def _each_once(items: Iterable[JsonValue]) -> list[JsonValue]:
+    # What is equal as JSON has one text; lists and mappings cannot be keys themselves.
+    known: dict[str, JsonValue] = {}
+    for item in items:
+        known.setdefault(json.dumps(item, sort_keys=True), item)
+    return list(known.values())
 
 
 def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> bool:

@@ -48,25 +48,26 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
     starts = [position for position, line in enumerate(lines) if line.strip() == heading]
     if not starts:
         return ()
-    found: list[dict[str, str]] = [{}]
+    found: list[dict[str, list[str]]] = [{}]
     last = ""
     for line in lines[starts[-1] + 1 :]:
         label, colon, value = line.partition(":")
         if colon and label in _EXAMPLE_LABELS:
             if _begins_example(label, found[-1]):
                 found.append({})
-            found[-1][label] = value.strip()
+            found[-1][label] = [value.strip()]
             last = label
         elif last and line.strip():
-            found[-1][last] += f"\n{line.rstrip()}"
+            found[-1][last].append(line.rstrip())
+    texts = ({label: "\n".join(lines) for label, lines in one.items()} for one in found)
     return tuple(
         ToolExample(members[INPUT_LABEL], members.get(OUTPUT_LABEL), members.get(DESCRIPTION_LABEL))
-        for members in found
+        for members in texts
         if members.get(INPUT_LABEL)
     )
 
 
-def _begins_example(label: str, members: Mapping[str, str]) -> bool:
+def _begins_example(label: str, members: Mapping[str, object]) -> bool:
     """Whether *label* cannot belong to the example that has *members* already."""
     return label in members or (label == DESCRIPTION_LABEL and INPUT_LABEL in members)
 

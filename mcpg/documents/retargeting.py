@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcpg.documents.markdown import Reference
 
 _ADDRESS = re.compile(
-    r"(\]\([ \t]*\n?[ \t]*|^[ \t>]*\[[^\[\]\n]+\]:[ \t]*\n?[ \t]*)"
+    r"(\]\([ \t]*(?:\n[ \t]*)?|^[ \t>]*\[[^\[\]\n]+\]:[ \t]*(?:\n[ \t]*)?)"
     r"(<[^<>\n]*>|(?:[^\s()<>\\]|\\.|\([^\s()\\]*\))+)",
     re.MULTILINE,
 )
@@ -35,25 +35,24 @@ def retarget(body: str, targets: Mapping[Reference, str]) -> str:
         new = addresses.get(written_address(match[2]))
         return match[0] if new is None else f"{match[1]}{_bracketed(new)}"
 
-    def link(match: re.Match[str]) -> str:
-        name = match[1].strip()
-        if name not in wiki:
-            return match[0]
-        text = match.string
-        start = text.rfind("\n", 0, match.start()) + 1
-        end = text.find("\n", match.end())
+    def linked(line: str) -> str:
         # In a table a bare bar would end the cell.
-        line = text[start : end if end >= 0 else None]
         bar = "\\|" if "|" in _WIKI.sub("", line) else "|"
-        return f"[[{wiki[name]}{match[2] or bar + name}]]"
+        return _WIKI.sub(lambda match: _wiki_link(match, wiki, bar), line)
 
     code = code_lines(body)
     lines = enumerate(body.split("\n"))
     runs = groupby(lines, key=lambda line: line[0] in code)
     parts = ((is_code, "\n".join(text for _, text in run)) for is_code, run in runs)
     return "\n".join(
-        text if is_code else _WIKI.sub(link, _ADDRESS.sub(address, text)) for is_code, text in parts
+        text if is_code else "\n".join(map(linked, _ADDRESS.sub(address, text).split("\n")))
+        for is_code, text in parts
     )
+
+
+def _wiki_link(match: re.Match[str], targets: Mapping[str, str], bar: str) -> str:
+    name = match[1].strip()
+    return f"[[{targets[name]}{match[2] or bar + name}]]" if name in targets else match[0]
 
 
 def _bracketed(address: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bounded import output_of
 from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -266,6 +267,22 @@ def test_title_and_heading_of_a_page_are_prose() -> None:
         found = made((path, f"---\n{front}---\n# {head}\n\nText.\n"), tools=[WEATHER, TIDE])
         assert [one.body for one in found.documents if one.body] == [body], front
         check(found)
+
+
+def test_long_lists_of_pages_join_in_linear_time() -> None:
+    """The keys of pages about one tool are joined without comparing each item with each."""
+    program = (
+        "from mcpg.bundle import assemble\n"
+        "from mcpg.catalog.model import SourceDocument\n"
+        "from mcpg.catalog.sources import SourceBatch\n"
+        "lists = [','.join(f'{letter}{n}' for n in range(35_000)) for letter in 'abc']\n"
+        "pages = [f'---\\ntool: ant\\nabout: [{items}]\\n---\\n' for items in lists]\n"
+        "texts = ['---\\nname: ant\\n---\\nAn ant.\\n', *pages]\n"
+        "documents = [SourceDocument(f'{n}.md', text) for n, text in enumerate(texts)]\n"
+        "print(len(assemble(SourceBatch(documents=tuple(documents))).diagnostics))\n"
+    )
+    # Together they are too long for one document, which is the last thing noticed.
+    assert output_of(program) == "4\n"
 
 
 NAMES = ["weather", "tide", "Read", "read", "overview", "a b"]

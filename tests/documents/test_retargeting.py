@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from bounded import output_of
 
 from mcpg.documents.markdown import Reference, read_markdown
 from mcpg.documents.retargeting import retarget
@@ -36,3 +37,17 @@ def test_a_target_with_parentheses_is_bracketed() -> None:
     changed = retarget("[x](a.md)", {link: "/a b/(c.md"})
     assert changed == "[x](</a b/(c.md>)"
     assert read_markdown(changed).references[0].target == "/a%20b/(c.md"
+
+
+@pytest.mark.parametrize(
+    "body", ["'](' + ' ' * 200_000", "'[x]:' + ' ' * 200_000", "'[[a]] ' * 40_000"]
+)
+def test_any_text_is_led_elsewhere_in_linear_time(body: str) -> None:
+    """Neither blanks after a bracket nor wiki links of one line take the square of their number."""
+    program = (
+        "from mcpg.documents.markdown import Reference\n"
+        "from mcpg.documents.retargeting import retarget\n"
+        "links = {Reference('a', 'a', is_wiki=True): 'b', Reference('c', '', is_wiki=False): 'd'}\n"
+        f"print(retarget({body}, links).count('[[b|a]]'))\n"
+    )
+    assert output_of(program) == ("40000\n" if "[[" in body else "0\n")
