@@ -10,11 +10,11 @@ from mcpg.bundle.attaching import sort_documents
 from mcpg.bundle.codec import RANKING, Bundle, decode_bundle
 from mcpg.bundle.finishing import Surroundings, finish
 from mcpg.bundle.joining import Places, former_paths, settle
-from mcpg.bundle.linking import link_pages
+from mcpg.bundle.linking import resolve_links
 from mcpg.bundle.placing import documents_by_tool, place_pages, place_tools
 from mcpg.bundle.reading import read_documents
-from mcpg.bundle.stated import stated_edges
-from mcpg.bundle.targets import targets_of
+from mcpg.bundle.stated import stated_edges, with_stated
+from mcpg.bundle.targets import targets_of, with_pages
 from mcpg.catalog.catalog import build_catalog
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.memo import NO_MEMO, Memo
@@ -93,12 +93,12 @@ def assemble(
     by_tool = documents_by_tool(sorted_.read, catalog.tools)
     addresses, moved = place_tools(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
-    places = _places(catalog, by_tool, addresses, source_id)
+    places = _places(catalog, by_tool, addresses, pages, source_id)
     by_tool, unresolved = settle(by_tool, places)
     around = _surroundings(catalog, by_tool, pages, places, memo, texts=texts)
     results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
-    linked = link_pages(pages, around.targets)
+    linked = [resolve_links(page, around.targets) for page in pages]
     faults = [fault for _, faults in (*results, *linked) for fault in faults]
     return Assembly(
         documents=tuple(item.document for item in finished),
@@ -117,7 +117,7 @@ def assemble(
             *dropped,
         ),
         ranking=ranking,
-        pages=tuple(page for page, _ in linked),
+        pages=tuple(with_stated(page, around.stated) for page, _ in linked),
         documented=frozenset(by_tool),
     )
 
@@ -148,9 +148,11 @@ def _places(
     catalog: Catalog,
     by_tool: Mapping[str, ReadDocument],
     addresses: Mapping[str, tuple[str, str]],
+    pages: Iterable[ReadDocument],
     source_id: str | None,
 ) -> Places:
-    kept = targets_of(catalog.tools, addresses)
+    tools = targets_of(catalog.tools, addresses)
+    kept = with_pages(tools, [page.document for page in pages])
     former = former_paths(by_tool, addresses)
     counts = Counter(tool.name for tool in catalog.tools)
     return Places(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.targets import with_pages
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents import Link
 from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from mcpg.bundle.reading import ReadDocument
     from mcpg.bundle.targets import Targets
@@ -34,14 +33,6 @@ def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, l
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
-
-
-def link_pages(
-    pages: Sequence[ReadDocument], targets: Targets
-) -> list[tuple[ToolDocument, list[Diagnostic]]]:
-    """Resolve the links of *pages*, to tools and to each other, as `resolve_links` does."""
-    among = with_pages(targets, [page.document for page in pages])
-    return [resolve_links(page, among) for page in pages]
 
 
 def joined_links(first: Iterable[Link], then: Iterable[Link]) -> tuple[Link, ...]:
@@ -77,7 +68,7 @@ def relations_of(document: ToolDocument, tool_id: str, targets: Targets) -> Tool
     edges = [
         Edge(link.kind, tool_id, target, link.weight, link.reason, link.origin)
         for link in document.links
-        if (target := targets.by_uri.get(link.target)) is not None and target != tool_id
+        if (target := targets.by_uri.get(link.target, "")) not in {"", tool_id}
     ]
     related = tuple(edge for edge in edges if edge.kind is EdgeKind.RELATED)
     next_steps = tuple(edge for edge in edges if edge.kind is EdgeKind.NEXT_STEP)

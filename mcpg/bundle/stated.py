@@ -47,11 +47,11 @@ _PAGE = (".md", ".markdown")
 
 @dataclass(slots=True)
 class Stated:
-    """What documents state, by the tool that it is said of.
+    """What documents state, by the URI of the document that it is said of.
 
     Attributes:
-        links: Edges to other tools.
-        groups: Groups that the tool is said to belong to.
+        links: Edges to other tools, and to pages.
+        groups: Groups that a tool is said to belong to.
         diagnostics: What was noticed.
     """
 
@@ -73,39 +73,37 @@ def stated_edges(
     stated = Stated()
     pages = list(pages)
     names = {_file_name(page.document.path) for page in pages}
-    for owner, item in by_tool.items():
-        _take_statements(item.document, owner, targets, stated)
-        _take_references(item, owner, targets, names, stated)
-    for page in pages:
-        _take_statements(page.document, "", targets, stated)
+    for item in (*by_tool.values(), *pages):
+        _take_statements(item.document, targets, stated)
+        _take_references(item, targets, names, stated)
     return stated
 
 
 def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
-    """Give *document* with what is stated of its tool; what its own lists say comes first."""
-    tool_id = document.tool.id
-    if tool_id not in stated.links and tool_id not in stated.groups:
+    """Give *document* with what is stated of it; what its own lists say comes first."""
+    uri = document.uri
+    if uri not in stated.links and uri not in stated.groups:
         return document
     authored = [link for link in document.links if link.origin is EdgeOrigin.AUTHORED]
     inferred = [link for link in document.links if link.origin is EdgeOrigin.INFERRED]
     known = {link.target for link in authored}
-    for link in stated.links.get(tool_id, ()):
+    for link in stated.links.get(uri, ()):
         is_repeated = link.reason == _PROSE_REASON and link.target in known
-        if link.target != document.uri and not is_repeated:
+        if link.target != uri and not is_repeated:
             authored.append(link)
             known.add(link.target)
-    groups = dict.fromkeys((*document.groups, *stated.groups.get(tool_id, ())))
+    groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
     return replace(document, links=joined_links(authored, inferred), groups=tuple(groups))
 
 
-def _take_statements(document: ToolDocument, owner: str, targets: Targets, stated: Stated) -> None:
+def _take_statements(document: ToolDocument, targets: Targets, stated: Stated) -> None:
     """Take the edges that *document* writes out between tools, or from a tool to a group."""
     for statement in facts_of(document.further).statements if document.further else ():
-        subject = owner
+        subject: str | None = document.uri
         if not means_itself(statement.subject):
-            uri = targets.resolve(statement.subject, document.path)
-            subject = targets.by_uri.get(uri or "", "")
-        if subject:
+            subject = targets.resolve(statement.subject, document.path)
+        # Of a page the statement itself stands in the graph.
+        if subject is not None and targets.by_uri[subject]:
             _take_statement(statement, subject, document, targets, stated)
 
 
@@ -119,16 +117,14 @@ def _take_statement(
         return
     is_itself = means_itself(statement.object)
     target = document.uri if is_itself else targets.resolve(statement.object, document.path)
-    if target in targets.by_uri:
+    if target is not None and targets.by_uri[target]:
         kind = _KINDS.get(plain, EdgeKind.RELATED)
         told = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
-        link = Link(kind, target or "", reason=statement.reason or told)
+        link = Link(kind, target, reason=statement.reason or told)
         stated.links[subject].append(link)
 
 
-def _take_references(
-    item: ReadDocument, owner: str, targets: Targets, names: set[str], stated: Stated
-) -> None:
+def _take_references(item: ReadDocument, targets: Targets, names: set[str], stated: Stated) -> None:
     """Take the links between documents in the prose of one."""
     document = item.document
     if not any(mark in document.body for mark in LINK_MARKS):
@@ -139,7 +135,7 @@ def _take_references(
         uri = next(filter(None, found), None)
         if uri is not None:
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
-            stated.links[owner].append(link)
+            stated.links[document.uri].append(link)
         elif _is_broken(reference, meant, document, names):
             stated.diagnostics.append(_dangling(reference, item))
 

@@ -23,7 +23,7 @@ class Targets:
     """The documents that a link can reach, by everything an author may call them.
 
     Attributes:
-        by_uri: Tool ids by canonical URI.
+        by_uri: Tool ids by canonical URI, "" for that of a page.
         by_words: URIs by kind of name: tool id, `source::name`, path, raw name, label. A name that
             several documents bear stands for none, so its URI is `None`.
     """

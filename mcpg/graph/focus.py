@@ -1,4 +1,4 @@
-"""A part of the graph: some tools, and the edges between them."""
+"""A part of the graph: some tools and pages, and the edges between them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from mcpg.documents.model import ToolDocument
 
 
-def neighbourhood(
-    documents: Mapping[str, ToolDocument], roots: Iterable[str], depth: int
-) -> set[str]:
-    """Give the ids of the tools that at most *depth* edges, taken either way, part from *roots*.
+def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:
+    """Give the URIs of the documents that at most *depth* edges, taken either way, part from some.
 
     Args:
-        documents: The documents by tool id.
-        roots: Ids of the tools to begin with.
+        documents: The documents of tools, and pages.
+        roots: URIs of the documents to begin with.
         depth: How many edges to follow, at least 0.
     """
-    beside = _adjacent(documents)
+    beside = _adjacent(list(documents))
     reached = set(roots)
     edge = set(reached)
     for _ in range(depth):
@@ -32,25 +30,21 @@ def neighbourhood(
     return reached
 
 
-def induced(
-    documents: Mapping[str, ToolDocument], tool_ids: Collection[str]
-) -> dict[str, ToolDocument]:
-    """Give the documents of *tool_ids*, without the edges that lead elsewhere."""
-    kept = {tool_id: one for tool_id, one in documents.items() if tool_id in tool_ids}
-    uris = {document.uri for document in kept.values()}
-    return {
-        tool_id: replace(one, links=tuple(link for link in one.links if link.target in uris))
-        for tool_id, one in kept.items()
-    }
+def induced(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[ToolDocument]:
+    """Give those of *documents* that have one of *uris*, without the edges that lead elsewhere."""
+    kept = [document for document in documents if document.uri in uris]
+    known = {document.uri for document in kept}
+    return [
+        replace(one, links=tuple(link for link in one.links if link.target in known))
+        for one in kept
+    ]
 
 
-def _adjacent(documents: Mapping[str, ToolDocument]) -> dict[str, set[str]]:
-    by_uri = {document.uri: tool_id for tool_id, document in documents.items()}
-    beside: dict[str, set[str]] = {}
-    for tool_id, document in documents.items():
+def _adjacent(documents: Collection[ToolDocument]) -> dict[str, set[str]]:
+    beside: dict[str, set[str]] = {document.uri: set() for document in documents}
+    for document in documents:
         for link in document.links:
-            other = by_uri.get(link.target)
-            if other is not None:
-                beside.setdefault(tool_id, set()).add(other)
-                beside.setdefault(other, set()).add(tool_id)
+            if link.target in beside:
+                beside[document.uri].add(link.target)
+                beside[link.target].add(document.uri)
     return beside

@@ -102,13 +102,13 @@ class Statistics:
         things: How many topics and things documents name.
         pages: How many documents are of no tool; their edges are not counted.
         kinds: The edges of each kind, related first.
-        dangling: How many edges reach no tool of the graph.
+        dangling: How many edges reach neither a tool nor a page of the graph.
         incoming: How many edges reach a tool.
         outgoing: How many edges leave a tool.
         degree: Both together.
         components: Sizes of the parts that no edge joins with another, largest first; tools
             without an edge are parts of their own.
-        orphans: Ids of the tools without an edge, sorted.
+        orphans: Ids of the tools without an edge to or from another, sorted.
         hubs: The tools with most edges, first of all by their number.
         densest: The groups of at least `SMALLEST_GROUP` tools with the highest density.
     """
@@ -141,6 +141,7 @@ def statistics_of(
     """
     ids = sorted(documents)
     by_uri = {documents[tool].uri: number for number, tool in enumerate(ids)}
+    known = {page.uri for page in pages} | by_uri.keys()
     edges = [
         (number, by_uri.get(link.target, -1), link)
         for number, tool in enumerate(ids)
@@ -158,7 +159,7 @@ def statistics_of(
         things=len(set(_things((*documents.values(), *pages)))),
         pages=len(pages),
         kinds=tuple(_kinds([link for _, _, link in edges])),
-        dangling=sum(target < 0 for _, target, _ in edges),
+        dangling=sum(link.target not in known for _, _, link in edges),
         incoming=spread_of(incoming),
         outgoing=spread_of(outgoing),
         degree=spread_of(degree),

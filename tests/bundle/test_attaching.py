@@ -155,6 +155,33 @@ def test_an_empty_list_in_a_page_says_none(own: bool, key: str) -> None:
     assert related(said) == 0
 
 
+def test_prose_of_a_page_leads_to_tools_and_pages() -> None:
+    """A link in a page's text is an edge, of half the weight; one that leads nowhere is told."""
+    text = "---\ntool: false\n---\n[[weather]], [more](other.md), [gone](no/way.md).\n"
+    found = joined(("pages/a.md", text), ("pages/other.md", "---\ntool: false\n---\nMore.\n"))
+    page, other = found.pages
+    (weather,) = [one for one in found.documents if one.tool.id == "weather"]
+
+    assert [(link.target, link.weight) for link in page.links] == [
+        (weather.uri, 0.5),
+        (other.uri, 0.5),
+    ]
+    assert codes(found) == [Code.RELATION_UNRESOLVED]
+    assert [one.links for one in reread(found).pages] == [page.links, ()]
+
+
+def test_a_link_to_a_page_is_an_edge_of_the_graph_alone() -> None:
+    """A tool's link to a page is resolved, and makes no relation between tools."""
+    text = "---\ntool: weather\ngraph_related: [other.md]\n---\nText.\n"
+    found = joined(("pages/a.md", text), ("pages/other.md", "---\ntool: false\n---\nMore.\n"))
+    (weather,) = [one for one in found.documents if one.tool.id == "weather"]
+
+    assert found.pages[0].uri in [link.target for link in weather.links]
+    assert codes(found) == [Code.DOCUMENT_ATTACHED]
+    assert {edge.target for edge in found.relations.of("weather").related} <= {"tide"}
+    assert [one.links for one in reread(found).documents] == [one.links for one in found.documents]
+
+
 def test_a_page_gives_way_to_tools() -> None:
     """Path and URI of a page never hide a tool's."""
     text = "---\ntool: false\nname: weather\nsource: sky\n---\nText.\n"

@@ -124,10 +124,40 @@ def test_frames_hold_pages_and_are_read_back_as_tools(run: Callable[..., Run], p
     assert len(from_jsonld(text)) == 4
 
 
-def test_a_part_of_the_graph_has_tools_alone(run: Callable[..., Run], place: str) -> None:
-    """Around a tool, and for a query, there are tools and what is between them."""
-    text = run("graph", "export", "-b", place, "--around", "shipment_status").out
-    assert "Parcels that get lost" not in text
+def test_a_part_of_the_graph_has_the_pages_near_it(run: Callable[..., Run], place: str) -> None:
+    """A page that links to a tool is one edge from it, and the page beside that is two."""
+    options = ("graph", "export", "-b", place, "--around", "shipment_status")
+    alone = run(*options, "--depth", "0").out
+    near = run(*options).out
+    far = run(*options, "--depth", "2").out
+    found = run("graph", "export", "-b", place, "--query", "shipment_status", "--depth", "1").out
+
+    assert "Parcels that get lost" not in alone
+    assert "Parcels that get lost" in near
+    assert '"Insurance"' not in near
+    assert '"Insurance"' in far
+    assert "Parcels that get lost" in found
+
+
+def test_a_tool_leads_to_the_pages_that_it_links_to(
+    run: Callable[..., Run], sources: Path, place: str
+) -> None:
+    """A link to a page is an edge of the graph from a list and from prose, and dangles nowhere."""
+    text = "---\ntool: shipment_create\ngraph_related: [insurance.md]\n---\nSee [it](lost.md).\n"
+    (sources / "pages" / "more.md").write_text(text, "utf-8")
+    if place != str(sources):
+        done = run("bundle", str(sources), "-o", place)
+        assert "relation_unresolved" not in done.err
+    query = (
+        "SELECT ?name { ?t mcpg:toolId 'shipment_create' ; kb:relatedTo ?p . ?p schema:name ?name"
+    )
+    rows = asked(run, place, query + " FILTER NOT EXISTS { ?p a mcpg:Tool } } ORDER BY ?name")
+    counts = run("graph", "stats", "-b", place, "--format", "json").json
+    around = run("graph", "export", "-b", place, "--around", "shipment_create").out
+
+    assert [row["name"] for row in rows] == ["Insurance", "Parcels that get lost"]
+    assert counts["danglingEdges"] == 0
+    assert '"Insurance"' in around
 
 
 def test_pages_are_found_as_pages(run: Callable[..., Run], place: str) -> None:

@@ -127,20 +127,22 @@ def _documents(
     *,
     include_disabled: bool,
 ) -> list[ToolDocument]:
-    """Give the documents of the whole graph, or of the tools that are asked for."""
+    """Give the documents of the whole graph, or of the part that is asked for."""
     from mcpg.graph.focus import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
 
-    documents = engine.documents
+    tools = engine.documents
+    documents = [*tools.values(), *engine.pages]
     if not around and query is None:
-        return [*documents.values(), *engine.pages]
+        return documents
     found: set[str] = set()
     if around:
         catalog = engine.catalog
-        roots = {catalog.named(name).id for name in around}
+        roots = {tools[catalog.named(name).id].uri for name in around}
         found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
     if query is not None:
-        found |= neighbourhood(documents, _matches(engine, query, include_disabled), depth or 0)
-    return list(induced(documents, found).values())
+        matches = {tools[one].uri for one in _matches(engine, query, include_disabled)}
+        found |= neighbourhood(documents, matches, depth or 0)
+    return induced(documents, found)
 
 
 def _counts(documents: list[ToolDocument]) -> str:

@@ -22,7 +22,7 @@ from mcpg.graph.sparql import Limits
 from mcpg.graph.triples import distinct_documents, triples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcpg.documents.model import ToolDocument
     from mcpg.gateway.progress import Progress
@@ -92,10 +92,11 @@ class GraphTools:
         def work() -> JsonObject:
             if not around:
                 return self._fitted(_export_answers(_whole(snapshot), form))
-            documents = _documents(snapshot)
-            roots = {snapshot.catalog.named(name).id for name in around}
+            documents = _whole(snapshot)
+            named = {snapshot.catalog.named(name).id for name in around}
+            roots = {one.uri for one in documents if one.tool.id in named}
             part = induced(documents, neighbourhood(documents, roots, depth))
-            return self._fitted(_export_answers(list(part.values()), form))
+            return self._fitted(_export_answers(part, form))
 
         return await self._in_thread(work)
 
@@ -124,16 +125,10 @@ class GraphTools:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
 
-def _documents(snapshot: Snapshot) -> Mapping[str, ToolDocument]:
-    """Give the documents of the enabled tools by tool id."""
-    enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
-    return {document.tool.id: document for document in distinct_documents(enabled)[0]}
-
-
 def _whole(snapshot: Snapshot) -> list[ToolDocument]:
     """Give the documents of the enabled tools, and the pages."""
-    documents = _documents(snapshot).values()
-    return distinct_documents((*documents, *snapshot.engine.pages))[0]
+    enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
+    return distinct_documents((*enabled, *snapshot.engine.pages))[0]
 
 
 def _ranked(snapshot: Snapshot, query: str, limit: int) -> Iterator[tuple[str, float]]:
