@@ -32,7 +32,11 @@ def odd_tools() -> list[Any]:
     nameless = {"inputSchema": {"type": "object"}}
     odd = [nameless, tool("number") | {"name": 3}, "text", None, {"name": "no_schema"}]
     bad = [tool("bad_schema") | {"inputSchema": "none"}, tool("bad_more", annotations=[1])]
-    return [tool("first"), *odd, *bad, tool("last")]
+    deep: list[Any] = []
+    for _ in range(120):
+        deep = [deep]
+    unreadable = [tool("infinite", _meta={"x": float("inf")}), tool("deep", _meta={"x": deep})]
+    return [tool("first"), *odd, *bad, *unreadable, tool("last")]
 
 
 def half_tools() -> list[Any]:

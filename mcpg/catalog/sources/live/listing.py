@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError
 from mcp_types import ListToolsRequest, PaginatedRequestParams
 from pydantic import BaseModel, Field, ValidationError
 
-from mcpg.catalog.entries import read_manifest
+from mcpg.catalog.entries import ManifestTools, read_manifest
+from mcpg.catalog.jsontext import parse_json_documents
 from mcpg.catalog.model import SourceKind
 from mcpg.catalog.sources.batch import SourceBatch
 from mcpg.catalog.sources.live.sieve import ALL_TOOLS
@@ -20,7 +21,7 @@ from mcpg.catalog.sources.replies import Reply
 from mcpg.catalog.sources.servers import StdioServer
 from mcpg.catalog.toolshapes import bounded_source
 from mcpg.diagnostics import Code, error, warning
-from mcpg.errors import McpgError
+from mcpg.errors import McpgError, SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,10 +158,9 @@ def read_listing(
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
     secrets = (*server.secrets, *answer.secrets)
     (said, tools), hidden = veiled([answer.name, list(answer.tools)], secrets)
-    text = json.dumps({"sourceKind": kind.value, "tools": tools})
     name = source_id or server.name or bounded_source(said) or server.place
     try:
-        found = read_manifest(text, server.place, default_source=name, source_id=name)
+        found = _read(tools, kind, server.place, name)
     except McpgError as fault:
         failed = error(Code.SOURCE_LOAD_FAILED, fault.message, server.place)
         return SourceBatch(diagnostics=(failed,))
@@ -169,3 +169,37 @@ def read_listing(
         message = "its tools repeat a value of its configuration, which was replaced by ***"
         noticed = (*noticed, warning(Code.TEXT_REPAIRED, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=noticed)
+
+
+def _read(tools: list[Any], kind: SourceKind, place: str, name: str) -> ManifestTools:
+    """Read *tools*; one that is no JSON, or too deep, is left out rather than all.
+
+    Raises:
+        SourceError: The tools cannot be read.
+    """
+
+    def read(some: list[Any]) -> ManifestTools:
+        text = json.dumps({"sourceKind": kind.value, "tools": some})
+        return read_manifest(text, place, default_source=name, source_id=name)
+
+    try:
+        return read(tools)
+    except SourceError:
+        faults = {number: fault for number, one in enumerate(tools) if (fault := _fault(one))}
+    # Others keep their numbers.
+    found = read([None if number in faults else one for number, one in enumerate(tools)])
+    told = {f"{place}: tools[{number}]": fault for number, fault in faults.items()}
+    noticed = (
+        warning(one.code, told[one.place], one.place) if one.place in told else one
+        for one in found.diagnostics
+    )
+    return replace(found, diagnostics=tuple(noticed))
+
+
+def _fault(tool: Any) -> str | None:
+    """Say why a tool cannot be read, `None` where it can."""
+    try:
+        parse_json_documents(json.dumps({"tools": [tool]}), "")
+    except SourceError as fault:
+        return f"{fault.message}; this tool is left out"
+    return None
