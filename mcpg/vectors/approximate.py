@@ -99,7 +99,7 @@ def with_clusters(
         make: Whether to make the clusters, and keep them, if there are none yet; for 100,000
             vectors that takes some 20 seconds. Otherwise all vectors are looked at then.
     """
-    if len(vectors) < FEWEST or not vectors.dimensions or find_spec("faiss") is None:
+    if len(vectors) < FEWEST or not vectors.dimensions or not _is_usable():
         return vectors
     seal = _seal(vectors, key)
     clusters = _read(path, seal)
@@ -107,6 +107,17 @@ def with_clusters(
         clusters = make_clusters(vectors)
         _keep(path, seal, clusters)
     return vectors if clusters is None else vectors.found_by(clusters)
+
+
+def _is_usable() -> bool:
+    """Say whether the package is there and can be loaded: one that cannot is as good as none."""
+    if find_spec("faiss") is None:
+        return False
+    try:
+        _faiss()
+    except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything
+        return False
+    return True
 
 
 def _faiss() -> Any:

@@ -118,6 +118,16 @@ def test_few_vectors_need_no_clusters(
     assert with_clusters(vectors, KEY, str(path), make=True) is vectors
 
 
+def test_a_package_that_cannot_be_loaded_is_as_good_as_none(
+    vectors: ToolVectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All vectors are looked at then, and no search ends."""
+    (tmp_path / "faiss.py").write_text("raise RuntimeError('made for another NumPy')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "faiss", raising=False)
+    assert with_clusters(vectors, KEY, str(tmp_path / "graph.near"), make=True) is vectors
+
+
 def test_many_threads_may_search(vectors: ToolVectors) -> None:
     """Searches side by side find what they find one after the other."""
     found_by = vectors.found_by(make_clusters(vectors))
