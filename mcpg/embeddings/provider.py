@@ -6,6 +6,7 @@ trusted: what it returns is counted, measured and scaled here before anything is
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from mcpg.errors import McpgError
@@ -80,6 +81,20 @@ class EmbeddingError(McpgError):
     ) -> None:
         super().__init__(message, place=place, remedy=remedy or _REMEDIES[kind])
         self.kind: EmbeddingFault = kind
+
+
+def need_numpy() -> None:
+    """See that vectors can be kept and compared at all.
+
+    Raises:
+        EmbeddingError: numpy is not installed (`missing`).
+    """
+    if find_spec("numpy") is None:
+        raise EmbeddingError(
+            "vectors need numpy, which is not installed",
+            kind="missing",
+            remedy="install it with: pip install 'mcpg-graph[embeddings]'",
+        )
 
 
 def embed_texts(

@@ -16,7 +16,6 @@ from mcpg.engine.request import MAX_LIMIT
 from mcpg.engine.results import RankingMode, Strategy
 from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.scheme import EMBEDDINGS, LEARNED, SEMANTIC, scheme_of
-from mcpg.vectors.matrix import NO_VECTOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +128,7 @@ def run_with_vectors(
 
 def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
     """Say whether any of the *tools* has no vector, so that cosines alone cannot rank them."""
-    return any(nearness.cosines[one] <= NO_VECTOR for one in tools)
+    return not all(map(nearness.knows, tools))
 
 
 def _look(

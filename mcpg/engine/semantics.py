@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError
+from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, need_numpy
 from mcpg.engine.guarded import GuardedProvider
 from mcpg.engine.remembered import remembered_vector
 from mcpg.index.compile import NO_KEY
@@ -84,8 +84,11 @@ class Nearness:
 
         A tool without a vector is as near as they are, for nothing is known of it.
         """
-        cosine = self.cosines[tool]
-        return 0.0 if cosine <= -1 else (cosine - self.mean) / self.deviation
+        return (self.cosines[tool] - self.mean) / self.deviation if self.knows(tool) else 0.0
+
+    def knows(self, tool: int) -> bool:
+        """Say whether a tool has a vector."""
+        return self.cosines[tool] > -1
 
 
 class Semantics:
@@ -351,12 +354,13 @@ def _provider_of(embedder: Any) -> EmbeddingProvider:
     if embedder is None:
         message = "no embedding provider is set up"
         raise EmbeddingError(message, kind="missing", remedy="name one, or use the strategy graph")
-    if not isinstance(embedder, str):
-        provider: EmbeddingProvider = embedder
-        return provider
-    from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415 - only where one is named
+    provider: EmbeddingProvider = embedder
+    if isinstance(embedder, str):
+        from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415 - only where one is named
 
-    return provider_of(embedder)
+        provider = provider_of(embedder)
+    need_numpy()
+    return provider
 
 
 def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:

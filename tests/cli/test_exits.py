@@ -276,6 +276,20 @@ class TestProcess:
         assert (done.returncode, done.stdout) == (2, b"")
         assert done.stderr.startswith(b"error: no bundle")
 
+    def test_vectors_without_numpy_are_an_error_of_ours(self, folder: Path) -> None:
+        """An installation without any extra says what `--embed` needs."""
+        code = (
+            "import sys; sys.modules['numpy'] = None; from mcpg.cli import main; "
+            "sys.exit(main(sys.argv[1:]))"
+        )
+        (folder / "tools.json").write_text('{"tools": [{"name": "one"}]}')
+        command = [sys.executable, "-c", code, "bundle", str(folder / "tools.json"), "--embed"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=folder, env=ENVIRONMENT
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: vectors need numpy, which is not installed")
+
     def test_a_plain_search_imports_nothing_heavy(self, graph: Path) -> None:
         """A search in a pipe pays for no package that it does not use."""
         code = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -91,6 +93,27 @@ def test_a_provider_may_fail_in_any_way(bad: str, fault: object) -> None:
         assert result.matches == plain.search("list orders").matches
         assert "graph_fallback" in {one.code for one in result.diagnostics}
         assert not any("secret" in one.message for one in result.diagnostics)
+
+
+def test_without_numpy_the_graph_answers() -> None:
+    """An installation without any extra has no vectors; whoever makes them, the search says so."""
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "import mcpg\n"
+        "from mcpg.embeddings import FunctionEmbeddings\n"
+        "from mcpg.embeddings.http import HttpEmbeddings\n"
+        "makers = FunctionEmbeddings(lambda texts: [[1.0]] * len(texts), 'mine'), "
+        "HttpEmbeddings('http://localhost:1/v1', 'small')\n"
+        "for maker in ('local', *makers):\n"
+        "    for strategy in ('auto', 'embeddings'):\n"
+        "        engine = mcpg.load(sys.argv[1], embeddings=maker)\n"
+        "        result = engine.search('weather', strategy=strategy)\n"
+        "        assert result.matches == engine.search('weather').matches\n"
+        "        print(*[one.code for one in result.diagnostics if 'numpy' in one.message])\n"
+    )
+    command = [sys.executable, "-c", code, "examples/tools"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split("\n") == ["embedding_generator_missing"] * 6 + [""]
 
 
 class Normalizer:

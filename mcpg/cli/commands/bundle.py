@@ -185,7 +185,10 @@ def _embedding(
             place="--embed",
             remedy="write the bundle to a file, or leave out --embed",
         )
-    from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - most runs make no vectors
+    from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - most runs make no vectors
+
+    need_numpy()
+    from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
 
     return embedding_by(options.settings_of(embed_with=spec), kind.value)
 
