@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.checks import checked_document, normal_path, path_fault, path_key
+from mcpg.documents.addressed import addressed_text
 from mcpg.errors import InputError, NotFoundError, OutputError
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_folder, is_link, read_bytes
 
@@ -66,7 +67,8 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
     """See what writing *documents* into the folder *root* would do; nothing is changed.
 
     A file is ours when its content is what the folder's record says was written. Any other file
-    where a document would go is a conflict, unless it holds the document's text already.
+    where a document would go is a conflict, unless it holds the document's text already. A URI that
+    only *documents* state, and not their texts, is put into the front matter.
 
     Args:
         root: The folder, which need not exist.
@@ -137,7 +139,7 @@ def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
             fault = f"{path!r} leads out of the folder through a symbolic link"
             raise _refused(root, fault, "remove the link, or choose another folder")
         seen.add(path_key(path))
-        wanted[path] = document.content
+        wanted[path] = addressed_text(document)
     return wanted
 
 

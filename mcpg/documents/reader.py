@@ -59,7 +59,9 @@ TOOL_KEY = "tool"
 
 _TITLE_KEYS = ("title", "displayName", "display_name")
 _DESCRIPTION_KEYS = ("description", "summary")
-_URI_KEYS = ("canonical_url", "canonicalUrl")
+URI_KEYS = ("canonical_url", "canonicalUrl")
+"""Front-matter keys that state the URI of a document."""
+
 _TAG_KEYS = ("tags", "Tags")
 _KINDS = {kind.lower(): kind for kind in SourceKind}
 _HINTED = {*HINT_KEYS, "hints", "annotations", "_meta", "meta"} - set(_TAG_KEYS)
@@ -70,7 +72,7 @@ _INPUT_KEYS = ("input_schema", "inputSchema")
 _OUTPUT_KEYS = ("output_schema", "outputSchema")
 _TOOL_KEYS = frozenset(
     (
-        *(*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS, *_TITLE_KEYS, *_DESCRIPTION_KEYS, *_URI_KEYS),
+        *(*_ID_KEYS, *_NAME_KEYS, *_SOURCE_KEYS, *_TITLE_KEYS, *_DESCRIPTION_KEYS, *URI_KEYS),
         *(*_TAG_KEYS, *_HINTED, *_KIND_KEYS, *_INPUT_KEYS, *_OUTPUT_KEYS, *GRAPH_KEYS, EXTRAS_KEY),
     )
 )
@@ -276,10 +278,10 @@ def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | 
     """Give the URI that the caller or the document states."""
     if source.canonical_uri:
         return source.canonical_uri
-    uri = _first(text.front, _URI_KEYS)
+    uri = _first(text.front, URI_KEYS)
     if uri and not is_absolute(uri):
         message = "canonical_url is no absolute URI and is ignored"
-        place = text.marks.at(next(key for key in _URI_KEYS if key in text.front))
+        place = text.marks.at(next(key for key in URI_KEYS if key in text.front))
         found.append(warning(Code.DOCUMENT_INVALID, message, place))
         return None
     return uri

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg.bundle import (
     Assembly,
+    Bundle,
     apply_plan,
     assemble,
     bundle_of,
@@ -92,6 +93,36 @@ def test_nameless_namesakes_stay_two_tools(tmp_path: Path) -> None:
     check(found)
     apply_plan(plan_folder(tmp_path, found.texts))
     assert said(assemble(read_sources([tmp_path]))) == said(found)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "",
+        f"---\n{NONE}  # none\n---\n",
+        f"---\n{{{NONE}}}\n---\n",
+        f"---\n{NONE}\ncanonical_url: ants\n---\n",
+        "\n---\ntool: false\n---\n",
+    ],
+)
+@pytest.mark.parametrize("uri", ["https://shop.example/ants/", None])
+def test_a_folder_says_what_its_bundle_says(tmp_path: Path, front: str, uri: str | None) -> None:
+    """A generated folder has each document of the bundle, with the URI that the bundle gives it."""
+    links = f"---\nname: bee\ngraph_related: ['{uri}']\n---\nA bee.\n"
+    bundle = Bundle(
+        (
+            SourceDocument("zoo/ant.md", f"{front}# Ants\n\nAn ant.\n", uri),
+            SourceDocument("zoo/bee.md", links),
+        )
+    )
+    found = assemble(SourceBatch(bundles=(RawBundle(encode_bundle(bundle).decode(), "graph"),)))
+    apply_plan(plan_folder(tmp_path, found.texts))
+    again = assemble(read_sources([tmp_path]))
+    assert said(again) == said(found)
+    written = (tmp_path / "zoo/ant.md").read_text("utf-8")
+    assert written.endswith("# Ants\n\nAn ant.\n" if front else "An ant.\n")
+    assert ("# none" in written) == ("# none" in front)
+    assert plan_folder(tmp_path, again.texts).is_current
 
 
 def test_bundles_are_joined_tool_by_tool() -> None:
