@@ -114,9 +114,14 @@ class Equipping:
             EmbeddingError: A package that the provider needs is not installed.
         """
         embedder = self.embedder()
+        if embedder is None:
+            return None
+        from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - graph searches need none
+
         if not isinstance(embedder, str):
+            need_numpy()
             return embedder
-        from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415 - graph searches need none
+        from mcpg.embeddings.choosing import provider_of  # noqa: PLC0415 - as above
 
         return provider_of(embedder)
 

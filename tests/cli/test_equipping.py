@@ -14,7 +14,7 @@ from mcpg.cli.equipping import STORE_FILE, Equipping
 from mcpg.cli.latestore import LateStore
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.embeddings.provider import embed_query
+from mcpg.embeddings.provider import EmbeddingError, embed_query
 from mcpg.embeddings.stores.protocol import EmbeddingKey, StoreError
 from mcpg.errors import UsageError
 from mcpg.llm.normalizer import ChatNormalizer
@@ -43,6 +43,18 @@ def test_a_graph_search_needs_nothing(tmp_path: Path) -> None:
     assert equipping(tmp_path, named).arguments() == {"embeddings": None}
     given = equipping(tmp_path, {"MCPG_SEARCH_CACHE": "memory"}, strategy="auto").arguments()
     assert isinstance(given["cache"], MemoryCache)
+
+
+@pytest.mark.parametrize("spec", ["local", "openai:small"])
+def test_a_provider_without_numpy_is_told_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str
+) -> None:
+    """Whoever makes vectors needs it, and `mcpg doctor` says so."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    told = {"MCPG_EMBED_URL": "http://localhost:1/v1"}
+    with pytest.raises(EmbeddingError, match=r"needs? numpy") as caught:
+        equipping(tmp_path, told, embed_with=spec).provider()
+    assert caught.value.kind == "missing"
 
 
 @pytest.mark.parametrize("strategy", ["auto", "embeddings"])
