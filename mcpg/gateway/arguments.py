@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jsonschema.exceptions import best_match
 
-from mcpg.gateway.argumentwords import fault_of, missing_faults, unknown_faults
+from mcpg.gateway.argumentwords import fault_of, half_character, missing_faults, unknown_faults
 from mcpg.gateway.results import Fault, FaultCode
 from mcpg.gateway.validation import bounded_validator
 
@@ -35,7 +35,16 @@ def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
         message = "the arguments cannot be written as JSON"
         remedy = "give an object of texts, finite numbers, booleans, nulls, lists and objects"
         return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
-    return plain
+    halved = next((name for name, value in plain.items() if not _is_unicode([name, value])), None)
+    return plain if halved is None else half_character(halved)
+
+
+def _is_unicode(value: JsonValue) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_arguments(schema: JsonObject, arguments: JsonObject) -> tuple[Fault, ...]:

@@ -90,6 +90,11 @@ def fault_of(error: Any) -> Fault:
     return _fault(path, f"{_label(path)} {said}", remedy)
 
 
+def half_character(name: str) -> Fault:
+    """Say that an argument holds a lone surrogate, which no message can carry."""
+    return _fault([name], f"{_label([name])} holds half a character", "")
+
+
 def _alternatives(error: Any) -> str:
     context: Sequence[Any] = error.context or ()
     if context and all(one.validator == "type" for one in context):

@@ -17,7 +17,7 @@ from mcpg.gateway.called import Called, CallError, RefusedError
 from mcpg.gateway.limits import Limits
 from mcpg.gateway.results import Fault, FaultCode, Invoked
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
-from mcpg.gateway.wish import filled, meta_of, plain_context
+from mcpg.gateway.wish import filled, meta_of, plain_wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -126,13 +126,13 @@ class Invoker:
         """
         if timeout is not None and not timeout > 0:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
-        known = plain_context(context)
+        asked, known = str(plain_wish(query) or ""), plain_wish(context)
         seconds = self._limits.seconds(timeout)
         deadline = anyio.current_time() + seconds
-        order = _Order(tool, {}, seconds, deadline, progress, meta_of(query, known))
+        order = _Order(tool, {}, seconds, deadline, progress, meta_of(asked, known))
         try:
             _refuse(tool, owner, include_disabled)
-            check = partial(_checked, tool, arguments, query, known)
+            check = partial(_checked, tool, arguments, asked, known)
             order, operation = await self._prepared(order, owner, check)
             called = await self._called(order, owner, operation)
         except RefusedError as refused:

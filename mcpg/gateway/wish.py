@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcpg.catalog.jsontext import repair_surrogates
 from mcpg.engine.request import flatten_context
 
 if TYPE_CHECKING:
@@ -70,10 +71,9 @@ def _said(query: str, context: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         yield "context", context
 
 
-def plain_context(context: Any) -> JsonValue:
-    """Give *context* as plain JSON; one that is none counts as not given."""
+def plain_wish(wish: Any) -> JsonValue:
+    """Give *wish* as JSON that can be sent; one that is none counts as not given."""
     try:
-        plain: JsonValue = json.loads(json.dumps(context, allow_nan=False))
+        return repair_surrogates(json.loads(json.dumps(wish, allow_nan=False)), "", [])
     except (TypeError, ValueError, RecursionError):
         return None
-    return plain

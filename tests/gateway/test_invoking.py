@@ -124,6 +124,26 @@ async def test_arguments_are_checked_before_anything_is_started(
     assert not await anyio.Path(note).exists()
 
 
+async def test_half_a_character_ends_no_connection(
+    serve: Callable[[str], ServerSource], note: Path
+) -> None:
+    """An argument that no message can carry is refused by its name; of a wish it is replaced."""
+    async with Sessions(QUICK) as sessions:
+        invoker, owner = Invoker(sessions), serve("plain")
+        for arguments in ({"a": "", "b": ["\ud83d"]}, {"a": "", "b": {"\ud83d": 1}}):
+            refused = await invoker.invoke(a_tool(), owner, arguments)
+            assert only(refused) == (
+                FaultCode.ARGUMENTS_INVALID,
+                'the argument "b" holds half a character',
+            )
+            assert refused.faults[0].field == "/b"
+        assert not await anyio.Path(note).exists()
+        wish = {"query": "find \ud83d", "context": {"\ud83d": "\ud83d"}}
+        invoked: Any = await invoker.invoke(a_tool(), owner, {}, **wish)
+    told = {"query": "find \ufffd", "context": {"\ufffd": "\ufffd"}}
+    assert invoked.structured["_meta"] == {"managedCodeMcpGateway": told}
+
+
 async def test_what_is_off_is_refused_unless_asked_for(
     serve: Callable[[str], ServerSource],
 ) -> None:
