@@ -193,6 +193,8 @@ class Connection:
             try:
                 listing = await listing_of(client, trouble)
             except Exception as fault:  # noqa: BLE001 - whatever it is, it is told
+                if self._is_forgotten(fault):
+                    raise NothingDoneError from None
                 is_gone = _is_gone(fault)
                 if is_gone:
                     await self._lost()
@@ -276,8 +278,7 @@ class Connection:
             fault: What was raised.
             trouble: What went wrong with this call alone.
         """
-        if isinstance(fault, MCPError) and fault.message == _SESSION_GONE:
-            self.end()
+        if self._is_forgotten(fault):
             return NothingDoneError()
         if _is_gone(fault) or self._trouble.is_too_large:
             await self._lost()
@@ -289,7 +290,14 @@ class Connection:
         if isinstance(fault, MCPError) and trouble.said is None:
             return self._refused(fault)
         code = FaultCode.SOURCE_UNAVAILABLE if trouble.said else FaultCode.TOOL_FAILED
-        return CallError(code, reason(fault, trouble, 0))
+        return CallError(code, reason(fault, trouble, 0), has_died=trouble.is_cut)
+
+    def _is_forgotten(self, fault: Exception) -> bool:
+        """Say whether the server has forgotten the session, and if so, end it here, too."""
+        is_forgotten = isinstance(fault, MCPError) and fault.message == _SESSION_GONE
+        if is_forgotten:
+            self.end()
+        return is_forgotten
 
     def _refused(self, fault: MCPError) -> CallError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_ANSWER_BROKE_OFF):

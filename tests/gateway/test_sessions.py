@@ -10,6 +10,7 @@ import time
 from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -489,8 +490,8 @@ class Forgetful(BaseHTTPRequestHandler):
         elif request["method"] == "initialize":
             kind.session += 1
             info = {"name": "web", "version": "1"}
-            said = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info}
-            self.answer(200, {"id": number, "result": said})
+            said = {"protocolVersion": "2025-06-18", "serverInfo": info}
+            self.answer(200, {"id": number, "result": {**said, "capabilities": {"tools": {}}}})
         elif self.headers.get("Mcp-Session-Id") != str(kind.session):
             self.answer(404, {})
         elif number is None:
@@ -498,7 +499,7 @@ class Forgetful(BaseHTTPRequestHandler):
         elif kind.status != 200:
             self.answer(kind.status, {})
         else:
-            self.answer(200, {"id": number, "result": {"content": []}})
+            self.answer(200, {"id": number, "result": {"content": [], "tools": []}})
             kind.session += 1
 
     def answer(self, status: int, said: dict[str, Any]) -> None:
@@ -546,6 +547,15 @@ async def test_a_session_that_the_server_has_forgotten_is_opened_anew(
         "it answered with HTTP status 503",
         False,
     )
+
+
+async def test_tools_are_listed_in_a_new_session_where_the_server_has_forgotten_the_old(
+    forgetful: HttpServer,
+) -> None:
+    """A server that was started anew lists its tools again, also before anything is called."""
+    async with Sessions(QUICK) as sessions:
+        for _ in range(3):
+            assert not (await sessions.tools(forgetful)).diagnostics
 
 
 async def test_a_server_on_the_web_that_comes_back() -> None:
@@ -640,6 +650,13 @@ class Mixed(Modern):
             self.send_response(500)
             self.send_header("Content-Length", "0")
             self.end_headers()
+        elif name == "hangs up":
+            self.connection.shutdown(socket.SHUT_RDWR)
+        elif name == "half":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "9")
+            self.end_headers()
         elif name == "huge":
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -660,14 +677,16 @@ class Mixed(Modern):
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "message"),
+    ("name", "code", "message", "has_died"),
     [
-        ("fails", FaultCode.SOURCE_UNAVAILABLE, "it answered with HTTP status 500"),
-        ("huge", FaultCode.TOO_LARGE, "it answered more than 32 MB"),
+        ("fails", FaultCode.SOURCE_UNAVAILABLE, "it answered with HTTP status 500", False),
+        ("huge", FaultCode.TOO_LARGE, "it answered more than 32 MB", False),
+        ("hangs up", FaultCode.SOURCE_UNAVAILABLE, "it cannot be reached", True),
+        ("half", FaultCode.SOURCE_UNAVAILABLE, "its answer broke off", True),
     ],
 )
 async def test_each_call_over_http_fails_for_itself(
-    name: str, code: FaultCode, message: str
+    name: str, code: FaultCode, message: str, has_died: bool
 ) -> None:
     """Why one call has failed is not said of another that waits meanwhile, nor does it end it."""
     Mixed.may_answer.clear()
@@ -688,6 +707,7 @@ async def test_each_call_over_http_fails_for_itself(
         with pytest.raises(CallError) as caught:
             await sessions.call(server, name, {}, timeout=30)
         assert (caught.value.code, caught.value.message) == (code, message)
+        assert caught.value.has_died == has_died
         Mixed.may_answer.set()
     web.shutdown()
     web.server_close()
@@ -696,6 +716,57 @@ async def test_each_call_over_http_fails_for_itself(
         FaultCode.TOOL_FAILED,
         "no such order (error -32602)",
     )
+
+
+class OneStream(BaseHTTPRequestHandler):
+    """A web server that answers by the stream of a GET, and refuses all calls but the first."""
+
+    messages: Queue[dict[str, Any]]
+
+    def do_GET(self) -> None:
+        """Send what there is."""
+        type(self).messages = messages = Queue()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"event: endpoint\ndata: /post\n\n")
+        with suppress(OSError):  # it is hung up on
+            while True:
+                said = json.dumps({"jsonrpc": "2.0", **messages.get()})
+                self.wfile.write(f"event: message\ndata: {said}\n\n".encode())
+
+    def do_POST(self) -> None:
+        """Take a request."""
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        method, said = request["method"], {"content": []}
+        if method == "initialize":
+            info = {"name": "web", "version": "1"}
+            said |= {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info}
+        name = (request.get("params") or {}).get("name")
+        if "id" in request and name != "fails":
+            self.messages.put({"id": request["id"], "result": said})
+        self.send_response(500 if name == "fails" else 202)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+async def test_a_message_that_does_not_arrive_is_answered_by_nobody() -> None:
+    """Where all answers come by one stream, a call that is refused waits for none."""
+    web = ThreadingHTTPServer(("127.0.0.1", 0), OneStream)
+    web.daemon_threads = True
+    Thread(target=web.serve_forever, daemon=True).start()
+    server = HttpServer("web", "web", f"http://127.0.0.1:{web.server_address[1]}/", is_sse=True)
+    async with Sessions(QUICK) as sessions:
+        for _ in range(2):
+            assert (await sessions.call(server, "first", {}, timeout=60)).content == ()
+            with pytest.raises(CallError) as caught:
+                await sessions.call(server, "fails", {}, timeout=60)
+            assert caught.value.message == "it answered with HTTP status 500"
+    web.shutdown()
+    web.server_close()
 
 
 async def test_an_address_where_nobody_is() -> None:

@@ -25,6 +25,7 @@ _FAILED = 400
 _PLAIN = {"Accept-Encoding": "identity"}
 _REDIRECTED = 300
 _UNAUTHORISED = 401
+_UNAVAILABLE = 503
 
 
 @asynccontextmanager
@@ -55,7 +56,7 @@ async def http_transport(
         return httpx2.AsyncClient(
             headers={**_PLAIN, **server.headers},
             timeout=timeout,
-            transport=_Watched(trouble, login, is_heard_there=server.is_sse),
+            transport=(_Heard if server.is_sse else _Watched)(trouble, login),
             trust_env=False,
             auth=auth,
         )
@@ -82,11 +83,10 @@ async def _transport(server: HttpServer, client: Any) -> AsyncIterator[Any]:
 class _Watched(httpx2.AsyncHTTPTransport):
     """A transport that counts what is answered and remembers how a request failed."""
 
-    def __init__(self, trouble: Trouble, login: str, *, is_heard_there: bool) -> None:
+    def __init__(self, trouble: Trouble, login: str) -> None:
         super().__init__()
         self._trouble = trouble
         self._login = login
-        self._is_heard_there = is_heard_there  # all answers come by the one stream of a GET
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         is_for_tools = MARK not in request.extensions
@@ -94,22 +94,45 @@ class _Watched(httpx2.AsyncHTTPTransport):
         try:
             response = await super().handle_async_request(request)
         except httpx2.TransportError:
+            if _is_message(request) and trouble is not self._trouble:
+                # What is raised would end the connection and the other requests over it.
+                trouble.cut("it cannot be reached")
+                return httpx2.Response(_UNAVAILABLE, request=request)
             who = "it" if is_for_tools else "its authorisation server"
             self._trouble.said = f"{who} cannot be reached"
             raise
         status = response.status_code
-        if is_for_tools and (request.method == "POST" or status == _UNAUTHORISED):
+        if _is_message(request) or (is_for_tools and status == _UNAUTHORISED):
             trouble.said = _told(status, self._login)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few bytes could be packed gigabytes.
             self._trouble.said = "it packed its answer, which it was not asked to"
             raise AskingError(self._trouble.said)
-        kind = response.headers.get("content-type", "")
-        is_events = kind.lower().startswith("text/event-stream")
-        response.stream = _Counted(response.stream, Meter(trouble), is_events)
-        if self._is_heard_there and is_events and request.method == "GET":
+        response.stream = _Counted(response.stream, trouble, _has_events(response))
+        return response
+
+
+class _Heard(_Watched):
+    """A transport of which all answers come by the one stream of a GET."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        status = response.status_code
+        if _is_message(request) and status >= _REDIRECTED and status != _UNAUTHORISED:
+            # Nobody answers what has not arrived, and the SDK sends nothing any more.
+            self._trouble.end(self._trouble.here.said or "")
+        elif request.method == "GET" and _has_events(response):
             response.stream = _Lifeline(response.stream, self._trouble)
         return response
+
+
+def _is_message(request: httpx2.Request) -> bool:
+    return request.method == "POST" and MARK not in request.extensions
+
+
+def _has_events(response: httpx2.Response) -> bool:
+    kind: str = response.headers.get("content-type", "")
+    return kind.lower().startswith("text/event-stream")
 
 
 def _told(status: int, login: str) -> str | None:
@@ -128,25 +151,30 @@ class _Counted(httpx2.AsyncByteStream):
     Half characters in it become whole.
     """
 
-    def __init__(self, stream: Any, meter: Meter, is_events: bool) -> None:
+    def __init__(self, stream: Any, trouble: Trouble, is_events: bool) -> None:
         self._stream = stream
-        self._meter = meter
+        self._trouble = trouble
         self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        last, halves = b"", Halves()
-        async for chunk in self._stream:
-            # The end of an event may come in a chunk of its own.
-            if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
-                self._meter.start()
-            last = chunk[-1:] or last
-            try:
-                self._meter.count(len(chunk))
-            except AskingError as fault:
-                # Of another kind, it would end the connection and the other requests over it.
-                raise httpx2.StreamError(str(fault)) from None
-            yield halves.feed(chunk)
-        yield halves.end()
+        meter, last, halves = Meter(self._trouble), b"", Halves()
+        try:
+            async for chunk in self._stream:
+                # The end of an event may come in a chunk of its own.
+                if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
+                    meter.start()
+                last = chunk[-1:] or last
+                meter.count(len(chunk))
+                yield halves.feed(chunk)
+            yield halves.end()
+        except AskingError as fault:
+            # Of another kind, it would end the connection and the other requests over it.
+            raise httpx2.StreamError(str(fault)) from None
+        except httpx2.TransportError as fault:
+            if self._is_events:  # of which the SDK takes care
+                raise
+            self._trouble.cut("its answer broke off")
+            raise httpx2.StreamError(str(fault)) from None
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -164,9 +192,7 @@ class _Lifeline(httpx2.AsyncByteStream):
             async for chunk in self._stream:
                 yield chunk
         finally:
-            if self._trouble.over is not None:
-                self._trouble.said = self._trouble.said or "it has hung up"
-                self._trouble.over()
+            self._trouble.end("it has hung up")
 
     async def aclose(self) -> None:
         await self._stream.aclose()

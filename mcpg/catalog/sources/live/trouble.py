@@ -26,6 +26,7 @@ class Trouble:
         said: What, or `None`.
         rubbish: Lines on standard output since the last message that were no messages.
         is_too_large: Whether an answer was larger than `MAX_ANSWER`.
+        is_cut: Whether the connection of a request was lost before all of the answer was there.
         over: Called when the server cannot be heard any more, if not `None`.
         secrets: Tokens that were used, which must not come back in what the server says.
     """
@@ -33,8 +34,20 @@ class Trouble:
     said: str | None = None
     rubbish: int = 0
     is_too_large: bool = False
+    is_cut: bool = False
     over: Callable[[], None] | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
+
+    def cut(self, said: str) -> None:
+        """Take note that the connection of a request was lost."""
+        self.said = said
+        self.is_cut = True
+
+    def end(self, said: str) -> None:
+        """Take note that the server cannot be heard any more, and why unless that is known."""
+        if self.over is not None:
+            self.said = self.said or said
+            self.over()
 
     @property
     def here(self) -> Trouble:
