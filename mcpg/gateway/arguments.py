@@ -29,8 +29,7 @@ _MOST_FAULTS = 20
 def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
     """Give *arguments* as plain JSON, or say why they are none."""
     try:
-        text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
-        plain: JsonObject = json.loads(text.encode())
+        plain: JsonObject = json.loads(json.dumps(dict(arguments), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         message = "the arguments cannot be written as JSON"
         remedy = "give an object of texts, finite numbers, booleans, nulls, lists and objects"

@@ -305,9 +305,7 @@ def test_patterns_are_tried_only_where_that_is_quick(
     assert finds(pattern, text) is expected
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"x": float("nan")}, {"x": object()}, {"x": {1, 2}}, {"x": "\ud83d"}]
-)
+@pytest.mark.parametrize("wrong", [{"x": float("nan")}, {"x": object()}, {"x": {1, 2}}])
 def test_what_is_no_json_is_refused(wrong: Any) -> None:
     """A server gets JSON and nothing else."""
     fault = as_json(wrong)
