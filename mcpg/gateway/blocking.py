@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anyio.from_thread import start_blocking_portal
 
-from mcpg.gateway.gateway import Gateway
+from mcpg.gateway.gateway import Gateway, not_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
+
+    from anyio.from_thread import BlockingPortal
 
     from mcpg.catalog.model import Tool
     from mcpg.diagnostics import Diagnostic
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 class SyncGateway:
     """Does what `Gateway` does, from any thread; it runs one in a thread of its own.
 
-    It is a context manager, and takes what `Gateway` takes.
+    It is a context manager, and takes what `Gateway` takes. Outside of it, whatever is asked raises
+    `UsageError`.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -41,13 +44,18 @@ class SyncGateway:
             UsageError: As for `Gateway`.
         """
         self._gateway = Gateway(*given, **named)
+        self._opened: tuple[BlockingPortal, ExitStack] | None = None
 
     def __enter__(self) -> Self:
-        """Open the door."""
+        """Open the door.
+
+        Raises:
+            UsageError: It is open already.
+        """
         with ExitStack() as stack:
-            self._portal = stack.enter_context(start_blocking_portal())
-            stack.enter_context(self._portal.wrap_async_context_manager(self._gateway))
-            self._stack = stack.pop_all()
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._gateway))
+            self._opened = portal, stack.pop_all()
         return self
 
     def __exit__(
@@ -57,7 +65,19 @@ class SyncGateway:
         trace: TracebackType | None,
     ) -> bool | None:
         """Close it: connections end, and programs that were started."""
-        return self._stack.__exit__(kind, fault, trace)
+        opened, self._opened = self._opened, None
+        return opened[1].__exit__(kind, fault, trace) if opened is not None else None
+
+    @property
+    def _portal(self) -> BlockingPortal:
+        """Where the gateway runs.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        if self._opened is None:
+            raise not_open()
+        return self._opened[0]
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -328,7 +328,7 @@ class Gateway:
 
     def _open(self) -> IndexKeeper:
         if self._stack is None:
-            raise UsageError("the gateway is not open", remedy="use it as a context manager")
+            raise not_open()
         return self._keeper
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
@@ -348,3 +348,8 @@ class Gateway:
     def _of_server(self, server: Server) -> list[ServerSource]:
         known = (one for one in self._registry.sources if isinstance(one, ServerSource))
         return [source for source in known if source.server == server]
+
+
+def not_open() -> UsageError:
+    """Give the error of whoever asks a gateway that is not open."""
+    return UsageError("the gateway is not open", remedy="use it as a context manager")

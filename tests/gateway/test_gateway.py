@@ -546,6 +546,29 @@ async def test_a_request_is_routed(manifest: Manifest) -> None:
         assert [category.name for category in routed.categories] == ["parcels"]
 
 
+def test_the_blocking_face_is_asked_only_while_it_is_open(manifest: Manifest) -> None:
+    """Before and after, every question is an error that says what to do; it opens only once."""
+    source = manifest("mail", mail_send="Send a mail")
+    gateway = SyncGateway([source])
+    asking = (
+        lambda: gateway.sources,
+        lambda: gateway.diagnostics,
+        gateway.list_tools,
+        partial(gateway.add, source),
+        partial(gateway.remove, "mail"),
+        partial(gateway.search, "mail"),
+    )
+    for _ in range(2):
+        for ask in asking:
+            with pytest.raises(UsageError, match="not open") as caught:
+                ask()
+            assert caught.value.remedy == "use it as a context manager"
+        with gateway:
+            with pytest.raises(UsageError, match="open already"):
+                gateway.__enter__()
+            assert ids(gateway.search("mail").matches) == ["mail_send"]
+
+
 def test_programs_without_async_have_the_same_door(manifest: Manifest) -> None:
     """The blocking face does what the other does, from any thread."""
     with SyncGateway([manifest("mail", mail_send="Send a mail")]) as gateway:
