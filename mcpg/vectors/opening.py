@@ -110,7 +110,8 @@ def vectors_of(
             vectors = with_clusters(vectors, key, keep_at + CLUSTERS_SUFFIX)
         return Built(vectors, (), 0, tools)
     built = vectors_for(documents(), provider, store=store, known=known or found.file)
-    if keep_at is not None and key != NO_KEY and not built.vectors.missing:
+    if keep_at is not None and key != NO_KEY and built.vectors.dimensions:
+        # Those with a gap are never fresh, but whoever asks next has the others from there.
         with suppress(OutputError):
             write_vectors(keep_at, pack_vectors(built.vectors, built.hashes, key))
     stale = _stale(found, built) if built.embedded else ()

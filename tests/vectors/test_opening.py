@@ -121,8 +121,21 @@ def test_what_was_made_is_kept_where_the_caller_says(
     assert opened([], provider, keep_at=str(tmp_path / "file" / "x")).embedded == 4
 
 
-def test_nothing_is_kept_that_is_not_whole(tmp_path: Path) -> None:
-    """Neither the vectors of a provider that failed, nor those of what has no key."""
+def test_a_tool_without_a_vector_costs_the_next_process_no_other(tmp_path: Path) -> None:
+    """What could be made is kept; the next process asks for the rest alone."""
+    kept = str(tmp_path / "graph.vec")
+    picky = HashProvider()
+    known = picky.vector
+    picky.vector = lambda text: known(text) * ("00002" not in text)
+    assert opened([kept], picky, keep_at=kept).vectors.missing == 1
+    again = opened([kept], picky, keep_at=kept)
+    assert (again.embedded, again.reused, again.vectors.missing) == (0, 3, 1)
+    assert opened([kept], HashProvider(), keep_at=kept).embedded == 1
+    assert opened([kept], HashProvider(), keep_at=kept).embedded == 0
+
+
+def test_nothing_is_kept_where_there_is_nothing(tmp_path: Path) -> None:
+    """Neither of a provider that failed at once, nor of what has no key."""
     kept = tmp_path / "graph.vec"
     failing = FailingProvider(EmbeddingError("gone", kind="failed"))
     assert opened([], failing, keep_at=str(kept)).vectors.missing == 4
