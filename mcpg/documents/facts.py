@@ -25,6 +25,17 @@ LABEL_KEYS = ("label", "name", "value", "target", "object", "id")
 TARGET_KEYS = ("target", "object", "id", "value", "sameAs", "same_as", "name", "label")
 """The members of an item that can say which thing is meant, in order."""
 
+# Most documents have none of these.
+_KEYS = frozenset(
+    (
+        *("about", "author", "authors", "entity_hints", "entityHints"),
+        *("graph_entities", "graphEntities", "graph_edges", "graphEdges"),
+        *("rdf_prefixes", "rdfPrefixes", "rdf_types", "rdfTypes"),
+        *("rdf_properties", "rdfProperties", "entry_type", "entryType"),
+        *("source_project", "sourceProject", "date_published", "datePublished"),
+        *("date_modified", "dateModified"),
+    )
+)
 _VALUE_KEYS = ("value", "object", "target", "label", "name")
 _Made = TypeVar("_Made")
 _SELF = frozenset({"article", "this article", "document", "this document"})
@@ -143,6 +154,8 @@ def read_facts(front: JsonObject) -> tuple[Facts, list[Fault]]:
         front: Front matter, or the part of it that `ToolDocument.further` keeps.
     """
     found: list[Fault] = []
+    if _KEYS.isdisjoint(front):
+        return Facts(), found
     facts = Facts(
         about=_each(front, ("about",), _entity, found),
         mentions=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from mcpg.documents.page import json_object
@@ -23,6 +23,7 @@ MAX_PARSED = 256 * 1024
 
 _LONGEST_WIKI_LINK = 500
 _WIKI = "wikilink"
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,13 @@ class Prose:
 def read_markdown(body: str) -> Prose:
     """Read *body* as CommonMark with tables and `[[wiki links]]`; HTML in it is passed over.
 
-    A fence whose content is a JSON Schema of an object is no text but a schema.
+    A fence whose content is a JSON Schema of an object is no text but a schema. What is read is
+    shared by all who ask: treat it as read-only.
     """
+    return _remembered(body) if len(body) <= _LONGEST_REMEMBERED else _read(body)
+
+
+def _read(body: str) -> Prose:
     prose = Prose()
     in_heading = False
     for token in _parser().parse(body[:MAX_PARSED]):
@@ -80,6 +86,10 @@ def read_markdown(body: str) -> Prose:
     if len(body) > MAX_PARSED:
         prose.texts.append(body[MAX_PARSED:])
     return prose
+
+
+# A body is read for its links, and again for its words.
+_remembered = lru_cache(_MOST_REMEMBERED)(_read)
 
 
 @cache

@@ -154,3 +154,28 @@ def test_a_key_that_yaml_would_misread_is_quoted() -> None:
     document = ToolDocument(make_tool(), "a.md", "urn:a", further=further)
     again, _ = parse_document(SourceDocument("a.md", write_document(document)))
     assert again.further == further
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *[(key, ["RDF"]) for key in ("about", "author", "authors", "entity_hints", "entityHints")],
+        *[(key, ["RDF"]) for key in ("graph_entities", "graphEntities", "rdf_types", "rdfTypes")],
+        *[
+            (key, [{"subject": "a", "predicate": "b", "object": "c"}])
+            for key in ("graph_edges", "graphEdges")
+        ],
+        *[
+            (key, {"ex": "urn:a"})
+            for key in ("rdf_prefixes", "rdfPrefixes", "rdf_properties", "rdfProperties")
+        ],
+        *[(key, "x") for key in ("entry_type", "entryType", "source_project", "sourceProject")],
+        *[
+            (key, "2026")
+            for key in ("date_published", "datePublished", "date_modified", "dateModified")
+        ],
+    ],
+)
+def test_each_key_counts_alone(key: str, value: Any) -> None:
+    """Whatever a document states is read, also where it states nothing else."""
+    assert facts_of({"owner": "me", key: value}) != Facts()
