@@ -107,8 +107,10 @@ class _Application:
         for tool in tools:
             others = [target for target in targets[: MAX_TARGETS + 1] if target != tool.id]
             for target in others[:MAX_TARGETS]:
-                said = Assertion(kind, tool.id, target, rule.place)
-                self.assertions.setdefault((kind, tool.id, target), said)
+                key = (kind, tool.id, target)
+                # Globs say the same of thousands of tools over and over.
+                if key not in self.assertions:
+                    self.assertions[key] = Assertion(*key, rule.place)
 
     def _targets(self, rule: HintRule, patterns: tuple[str, ...]) -> Iterator[str]:
         for pattern in patterns:
