@@ -14,9 +14,9 @@ from mcpg.bundle.linking import resolve_links
 from mcpg.bundle.placing import documents_by_tool, place_pages, place_tools
 from mcpg.bundle.reading import read_documents
 from mcpg.bundle.stated import stated_edges, with_stated
-from mcpg.bundle.targets import targets_of, with_pages
 from mcpg.catalog.catalog import build_catalog
 from mcpg.diagnostics import Code, Diagnostic, warning
+from mcpg.documents.targets import targets_of, with_pages
 from mcpg.memo import NO_MEMO, Memo
 from mcpg.relations import Relations, authored_edges, relate
 

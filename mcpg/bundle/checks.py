@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.documents.identity import is_absolute
+from mcpg.documents.paths import normal_path, path_key
 from mcpg.errors import BundleError
-from mcpg.text.folding import normalized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REMEDY = "correct the document and build the bundle again"
-
-
-def normal_path(path: str) -> str:
-    """Bring a relative path to the form in which a bundle holds it.
-
-    Backslashes become slashes; leading slashes, repeated slashes and `.` segments go.
-    """
-    segments = path.replace("\\", "/").split("/")
-    return "/".join(segment for segment in segments if segment.strip() not in {"", "."})
-
-
-def path_key(path: str) -> str:
-    """Give the form under which two paths are one file on any operating system."""
-    return normalized("NFC", path).casefold()
 
 
 def path_fault(path: str) -> str | None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from mcpg.bundle.reading import ReadDocument
     from mcpg.bundle.stated import Stated
-    from mcpg.bundle.targets import Targets
     from mcpg.catalog.model import Tool
     from mcpg.documents import ToolDocument
+    from mcpg.documents.targets import Targets
     from mcpg.relations import Edge
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.checks import checked_document, normal_path, path_fault, path_key
+from mcpg.bundle.checks import checked_document, path_fault
 from mcpg.documents.addressed import addressed_text
+from mcpg.documents.paths import normal_path, path_key
 from mcpg.errors import InputError, NotFoundError, OutputError
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_folder, is_link, read_bytes
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.attaching import names_no_tool
-from mcpg.bundle.checks import normal_path, path_key
 from mcpg.bundle.linking import joined_links, resolve_links
 from mcpg.bundle.stated import LINK_MARKS, meanings
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import parse_document
 from mcpg.documents.facts import TARGET_KEYS, text_of
 from mcpg.documents.markdown import read_markdown
+from mcpg.documents.paths import normal_path, path_key
 from mcpg.documents.reader import TOOL_KEY
 from mcpg.documents.retargeting import retarget
 from mcpg.documents.scalars import one_line
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from mcpg.bundle.reading import ReadDocument
-    from mcpg.bundle.targets import Targets
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents import ToolDocument
     from mcpg.documents.markdown import Reference
+    from mcpg.documents.targets import Targets
     from mcpg.jsontypes import JsonObject, JsonValue
 
 _STATEMENT_KEYS = ("graph_edges", "graphEdges")

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcpg.bundle.reading import ReadDocument
-    from mcpg.bundle.targets import Targets
     from mcpg.documents import ToolDocument
+    from mcpg.documents.targets import Targets
 
 
 def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:

@@ -6,9 +6,10 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.checks import normal_path, path_fault, path_key
+from mcpg.bundle.checks import path_fault
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents import parse_document, uris_for
+from mcpg.documents.paths import normal_path, path_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

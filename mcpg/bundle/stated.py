@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from mcpg.bundle.reading import ReadDocument
-    from mcpg.bundle.targets import Targets
     from mcpg.documents import ToolDocument
     from mcpg.documents.facts import Statement
     from mcpg.documents.markdown import Reference
+    from mcpg.documents.targets import Targets
 
 PROSE_WEIGHT = 0.5
 """Weight of an edge that a link in prose makes: said, but not said to be a relation."""
@@ -117,7 +117,7 @@ def _take_statement(
         return
     is_itself = means_itself(statement.object)
     target = document.uri if is_itself else targets.resolve(statement.object, document.path)
-    if target is not None and targets.by_uri[target]:
+    if target is not None:
         kind = _KINDS.get(plain, EdgeKind.RELATED)
         told = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
         link = Link(kind, target, reason=statement.reason or told)

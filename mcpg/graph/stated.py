@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mcpg.documents.facts import facts_of, means_itself
+from mcpg.documents.targets import targets_of, with_pages
 from mcpg.graph import vocabulary as v
 from mcpg.graph.iris import node_iri
 from mcpg.graph.terms import Literal, json_value, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from mcpg.documents.facts import Entity, Facts, Property
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     # Predicate and object.
     Said: TypeAlias = tuple[str, str | Literal]
-
-LINKING = frozenset({v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF})
-"""Predicates whose statements about tools are links or groups of their documents already."""
 
 ENTRY_TYPES: Mapping[str, str] = {
     "techarticle": f"{v.SCHEMA}TechArticle",
@@ -89,27 +87,24 @@ class _Nodes:
     """The nodes that documents mean by the names that they use.
 
     Attributes:
-        tools: Those of tools, whose statements may be links already.
+        tools: Those of tools.
     """
 
-    def __init__(self, documents: Iterable[ToolDocument]) -> None:
-        self.tools: set[str] = set()
-        self._by_name: dict[str, str | None] = {}
-        for document in documents:
-            tool, node = document.tool, node_iri(document.uri)
-            names = {document.path, document.uri}
-            if not document.is_page:
-                self.tools.add(node)
-                names |= {tool.id, f"{tool.source_id}::{tool.name}", tool.name, tool.display_name}
-            for name in names - {""}:
-                known = self._by_name.setdefault(name, node)
-                self._by_name[name] = node if known == node else None
+    def __init__(self, documents: Sequence[ToolDocument]) -> None:
+        described = [document for document in documents if not document.is_page]
+        # An id that is not there yet is nobody's name.
+        tools = [replace(one.tool, id=one.tool.id or one.uri) for one in described]
+        places = ((one.path, one.uri) for one in described)
+        addresses = dict(zip((tool.id for tool in tools), places, strict=True))
+        pages = [document for document in documents if document.is_page]
+        self.tools = {node_iri(document.uri) for document in described}
+        self._targets = with_pages(targets_of(tools, addresses), pages)
 
-    def meant(self, name: str, itself: str, prefixes: Mapping[str, str]) -> str:
-        """Give the node that *name* means in the document whose node is *itself*."""
-        if means_itself(name):
-            return itself
-        return self._by_name.get(name) or _expanded(name, prefixes)
+    def meant(self, name: str, document: ToolDocument, prefixes: Mapping[str, str]) -> str:
+        """Give the node that *name* means in *document*."""
+        itself = means_itself(name)
+        uri = document.uri if itself else self._targets.resolve(name, document.path)
+        return _expanded(name, prefixes) if uri is None else node_iri(uri)
 
 
 def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
@@ -131,10 +126,11 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
             said = _of_entity(entity, node, prefixes, is_topic=is_topic)
             stated.of[thing].update(dict.fromkeys(said))
     for one in facts.statements:
-        subject = nodes.meant(one.subject, node, prefixes)
+        subject = nodes.meant(one.subject, document, prefixes)
         predicate = _PLAIN_NAMES.get(one.predicate) or _expanded(one.predicate, prefixes)
-        if predicate not in LINKING or subject not in nodes.tools:
-            stated.of[subject][predicate, nodes.meant(one.object, node, prefixes)] = None
+        # A group of a tool is in the list of its document, by the name that it has there.
+        if predicate != v.KB_MEMBER_OF or subject not in nodes.tools:
+            stated.of[subject][predicate, nodes.meant(one.object, document, prefixes)] = None
 
 
 def _of_document(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
@@ -11,13 +12,15 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import DocumentError
 from mcpg.graph.context import expanded, terms
 from mcpg.graph.iris import SOURCES, node_iri
+from mcpg.graph.stated import stated_by
 from mcpg.graph.triples import FLAGS, PREDICATES, TEXTS, TIERS
 from mcpg.relations.model import EdgeOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from enum import StrEnum
 
+    from mcpg.graph.terms import Literal
     from mcpg.jsontypes import JsonObject
 
     Choice = TypeVar("Choice", bound=StrEnum)
@@ -50,16 +53,18 @@ class _Reader:
         tool = self._tool()
         iri = self._iri(self._node)
         own = "" if iri.startswith(_ANONYMOUS) else iri
-        return ToolDocument(
+        document = ToolDocument(
             tool=tool,
             path=self._text("path") or tool_path(tool.source_id, tool.name),
             uri=self._text("statedUri") or own or tool_uri(tool.source_id, tool.name),
             groups=self._groups(),
-            links=tuple(self._links()),
             body=self._text("body") or "",
             states_relations=self._flag("statesRelations") is not False,
             further=self._json("frontMatter") or {},
         )
+        # What the front matter states beside the links is read with it.
+        stated = stated_by([document]).of[node_iri(document.uri)]
+        return replace(document, links=tuple(self._links(stated)))
 
     def _tool(self) -> Tool:
         name = self._text("toolName") or self._text("name")
@@ -108,15 +113,15 @@ class _Reader:
         others = [self._iri(group) for group in self._all("groups")]
         return (*stated, *(iri for iri in others if iri not in covered))
 
-    def _links(self) -> Iterator[Link]:
-        """Give the edges that statements describe, then those that stand alone."""
+    def _links(self, stated: Container[tuple[str, str | Literal]]) -> Iterator[Link]:
+        """Give the edges that statements describe, then lone ones that are not *stated*."""
         statements = [_Reader(one, self._place) for one in self._all("relations") if _is_node(one)]
         links = [link for link in map(_Reader.link, statements) if link is not None]
         yield from links
         described = {(link.kind, node_iri(link.target)) for link in links}
         for predicate, kind in _KINDS.items():
             for target in map(self._iri, self._all(terms()[predicate].name)):
-                if (kind, target) not in described:
+                if (kind, target) not in described and (predicate, target) not in stated:
                     yield Link(kind, target)
 
     def link(self) -> Link | None:

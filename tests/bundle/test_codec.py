@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from mcpg import __version__
 from mcpg.bundle import Bundle, content_hash, decode_bundle, encode_bundle
 from mcpg.bundle import parsing as parsing_module
-from mcpg.bundle.checks import path_fault, path_key
+from mcpg.bundle.checks import path_fault
 from mcpg.catalog.model import SourceDocument
+from mcpg.documents.paths import path_key
 from mcpg.errors import BundleError
 
 ALPHA = SourceDocument(

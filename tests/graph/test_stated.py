@@ -15,7 +15,7 @@ from mcpg.graph import vocabulary as v
 from mcpg.graph.exports.json_ld import json_ld
 from mcpg.graph.exports.nquads import nquads
 from mcpg.graph.exports.turtle import turtle
-from mcpg.graph.jsonld import from_jsonld
+from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.network import network_of
 from mcpg.graph.store import graph_of
 from mcpg.graph.terms import Literal
@@ -87,9 +87,47 @@ def test_statements_are_triples() -> None:
     """Subjects and objects are documents, groups or things; links are not said twice."""
     said = stated()
     assert said[NODE][f"{EX}requires"] == ["urn:track"]
-    assert v.KB_NEXT_STEP not in said[NODE]
+    assert said[NODE][v.KB_NEXT_STEP] == ["urn:track"]
     assert said[f"{THINGS}cache"][f"{EX}partOf"] == [NODE]
     assert said[f"{THINGS}reliability"][v.SCHEMA_MENTIONS] == [f"{THINGS}gate"]
+
+
+@pytest.mark.parametrize("predicate", ["relatedTo", "kb:nextStep", "ex:needs"])
+@pytest.mark.parametrize(
+    ("words", "node"),
+    [
+        ("https://example.com/x", "https://example.com/x"),
+        ("ex:gate", f"{EX}gate"),
+        ("Some thing", f"{THINGS}some-thing"),
+        ("TRACK", "urn:track"),
+        ("../track.md", "urn:track"),
+        ("track", "urn:track"),
+        ("lost", "urn:lost"),
+        ("article", "urn:one"),
+    ],
+)
+def test_every_statement_stands_and_means_what_links_mean(
+    predicate: str, words: str, node: str
+) -> None:
+    """Tools by all that a target may be called, pages by their path, IRIs, labels of things."""
+    prefixes = {"ex": EX}
+    edge = {"subject": "document", "predicate": predicate, "object": words}
+    front = {"rdf_prefixes": prefixes, "graph_edges": [edge]}
+    one = ToolDocument(make_tool("one"), "docs/one.md", "urn:one", further=front)
+    track = ToolDocument(make_tool("track"), "track.md", "urn:track")
+    named = ToolDocument(make_tool("other", title="track"), "other.md", "urn:other")
+    page = ToolDocument(make_tool("page"), "docs/lost.md", "urn:lost", is_page=True)
+    iri = {"relatedTo": v.KB_RELATED_TO, "kb:nextStep": v.KB_NEXT_STEP}.get(predicate, f"{EX}needs")
+
+    assert ("urn:one", iri, node) in list(triples_of([one, track, named, page]))
+
+
+def test_a_statement_that_is_no_link_is_none_after_it_was_json_ld() -> None:
+    """What the front matter states of related things is read back as that alone."""
+    objects = ("https://example.com/x", "Some thing", "document")
+    edges = [{"subject": "document", "predicate": "relatedTo", "object": one} for one in objects]
+    one = ToolDocument(make_tool("one"), "one.md", "urn:one", further={"graph_edges": edges})
+    assert [one.links for one in from_jsonld(to_jsonld(one))] == [()]
 
 
 def test_an_author_may_add_types_and_properties() -> None:

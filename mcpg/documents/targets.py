@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.checks import normal_path, path_key
+from mcpg.documents.paths import normal_path, path_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) 
         )
         for words, name in zip(by_words, names, strict=True):
             key = path_key(name.strip())
-            words[key] = uri if words.get(key, uri) == uri else None
+            words[key] = uri if key and words.get(key, uri) == uri else None
     return Targets(by_uri, by_words)
 
 
