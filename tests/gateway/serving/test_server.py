@@ -509,6 +509,25 @@ async def test_the_graph_has_its_pages(manifest: Manifest, tmp_path: Path) -> No
         assert "Nadia Holm" in whole["text"]
 
 
+@pytest.mark.parametrize("is_alone", [True, False])
+async def test_the_graph_has_the_pages_of_a_folder(
+    manifest: Manifest, tmp_path: Path, *, is_alone: bool
+) -> None:
+    """Pages beside the tools of a source are near the tools that they link to."""
+    page = "---\ntool: false\ngraph_related: [a]\n---\n# Lost consignments\n\nStay calm.\n"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "lost.md").write_text(page, "utf-8")
+    (tmp_path / "docs" / "a.md").write_text("---\nname: a\nsource: s\n---\n# A\n", "utf-8")
+    folder = FileSource("docs", str(tmp_path / "docs"))
+    others = [] if is_alone else [manifest("shop", refund_order="Refund an order")]
+    async with served(folder, *others, serving=Serving(graph_tools=True)) as client:
+        found = answer(await client.call_tool(GRAPH_SEARCH, {"query": "consignments"}))
+        assert found["matches"][0]["label"] == "Lost consignments"
+        near = answer(await client.call_tool(GRAPH_EXPORT, {"around": ["a"]}))
+        assert (near["tools"], near["edges"]) == (1, 1)
+        assert "Lost consignments" in near["text"]
+
+
 async def test_nothing_waits_for_a_source_that_hangs(
     manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
