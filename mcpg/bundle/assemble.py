@@ -90,7 +90,7 @@ def assemble(
     sorted_ = sort_documents(batch.tools, read, reserved)
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved)
-    by_tool = documents_by_tool(sorted_.read, catalog.tools)
+    by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
     addresses, moved = place_tools(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
     places = _places(catalog, by_tool, addresses, pages, source_id)
@@ -110,6 +110,7 @@ def assemble(
             *found,
             *sorted_.diagnostics,
             *catalog.diagnostics,
+            *left_out,
             *moved,
             *unresolved,
             *faults,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.checks import path_fault
+from mcpg.catalog.model import Hints
+from mcpg.catalog.naming import content_key
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.documents import parse_document, uris_for
 from mcpg.documents.paths import normal_path, path_key
@@ -44,20 +47,47 @@ class _Places:
 
 
 def documents_by_tool(
-    read: Iterable[ReadDocument], tools: Iterable[Tool]
-) -> dict[str, ReadDocument]:
+    read: Iterable[ReadDocument], tools: Sequence[Tool]
+) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Find the document of each tool that has one, by tool id.
 
-    A document whose tool the catalogue left out, as a repeat of another, is left out as well.
+    A document whose tool the catalogue left out, as a repeat of another, is left out as well, with
+    a diagnostic when its words are other ones.
     """
-    places = {(tool.source_id, tool.name, tool.place): tool.id for tool in tools}
+    counts = Counter((tool.source_id, tool.name) for tool in tools)
+
+    def key(tool: Tool) -> tuple[str, str, str]:
+        """Give what a tool and its document have in common, whatever hints others add."""
+        own = tool.source_id, tool.name
+        return *own, content_key(replace(tool, hints=Hints())) if counts[own] > 1 else ""
+
+    described = {key(tool): tool.id for tool in tools}
+    places = {(*key(tool), tool.place): tool.id for tool in tools}
     found: dict[str, ReadDocument] = {}
+    left_out: list[tuple[ReadDocument, str]] = []
     for item in read:
-        tool = item.document.tool
-        owner = places.get((tool.source_id, tool.name, tool.place))
-        if owner is not None:
-            found.setdefault(owner, item)
-    return found
+        content = key(item.document.tool)
+        owner = places.get((*content, item.document.tool.place))
+        if owner is None or found.setdefault(owner, item) is not item:
+            left_out.append((item, owner or described[content]))
+    pairs = ((item, found.get(owner)) for item, owner in left_out)
+    return found, [_left_out(*pair) for pair in pairs if not _is_same_text(*pair)]
+
+
+def _is_same_text(item: ReadDocument, kept: ReadDocument | None) -> bool:
+    """Tell whether two documents of one tool hold the same text, whatever they are related to."""
+    said = (item.document.body, item.document.further)
+    return said == ((kept.document.body, kept.document.further) if kept else ("", {}))
+
+
+def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
+    tool = item.document.tool
+    message = (
+        f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
+        f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
+        f" put it there, or name the tool by the key `tool` alone"
+    )
+    return warning(Code.TOOL_REPEATED, message, item.place)
 
 
 def place_tools(

@@ -22,7 +22,7 @@ from mcpg.bundle import (
 )
 from mcpg.catalog.model import SourceDocument
 from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
-from mcpg.diagnostics import Code
+from mcpg.diagnostics import Code, Severity
 
 if TYPE_CHECKING:
     import random
@@ -169,6 +169,30 @@ def test_a_page_of_one_path_stays_in_its_folder() -> None:
     assert [page.path for page in found.pages] == ["docs/about-2.md", "docs/about.md"]
     assert [edge.target for edge in found.relations.of("weather").next_steps] == ["ant"]
     check(found)
+
+
+def test_a_text_that_is_left_out_is_reported() -> None:
+    """Of two documents that describe a tool alike one counts; the other's words are reported."""
+    front = f"---\nname: ant\nsource: zoo\ndescription: An ant.\n{NONE}\n"
+    one, two = f"{front}---\nIt bites.\n", f"{front}owner: me\n---\nIt bites.\n"
+    for other, codes in ((one, 0), (two, 1), (f"{front}---\nIt works.\n", 1)):
+        found = made(("a.md", one), ("b.md", other))
+        assert [document.body for document in found.documents] == ["It bites."]
+        warned = [item for item in found.diagnostics if item.severity == Severity.WARNING]
+        assert [(item.code, item.place) for item in warned] == [(Code.TOOL_REPEATED, "1/b.md")][
+            :codes
+        ]
+
+
+def test_documents_of_one_name_and_place_keep_their_words() -> None:
+    """Where two documents have one path and name two tools alike, each tool has its own words."""
+    texts = [f"---\nname: ant\ndescription: {word}\n{NONE}\n---\nIn {word}.\n" for word in "AB"]
+    documents = tuple(SourceDocument("a.md", text) for text in texts)
+    found = assemble(SourceBatch(documents=documents))
+    assert sorted((one.tool.description, one.body) for one in found.documents) == [
+        ("A", "In A."),
+        ("B", "In B."),
+    ]
 
 
 @pytest.mark.parametrize("path", ["sky/weather.md", "docs/weather.md", "weather.md"])
