@@ -109,6 +109,12 @@ def renames(number: int, params: dict[str, Any]) -> None:
     plain(number, params)
 
 
+def announces(number: int, params: dict[str, Any]) -> None:
+    """Take another name, say nothing of it, and answer."""
+    NAMES.pop(0)
+    plain(number, params)
+
+
 def structured(number: int, _: dict[str, Any]) -> None:
     """Answer what the environment gives for a structured result."""
     result = json.loads(os.environ["RESULT"])
@@ -135,6 +141,15 @@ def greet(number: int, version: str) -> None:
     say({"id": number, "result": said})
 
 
+def tell(mode: str, number: int) -> None:
+    """Answer which tools there are."""
+    if mode == "dies_listing":
+        os._exit(4)
+    if mode == "announces":
+        say({"method": "notifications/tools/list_changed"})
+    say({"id": number, "result": {"tools": [described()]}})
+
+
 CALLS = {
     made.__name__: made
     for made in (
@@ -149,6 +164,7 @@ CALLS = {
         chatty,
         refuses,
         renames,
+        announces,
         wrong,
         floods,
         structured,
@@ -166,9 +182,7 @@ def main(mode: str) -> None:
         if method == "initialize":
             greet(number, request["params"]["protocolVersion"])
         elif method == "tools/list":
-            if mode == "dies_listing":
-                os._exit(4)
-            say({"id": number, "result": {"tools": [described()]}})
+            tell(mode, number)
         elif method == "tools/call":
             note(f"call {request['params']['name']} {os.getpid()}")
             CALLS.get(mode, plain)(number, request["params"])

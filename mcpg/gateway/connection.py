@@ -30,7 +30,7 @@ from mcpg.gateway.progress import Latest
 from mcpg.gateway.results import FaultCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from anyio.abc import TaskGroup
 
@@ -77,7 +77,12 @@ class Connection:
     """
 
     def __init__(
-        self, server: Server, live: Live, living: Living, changed: Callable[[Server], None]
+        self,
+        server: Server,
+        live: Live,
+        living: Living,
+        announced: Callable[[Server], Awaitable[None]],
+        changed: Callable[[Server], None],
     ) -> None:
         """Prepare a connection.
 
@@ -85,13 +90,15 @@ class Connection:
             server: The server.
             live: How servers are asked.
             living: Holds the process group of a program for as long as it may be alive.
-            changed: Called when the server says that its tools have changed.
+            announced: Called when the server says that its tools have changed.
+            changed: Called when that may have gone unheard.
         """
         self.server = server
         self.begun = anyio.Event()
         self.ended = anyio.Event()
         self._trouble = Trouble(over=self.end)
         self._transport = transport_to(server, live, self._trouble, living, is_kept=True)
+        self._announced = announced
         self._changed = changed
         self._ready = anyio.Event()
         self._closing = anyio.Event()
@@ -158,7 +165,7 @@ class Connection:
     async def _heard(self, message: object) -> None:
         self._silent = 0
         if isinstance(message, ToolListChangedNotification):
-            self._changed(self.server)
+            await self._announced(self.server)
 
     async def _listen(self, client: Client) -> None:
         """Ask to be told of changes, where the protocol wants to be asked."""

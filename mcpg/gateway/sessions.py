@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +14,7 @@ from mcpg.catalog.sources.live.trouble import AskingError
 from mcpg.errors import UsageError
 from mcpg.gateway.called import CallError, NothingDoneError
 from mcpg.gateway.connection import Connection
+from mcpg.gateway.news import News
 from mcpg.gateway.results import FaultCode
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Sessions:
 
         Args:
             live: How servers are asked; its timeout is what opening one may take.
-            changed: Called in the event loop when a server says that its tools have changed.
+            changed: Called in the event loop when a server says that its tools have changed; after
+                a while, where it has said so before and they were the same.
             is_wanted: Says whether a server may be started, if not any may.
         """
         self._live = live
@@ -64,7 +65,7 @@ class Sessions:
         self._is_wanted = is_wanted
         self._is_left = False
         self._connections: list[Connection] = []
-        self._told: list[tuple[Server, int]] = []  # a hash of what each has told of its tools
+        self._news = News()
         self._living = Living()
         self._group: TaskGroup | None = None
         self._stack = ExitStack()
@@ -118,7 +119,7 @@ class Sessions:
         for _ in range(_TRIES):
             try:
                 answer = await _listing(self._of(server, seconds), seconds)
-                self._is_news(server, answer)
+                self._news.heard(server, answer)
                 break
             except NothingDoneError:
                 answer = _LOST
@@ -191,31 +192,28 @@ class Sessions:
         for connection in self._connections:
             if connection.server == server and connection.is_usable:
                 return connection
-        connection = Connection(server, self._live, self._living, self._tell)
+        connection = Connection(server, self._live, self._living, self._announced, self._tell)
         self._connections.append(connection)
         self._group.start_soon(self._keep, connection, seconds)
-        if compares and any(server == known for known, _ in self._told):
+        if compares and self._news.is_known(server):
             self._group.start_soon(self._compare, connection, seconds)
         return connection
 
     async def _compare(self, connection: Connection, seconds: float) -> None:
         with suppress(AskingError, CallError, NothingDoneError):
             listing = await _listing(connection, seconds)
-            if self._is_news(connection.server, listing):
+            if self._news.heard(connection.server, listing):
                 self._tell(connection.server)
-
-    def _is_news(self, server: Server, listing: Listing) -> bool:
-        """Take note of what a server tells; say whether that is something else than before."""
-        said = hash(json.dumps(listing.tools, sort_keys=True))
-        before = [one for one in self._told if one[0] == server]
-        self._told = [*(one for one in self._told if one[0] != server), (server, said)]
-        return bool(before) and before[0][1] != said
 
     async def _keep(self, connection: Connection, seconds: float) -> None:
         try:
             await connection.run(self._limiter, seconds)
         finally:
             self._connections.remove(connection)
+
+    async def _announced(self, server: Server) -> None:
+        if await self._news.wait(server):
+            self._tell(server)
 
     def _tell(self, server: Server) -> None:
         if self._changed is not None:

@@ -21,7 +21,7 @@ from mcp_types import HEADER_MISMATCH
 from mcpg.catalog.sources.live import ask_servers
 from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
 from mcpg.errors import UsageError
-from mcpg.gateway import connection
+from mcpg.gateway import connection, news
 from mcpg.gateway.called import CallError
 from mcpg.gateway.results import FaultCode
 from mcpg.gateway.sessions import Sessions
@@ -395,6 +395,41 @@ async def test_changes_of_the_tools_are_told(serve: Callable[[str], StdioServer]
             with anyio.fail_after(10):
                 await changed.wait()
             assert name in {tool.name for tool in (await sessions.tools(server)).tools}
+
+
+async def test_a_server_that_announces_no_news_rests(
+    serve: Callable[[str], StdioServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that announces a change whenever it is asked is believed until its tools are the same."""
+    monkeypatch.setattr(news, "RESTS", (600.0, 600.0))
+    told: list[Server] = []
+    server = serve("announces")
+
+    async def listed(sessions: Sessions) -> int:
+        assert (await sessions.tools(server)).tools
+        await anyio.wait_all_tasks_blocked()
+        return len(told)
+
+    async with Sessions(QUICK, told.append) as sessions:
+        counts = [await listed(sessions) for _ in range(5)]
+        assert counts == [1, 2, 2, 2, 2]
+        await sessions.call(server, "first", {}, timeout=10)
+        await listed(sessions)
+        assert await listed(sessions) > 2, "it is believed again once its tools have changed"
+
+
+async def test_an_announcement_that_waits_is_not_lost(
+    serve: Callable[[str], StdioServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the rest is over, the server is asked."""
+    monkeypatch.setattr(news, "RESTS", (0.1, 0.1))
+    told, server = anyio.Event(), serve("announces")
+    async with Sessions(QUICK, lambda _: told.set()) as sessions:
+        for _ in range(3):
+            await sessions.tools(server)
+        told = anyio.Event()
+        with anyio.fail_after(60):
+            await told.wait()
 
 
 async def test_a_server_that_comes_back_with_other_tools(
