@@ -14,17 +14,17 @@ define in-examples
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench peers
+.PHONY: help demo test lint bench peers mutants
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## bundle examples/tools and answer a misspelt query
 	$(call in-examples,mcpg bundle tools -o graph.mdld)
 	$(call in-examples,mcpg search "shipmnt status")
 
 test: lint  ## lint, types, and all tests with coverage
-	$(BIN)/python -m pytest --cov
+	$(BIN)/python -m pytest --cov --numprocesses auto
 
 lint: $(READY)  ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check .
@@ -33,6 +33,10 @@ lint: $(READY)  ## ruff check, ruff format --check, mypy
 
 bench: $(READY)  ## run every benchmark and print its table
 	@set -e; for script in $(BENCHMARKS); do printf '\n%s\n' "$$script"; $(BIN)/python "$$script"; done
+
+mutants: $(READY)  ## try how many mutants of the code the tests kill (an hour)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group mutation
+	$(BIN)/python benchmarks/mutation.py
 
 peers: $(PEERS)  ## install the engines that the benchmarks compare with
 
