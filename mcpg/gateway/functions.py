@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from asyncio import CancelledError, current_task
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -96,7 +97,7 @@ def _outcome(call: Function) -> Any:
     try:
         with stdout_diverted():
             return call()
-    except (Exception, SystemExit) as fault:  # noqa: BLE001 - whatever it is, it is told
+    except (Exception, SystemExit, CancelledError) as fault:  # noqa: BLE001 - told
         return _Raised(fault)
 
 
@@ -104,6 +105,12 @@ async def _awaited(value: Any) -> Any:
     try:
         with stdout_diverted():
             return await value
+    except CancelledError as fault:
+        # Of a task that the function awaited, unless it is this one that is cancelled.
+        task = current_task()
+        if task is None or task.cancelling():
+            raise
+        return _Raised(fault)
     except (Exception, SystemExit) as fault:  # noqa: BLE001 - as above
         return _Raised(fault)
 

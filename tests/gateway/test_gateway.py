@@ -9,7 +9,7 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
@@ -235,6 +235,14 @@ async def test_a_source_that_failed_is_tried_again_once_however_many_ask(
     assert len(builds) == 1
 
 
+def unread(pipe: IO[bytes]) -> int:
+    """Give the number of bytes in *pipe* that nobody has read."""
+    import fcntl  # noqa: PLC0415 - only where there are named pipes
+    import termios  # noqa: PLC0415 - likewise
+
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="named pipes are POSIX")
 async def test_a_change_that_comes_while_a_source_is_asked_is_not_lost(
     manifest: Manifest, tmp_path: Path
@@ -244,18 +252,21 @@ async def test_a_change_that_comes_while_a_source_is_asked_is_not_lost(
     os.mkfifo(pipe)
     old, new = (json.dumps({"tools": [{"name": name}]}) for name in ("mail_send", "mail_drop"))
     sources = [FileSource("mail", str(pipe)), manifest("b", other="Do else")]
-    async with Gateway(sources) as gateway:
-        with anyio.fail_after(60):
-            async with anyio.create_task_group() as group:
-                group.start_soon(gateway.build_index)
-                # Who opens the other end waits until the source is being read.
-                writer = await anyio.to_thread.run_sync(pipe.open, "w")
-                assert gateway.invalidate("mail")
-                pipe.unlink()
-                pipe.write_text(new, "utf-8")
-                await anyio.to_thread.run_sync(writer.write, old)
-                writer.close()
-            snapshot = await gateway.build_index()
+    # Open for reading as well, for else there would be no writing before the source is read.
+    with pipe.open("r+b", buffering=0) as writer:
+        writer.write(old[:1].encode())
+        async with Gateway(sources) as gateway:
+            with anyio.fail_after(60):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(gateway.build_index)
+                    while unread(writer):  # noqa: ASYNC110 - a pipe has no event
+                        await anyio.sleep(0.01)
+                    assert gateway.invalidate("mail")
+                    pipe.unlink()
+                    pipe.write_text(new, "utf-8")
+                    writer.write(old[1:].encode())
+                    writer.close()
+                snapshot = await gateway.build_index()
     assert [tool.id for tool in snapshot.catalog.tools] == ["mail_drop", "other"]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import io
 import os
@@ -270,6 +271,8 @@ def broken(how: str) -> None:
     """Fail."""
     if how == "leaves":
         sys.exit(3)
+    if how == "cancelled":
+        raise asyncio.CancelledError
     if how == "group":
         raise ExceptionGroup("many", [KeyError("first"), KeyError("second")])
     if how == "mute":
@@ -282,6 +285,13 @@ class UnspeakableError(Exception):
 
     def __str__(self) -> str:
         raise ValueError
+
+
+async def awaits_cancelled() -> None:
+    """Await a task that was cancelled."""
+    task = asyncio.ensure_future(asyncio.sleep(60))
+    task.cancel()
+    await task
 
 
 async def broken_later() -> None:
@@ -304,7 +314,9 @@ def half() -> str:
     return "\ud800!"
 
 
-FUNCTIONS = FunctionSource("here", (tree, wait, sleep, broken, broken_later, odd, unwritable, half))
+FUNCTIONS = FunctionSource(
+    "here", (tree, wait, sleep, broken, broken_later, awaits_cancelled, odd, unwritable, half)
+)
 
 
 async def call(name: str, arguments: Any = None, **how: Any) -> Invoked:
@@ -394,7 +406,9 @@ async def test_what_functions_print_goes_to_standard_error(
         ("Broken One", {"how": "leaves"}, "SystemExit: 3"),
         ("Broken One", {"how": "group"}, "KeyError: 'first'"),
         ("Broken One", {"how": "mute"}, "UnspeakableError"),
+        ("Broken One", {"how": "cancelled"}, "CancelledError"),
         ("broken_later", {}, "ValueError: later"),
+        ("awaits_cancelled", {}, "CancelledError"),
         (
             "unwritable",
             {},
