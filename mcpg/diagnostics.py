@@ -24,6 +24,7 @@ class Code:
     TOOL_REPEATED = "tool_repeated"
     KEY_REPEATED = "key_repeated"
     TEXT_REPAIRED = "text_repaired"
+    TEXT_LEFT_OUT = "text_left_out"
     DUPLICATE_TOOL_ID = "duplicate_tool_id"
     DUPLICATE_TOOL_NAME = "duplicate_tool_name"
     HINT_UNMATCHED = "hint_unmatched"

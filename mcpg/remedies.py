@@ -11,6 +11,9 @@ REMEDIES = {
     Code.SOURCE_INCOMPLETE: "Fetch the other pages and put them beside it.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.TEXT_REPAIRED: "Correct the text where it was made.",
+    Code.TEXT_LEFT_OUT: (
+        "Join the texts in one document, or name the tool by the key `tool` alone."
+    ),
     Code.TOOL_INVALID: "Give it a `name`, or remove it.",
     Code.SCHEMA_INCOMPLETE: "Write that part into the document, or give its type.",
     Code.TOOL_REPEATED: "Nothing.",

@@ -87,7 +87,7 @@ def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
         f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
         f" put it there, or name the tool by the key `tool` alone"
     )
-    return warning(Code.TOOL_REPEATED, message, item.place)
+    return warning(Code.TEXT_LEFT_OUT, message, item.place)
 
 
 def place_tools(

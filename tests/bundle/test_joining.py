@@ -179,7 +179,7 @@ def test_a_text_that_is_left_out_is_reported() -> None:
         found = made(("a.md", one), ("b.md", other))
         assert [document.body for document in found.documents] == ["It bites."]
         warned = [item for item in found.diagnostics if item.severity == Severity.WARNING]
-        assert [(item.code, item.place) for item in warned] == [(Code.TOOL_REPEATED, "1/b.md")][
+        assert [(item.code, item.place) for item in warned] == [(Code.TEXT_LEFT_OUT, "1/b.md")][
             :codes
         ]
 

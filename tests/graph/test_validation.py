@@ -66,7 +66,7 @@ def test_findings_name_file_and_line() -> None:
     validation = validated()
     assert [(one.result.severity, one.place) for one in validation.findings] == [
         ("violation", "docs/one.md:6"),
-        ("violation", "docs/one.md:6"),
+        ("violation", "docs/one.md:7"),
         ("warning", "docs/one.md:1"),
         ("warning", "docs/one.md:9"),
         ("warning", "docs/one.md:10"),
