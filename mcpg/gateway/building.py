@@ -140,7 +140,7 @@ def _by_documents(
         if engine is not None:
             noticed = (*catalog.diagnostics, *engine.diagnostics)
             return Built(engine, lambda: engine.catalog, noticed)
-        assembly, found = mapped(graph, catalog, plan, memo)
+        assembly, found = mapped(graph, catalog, batch.rules, plan, memo)
     except UnusableGraphError as fault:
         built = _generated(batch, plan, memo)
         return replace(built, diagnostics=(*built.diagnostics, fault.diagnostic))

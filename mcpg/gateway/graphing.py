@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle import assemble
-from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.model import Hints, SourceDocument
 from mcpg.catalog.sources import read_sources
 from mcpg.catalog.sources.batch import SourceBatch
 from mcpg.diagnostics import Code, Diagnostic, error, info, warning
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcpg.bundle import Assembly
     from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import Tool
+    from mcpg.catalog.model import HintRule, Tool
     from mcpg.engine.engine import Engine
     from mcpg.gateway.plan import Plan
     from mcpg.memo import KeptMemo
@@ -59,7 +60,11 @@ def as_it_is(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan) -> En
 
 
 def mapped(
-    graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan, memo: KeptMemo
+    graph: FileGraph | CustomGraph,
+    catalog: Catalog,
+    rules: Iterable[HintRule],
+    plan: Plan,
+    memo: KeptMemo,
 ) -> tuple[Assembly, list[Diagnostic]]:
     """Put the documents of *graph* together with the tools of *catalog*.
 
@@ -67,24 +72,39 @@ def mapped(
     names, or to the one that its file is called after. Documents of other tools are left out;
     a tool without a document has one made of what its source says.
 
+    Args:
+        graph: Where the documents come from.
+        catalog: The tools that the sources have, with their hints.
+        rules: The rules of the sources; the relations that they state hold beside any document.
+        plan: How it is built.
+        memo: What is known from an earlier run.
+
     Returns:
         The documents, one for each tool of *catalog*, and what was noticed.
 
     Raises:
         UnusableGraphError: The documents cannot be had, or are broken.
     """
+    # The tools have the hints already.
+    relating = tuple(replace(rule, hints=Hints()) for rule in rules)
+    live = SourceBatch(tools=catalog.tools, rules=relating)
     try:
-        assembly = _joined(_documents(graph, catalog), catalog, plan, memo)
+        assembly = _joined(_documents(graph, catalog), live, plan, memo)
         foreign = _foreign(assembly, catalog)
         if foreign:
             kept = SourceBatch(documents=tuple(_without(assembly, foreign)))
-            assembly = _joined(kept, catalog, plan, memo)
+            assembly = _joined(kept, live, plan, memo)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+    known = set(catalog.diagnostics)
     return assembly, [
         *(_unmapped(path, tool) for path, tool in foreign.items()),
         # That a document stands for what a source says is what a graph is for.
-        *(one for one in assembly.diagnostics if one.code != Code.DOCUMENT_SUPERSEDES),
+        *(
+            one
+            for one in assembly.diagnostics
+            if one.code != Code.DOCUMENT_SUPERSEDES and one not in known
+        ),
         *(
             _undocumented(tool)
             for tool in assembly.catalog.tools
@@ -93,8 +113,8 @@ def mapped(
     ]
 
 
-def _joined(documents: SourceBatch, catalog: Catalog, plan: Plan, memo: KeptMemo) -> Assembly:
-    batch = SourceBatch.join([documents, SourceBatch(tools=catalog.tools)])
+def _joined(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
+    batch = SourceBatch.join([documents, live])
     return assemble(batch, reserved=plan.reserved, memo=memo)
 
 

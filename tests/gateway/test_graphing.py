@@ -128,3 +128,33 @@ async def test_a_host_makes_its_own_documents(source: FileSource) -> None:
     found, codes = await noticed(source, CustomGraph(made), "merge trains")
     assert found == ["mail_drop"]
     assert codes == {Code.DOCUMENT_ATTACHED, Code.GRAPH_TOOL_UNDOCUMENTED}
+
+
+@pytest.mark.parametrize("kind", ["file", "custom", "foreign"])
+async def test_relations_that_hints_state_hold_beside_a_graph(
+    kind: str, source: FileSource, tmp_path: Path
+) -> None:
+    """What a hints file relates is related whether or not the graph has a document of the tool."""
+    hints = tmp_path / "a.hints.yaml"
+    hints.write_text(
+        "tools:\n"
+        "  mail_drop: {aliases: [stripes], nextSteps: [mail_send]}\n"
+        "  mail_send: {aliases: [zebras], related: [mail_drop]}\n"
+        "  nobody: {aliases: [none]}\n"
+    )
+    document = SourceDocument("mail_send.md", "---\ntool: mail_send\n---\nPost a missive.\n")
+    (tmp_path / document.path).write_text(document.content)
+    other = SourceDocument("other.md", "---\ntitle: gone\nsource: away\nname: gone\n---\nGone.\n")
+    graph: GraphSource = FileGraph(str(tmp_path / document.path))
+    if kind != "file":
+        made = [document, other] if kind == "foreign" else [document]
+        graph = CustomGraph(lambda _: made)
+    async with Gateway([source, FileSource("hints", str(hints))], graph=graph) as gateway:
+        without = await gateway.search("stripes")
+        documented = await gateway.search("zebras")
+        codes = [one.code for one in gateway.diagnostics]
+    assert ids(without.matches) == ["mail_drop"]
+    assert ids(without.next_step_matches) == ["mail_send"]
+    assert ids(documented.related_matches) == ["mail_drop"]
+    assert codes.count(Code.HINT_UNMATCHED) == 1
+    assert (Code.GRAPH_DOCUMENT_UNMAPPED in codes) == (kind == "foreign")
