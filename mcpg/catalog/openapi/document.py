@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,12 @@ from mcpg.errors import SourceError
 from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcpg.catalog.openapi.layout import Layout
     from mcpg.jsontypes import JsonObject, JsonValue
 
+_MOST_USES = 20
 _REMEDY = "give an OpenAPI 3 or Swagger 2 document"
 
 
@@ -71,24 +73,37 @@ class Document:
         self._paths = paths
         self._place = place
         self.references = References(self._content, place)
-        self.reader = OperationReader(self._content, self.references)
+        self.reader = OperationReader(self._content, self.references, len(text))
         info = self._content.get("info")
         self.title = text_of(info.get("title")) if isinstance(info, dict) else ""
 
     def operations(self) -> Iterator[Operation | Diagnostic]:
         """Give the operations in their order, and a diagnostic for each that is none."""
+        uses: Counter[int] = Counter()
         for path, given in self._paths.items():
             where = f"paths.{path}"
             item = (self.references.follow(given, where) if path.startswith("/") else None) or {}
-            for method, value in item.items():
-                if method.lower() not in METHODS:
-                    continue
+            found = {method: one for method, one in item.items() if method.lower() in METHODS}
+            uses[id(item)] += 1
+            if found and uses[id(item)] > _MOST_USES:
+                yield self._used_up(found, where)
+                continue
+            for method, value in found.items():
                 if isinstance(value, dict):
                     shared, servers = item.get("parameters"), item.get("servers")
                     yield Operation(method.lower(), path, value, shared, servers)
                 else:
                     message = "this is no operation; it is left out"
                     yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{method}")
+
+    def _used_up(self, methods: Iterable[str], where: str) -> Diagnostic:
+        """Say that the operations *methods* of the path *where* are those of many other paths."""
+        names = ", ".join(sorted({method.lower() for method in methods}))
+        message = (
+            f"more than {_MOST_USES} paths have the same operations by `$ref`: "
+            f"{names} of this one are left out"
+        )
+        return warning(Code.TOOL_INVALID, message, f"{self._place}: {where}")
 
     def call(self, operation: Operation) -> Call:
         """Say how one of the operations is called."""

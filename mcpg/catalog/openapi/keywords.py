@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcpg.jsontypes import JsonObject, JsonValue
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
@@ -24,6 +26,7 @@ _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _MAX_ENUM = 500
 _MAX_EXAMPLES = 10
 _MAX_VALUE = 500
+_ORDINARY = 200
 
 
 def shallow(value: JsonValue) -> JsonObject:
@@ -53,10 +56,15 @@ def plain_keywords(value: JsonObject) -> JsonObject:
 
 def weight(kept: JsonObject) -> int:
     """Say how much *kept* adds to a schema, in sub-schemas of ordinary size."""
-    text = kept.get("description")
     values = kept.get("enum")
-    size = len(text) // 200 if isinstance(text, str) else 0
-    return 1 + size + (len(values) // 8 if isinstance(values, list) else 0)
+    named = values if isinstance(values, list) else []
+    texts = (kept.get(key) for key in (*_TEXTS, "const"))
+    return 1 + len(named) // 8 + weight_of_texts((*named, *texts))
+
+
+def weight_of_texts(texts: Iterable[JsonValue]) -> int:
+    """Say how much long texts among *texts* add to a schema, in sub-schemas of ordinary size."""
+    return sum(len(text) // _ORDINARY for text in texts if isinstance(text, str))
 
 
 def _type(value: JsonObject) -> JsonObject:

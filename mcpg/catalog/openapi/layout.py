@@ -124,6 +124,7 @@ class Layouts:
     def __init__(self, document: JsonObject, references: References) -> None:
         self._references = references
         self._consumes = document.get("consumes")
+        self._files_among: dict[int, frozenset[str]] = {}
         self._left_out = _OF_THE_TRANSPORT | set(_secrets(document, references))
 
     def of(self, operation: Operation) -> Layout:
@@ -176,17 +177,27 @@ class Layouts:
         known = encoding if isinstance(encoding, dict) else {}
         schema = content.get("schema")
         is_form = kind_of_media(name) == MULTIPART
-        files = frozenset(self._files(schema, operation.where) if is_form else ())
+        files = self._files(schema, operation.where) if is_form else frozenset[str]()
         return _described(found, Body(name, schema, encoding=known, files=files))
 
-    def _files(self, schema: JsonValue, where: str) -> Iterator[str]:
+    def _files(self, schema: JsonValue, where: str) -> frozenset[str]:
         """Name the properties of a form that are files, or lists of files."""
         properties = (self._references.follow(schema, where) or {}).get("properties")
-        for name, given in properties.items() if isinstance(properties, dict) else ():
-            value = self._references.follow(given, where) or {}
-            items = self._references.follow(value.get("items"), where) or {}
-            if any(one.get("format") == "binary" or _is_file(one) for one in (value, items)):
-                yield name
+        if not isinstance(properties, dict):
+            return frozenset()
+        # Many operations may take one form.
+        known = self._files_among.get(id(properties))
+        if known is None:
+            known = frozenset(
+                name for name, one in properties.items() if self._takes_files(one, where)
+            )
+            self._files_among[id(properties)] = known
+        return known
+
+    def _takes_files(self, given: JsonValue, where: str) -> bool:
+        value = self._references.follow(given, where) or {}
+        items = self._references.follow(value.get("items"), where) or {}
+        return any(one.get("format") == "binary" or _is_file(one) for one in (value, items))
 
     def _consumed(self, operation: Operation) -> list[str]:
         """Name the kinds of content that an operation of Swagger 2 takes."""

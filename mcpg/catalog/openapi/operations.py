@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ METHODS = frozenset(_BY_METHOD)
 
 _EXTENSION = re.compile(r"x-mcpg-|x-(?=search-)")
 _BODY_LIMIT, _ANSWER_LIMIT = 1000, 200
+_LEAST_LENGTH, _GROWTH = 2_000_000, 20
 
 
 class OperationReader:
@@ -42,34 +44,52 @@ class OperationReader:
     Args:
         document: The whole document.
         references: Its references.
+        length: How many characters its text has: what its schemas may come to grows with it.
 
     Attributes:
         layouts: How the arguments of their tools lie.
     """
 
-    def __init__(self, document: JsonObject, references: References) -> None:
+    def __init__(self, document: JsonObject, references: References, length: int) -> None:
         self._references = references
         siblings = str(document.get("openapi", "")).startswith(("3.1", "3.2"))
         self._asked = Schemas(references, "readOnly", _BODY_LIMIT, siblings=siblings)
         self._answered = Schemas(references, "writeOnly", _ANSWER_LIMIT, siblings=siblings)
         self.layouts = Layouts(document, references)
+        self._left = _LEAST_LENGTH + _GROWTH * length
 
     def tool(self, operation: Operation, source_id: str, place: str) -> Tool:
         """Read one operation."""
         value = operation.value
         summary, description = text_of(value.get("summary")), text_of(value.get("description"))
+        asked, answered = self._schemas(operation)
         return Tool(
             id="",
             source_id=source_id,
             name=operation.name,
             title=(summary or None) if description else None,
             description=description or summary or f"{operation.method.upper()} {operation.path}",
-            input_schema=self._input(operation),
-            output_schema=self._output(operation),
+            input_schema=asked,
+            output_schema=answered,
             meta={"openapi": {"method": operation.method, "path": operation.path}},
             hints=_hints(operation),
             place=f"{place}: {operation.where}",
         )
+
+    def _schemas(self, operation: Operation) -> tuple[JsonObject, JsonObject | None]:
+        """Make the schemas of arguments and answer, unless the document's come to too much."""
+        if self._left > 0:
+            made = self._input(operation), self._output(operation)
+            self._left -= len(json.dumps(made, ensure_ascii=False))
+            if self._left >= 0:
+                return made
+            # What follows is not tried: a small document would keep us busy for long.
+            self._left = 0
+        message = (
+            "the schemas of this document come to too much: those of this operation are left out"
+        )
+        self._references.note(message, operation.where)
+        return {"type": "object"}, None
 
     def _input(self, operation: Operation) -> JsonObject:
         room, where = self._asked.room(), operation.where

@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mcpg.catalog.openapi.keywords import plain_keywords, shallow, weight
+from mcpg.catalog.openapi.keywords import plain_keywords, shallow, weight, weight_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,14 +125,16 @@ class Schemas:
         definitions: dict[str, JsonValue] = {}
         edges: dict[str, Iterable[str]] = {}
         waiting = deque(room.names)
-        left = room.left
+        left, left_for_texts = room.left, self._limit
         while waiting:
             name = waiting.popleft()
             if name in definitions:
                 continue
             found = self._definition(name, where)
             if found.weight > left:
-                definitions[name] = shallow(self._targets[name])
+                about = shallow(self._targets[name])
+                left_for_texts -= weight(about) - 1
+                definitions[name] = about if left_for_texts >= 0 else {}
                 continue
             left -= found.weight
             definitions[name] = found.schema
@@ -199,7 +201,8 @@ class Schemas:
         if target is None:
             return None
         names = self._names_behind(reference, where)
-        key = reference, (hidden & names.required) - names.hidden
+        further = _NONE if hidden is names.hidden else (hidden & names.required) - names.hidden
+        key = reference, further
         if key not in self._named:
             last = _OUTSIDE_NAME.sub("_", unquote(reference).rpartition("/")[2])[-_LONGEST_NAME:]
             name, number = last or "_", 1
@@ -213,8 +216,12 @@ class Schemas:
 
     def _names(self, value: JsonObject, where: str) -> _Names:
         """Gather the names of properties from *value*, what it refers to and what it combines."""
-        if _NAMING.isdisjoint(value):
+        naming = _NAMING & value.keys()
+        if not naming:
             return _Names()
+        alone = value.get("$ref")
+        if len(naming) == 1 and isinstance(alone, str):
+            return self._names_behind(alone, where)
         hidden: set[str] = set()
         required: set[str] = set()
         for part in self._parts(value, _COMBINED, where, follows=False):
@@ -314,6 +321,7 @@ class Schemas:
             for name, one in (given.items() if isinstance(given, dict) else ())
             if not self._is_hidden(one, where)
         }
+        room.left -= weight_of_texts(shown)
         properties = self._map(shown, room, where)
         if isinstance(given, dict):
             kept["properties"] = properties
@@ -321,7 +329,9 @@ class Schemas:
         required = value.get("required")
         if isinstance(required, list):
             names = dict.fromkeys(name for name in required if isinstance(name, str))
-            kept["required"] = [name for name in names if name not in hidden | gone]
+            room.left -= weight_of_texts(names) + max(0, len(names) - len(shown)) // 8
+            unasked = hidden | gone
+            kept["required"] = [name for name in names if name not in unasked]
         if len(properties) == len(shown):
             kept.update(self._others(value, room, where))
         return kept

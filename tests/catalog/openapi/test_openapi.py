@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -358,6 +360,91 @@ def test_what_is_too_much_only_widens() -> None:
     branches = [{"type": "string", "enum": [str(n)]} for n in range(3000)]
     made, _ = with_body({"oneOf": branches})
     assert made["properties"]["body"] == {}
+
+
+def body_of(reference: str, media: str = "application/json") -> dict[str, Any]:
+    """Give a body of the schema at *reference*."""
+    return {"requestBody": {"content": {media: {"schema": {"$ref": reference}}}}}
+
+
+def test_a_path_item_is_used_by_few_paths() -> None:
+    """Paths that lead by `$ref` to one path item over and over are left out and reported."""
+    paths = {f"/{n}": {"$ref": "#/components/pathItems/A"} for n in range(1000)}
+    item = {"get": {}, "post": {"description": "d" * 1000}}
+    text = json.dumps(
+        {"openapi": "3.1.0", "paths": paths, "components": {"pathItems": {"A": item}}}
+    )
+    found = read_openapi(text, "a.json", default_source="file")
+    assert len(found.tools) == 40
+    assert {item.code for item in found.diagnostics} == {Code.TOOL_INVALID}
+    assert [item.place for item in found.diagnostics] == [
+        f"a.json: paths./{n}" for n in range(20, 1000)
+    ]
+    assert "get, post of this one are left out" in found.diagnostics[0].message
+
+
+def test_what_schemas_come_to_grows_with_the_document() -> None:
+    """Operations that share a large schema lose it, one by one reported, when it is too much."""
+    large = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(900)}}
+    paths = {f"/{n}": {"post": body_of("#/components/schemas/A")} for n in range(2000)}
+    text = json.dumps({"openapi": "3.1.0", "paths": paths, "components": {"schemas": {"A": large}}})
+    found = read_openapi(text, "a.json", default_source="file")
+    sizes = [len(json.dumps(tool.input_schema)) for tool in found.tools]
+    assert len(sizes) == 2000
+    assert sum(sizes) < 2_100_000 + 20 * len(text)
+    cut = [tool.place for tool in found.tools if tool.input_schema == {"type": "object"}]
+    assert cut
+    assert [item.place for item in found.diagnostics] == cut
+    assert {item.code for item in found.diagnostics} == {Code.SCHEMA_INCOMPLETE}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"title": "t" * 20_000},
+        {"pattern": "t" * 20_000},
+        {"const": "t" * 20_000},
+        {"enum": ["t" * 20_000]},
+        {"properties": {"t" * 20_000: {}}},
+        {"required": ["t" * 20_000]},
+        {"required": [str(n) for n in range(2_000)]},
+    ],
+)
+def test_long_texts_count_as_many_parts(part: dict[str, Any]) -> None:
+    """Long titles, patterns, values and names take the room of many parts of a schema."""
+    parts = {f"p{n}": part for n in range(100)}
+    schema, _ = with_body({"type": "object", "properties": parts})
+    assert len(json.dumps(schema)) < 500_000
+
+
+def test_long_texts_of_definitions_without_room_are_bounded() -> None:
+    """One definition that is reached under many names is described only so often."""
+    long = {"type": "object", "description": "d" * 250_000}
+    names = ["".join("%41" if n >> bit & 1 else "A" for bit in range(8)) for n in range(256)]
+    parts = {f"p{n}": {"$ref": f"#/components/schemas/{name}"} for n, name in enumerate(names)}
+    schema, _ = with_body({"type": "object", "properties": parts}, **{"A" * 8: long})
+    assert len(json.dumps(schema)) < 1_000_000
+
+
+@pytest.mark.parametrize("media", ["application/json", "multipart/form-data"])
+def test_a_schema_of_many_operations_is_gone_through_once(media: str, tmp_path: Path) -> None:
+    """Many operations over one schema of many properties are read in a moment."""
+    many = {f"p{n}": {"readOnly": True} for n in range(20_000)}
+    paths = {f"/{n}": {"post": {"requestBody": {"$ref": "#/b"}}} for n in range(6_000)}
+    body = body_of("#/s", media)["requestBody"]
+    shared = {"properties": many, "required": list(many)}
+    inline = {"properties": {name: {} for name in many}, "required": list(many)}
+    paths["/inline"] = {"post": {"requestBody": {"content": {media: {"schema": inline}}}}}
+    place = tmp_path / "a.json"
+    place.write_text(json.dumps({"openapi": "3.1.0", "paths": paths, "b": body, "s": shared}))
+    code = (
+        "import sys; from mcpg.catalog import read_sources; "
+        "print(len(read_sources([sys.argv[1]]).tools))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place)], capture_output=True, timeout=60, check=True
+    )
+    assert int(done.stdout) == 6_001
 
 
 def test_dialects_become_json_schema() -> None:
