@@ -117,7 +117,7 @@ def _case(query: ResolvedQuery, group: int, index: Index, disabled: frozenset[in
 def fit_weights(
     cases: Sequence[Case], home: Model, fitted: Sequence[float], *, belief: float, seed: int
 ) -> tuple[float, ...]:
-    """Fit fusion weights on *cases*.
+    """Fit fusion weights on *cases*; where none has an answer, they stay as they are.
 
     Args:
         cases: The queries; those without an answer count for nothing.
@@ -127,6 +127,8 @@ def fit_weights(
         seed: Draws further guesses.
     """
     asked = [case.sample for case in cases if case.is_answerable]
+    if not asked:
+        return tuple(fitted)
     contests = [
         contest for one in asked for contest in contests_of(one, home.weights, 1 / len(asked))
     ]

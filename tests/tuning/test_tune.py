@@ -133,6 +133,16 @@ def test_paraphrases_do_not_make_up_for_wishes(cases: MakeCases) -> None:
     assert "24 different sets of tools" in reason
 
 
+def test_one_fold_may_hold_every_query_with_an_answer(cases: MakeCases) -> None:
+    """A wish without an answer that stands very often fills the other fold; nothing is learned."""
+    answerless = judged(*[("nothing does this", ())] * FEWEST_QUERIES * 2)
+    asked = cases(Judgements((*lopsided.by_name(90).queries, *answerless.queries)))
+    assert too_few(asked, 2) is None
+    tuning = tune(asked, SHIPPED, folds=2)
+    assert not tuning.weights.is_kept
+    assert tuning.model.weights == SHIPPED.weights
+
+
 def test_tools_that_nothing_finds_are_no_answers(cases: MakeCases) -> None:
     """A query whose tools are all unknown counts against the ranking, and has nothing to hide."""
     (case,) = cases(judged(("find it", ("no_such_tool",))))
