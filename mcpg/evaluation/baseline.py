@@ -83,6 +83,8 @@ class _Reader:
         score = members.get("score")
         if isinstance(score, bool) or not isinstance(score, int | float):
             self._refuse("is a damaged report: a 'score' is missing or of the wrong kind")
+        if not 0 <= score <= 1:
+            self._refuse("is a damaged report: a 'score' is not between 0 and 1")
         return Found(
             self._get(members, "toolId", str), float(score), self._get(members, "isRelevant", bool)
         )

@@ -136,6 +136,8 @@ def damage(value: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
         (("perQuery", 0, "matches", 0, "score"), "high"),
         (("perQuery", 0, "matches", 0, "score"), True),
         (("perQuery", 0, "matches", 0, "isRelevant"), 1),
+        (("perQuery", 0, "matches", 0, "score"), 1e200),
+        (("perQuery", 0, "matches", 0, "score"), -0.5),
     ],
 )
 def test_a_damaged_report_is_refused(
