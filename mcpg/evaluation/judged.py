@@ -114,6 +114,7 @@ class _Reading:
     queries: list[JudgedQuery] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     ids: dict[str, int] = field(default_factory=dict)
+    tried: dict[str, int] = field(default_factory=dict)
     wishes: dict[str, JudgedQuery] = field(default_factory=dict)
 
     def take(self, entry: JsonValue, line: int) -> None:
@@ -144,9 +145,10 @@ class _Reading:
         self.queries.append(found)
 
     def _free(self, name: str) -> str:
-        number = 2
+        number = self.tried.get(name, 1) + 1
         while f"{name}#{number}" in self.ids:
             number += 1
+        self.tried[name] = number
         return f"{name}#{number}"
 
     def invalid(self, message: str, line: int) -> None:

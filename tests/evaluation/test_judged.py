@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -222,6 +224,19 @@ class TestRepeated:
             (Code.JUDGED_REPEATED, "q.jsonl:2"),
             (Code.JUDGED_REPEATED, "q.jsonl:3"),
         ]
+
+    def test_an_id_that_stands_very_often(self) -> None:
+        """Each repeat is named at once, not after a look at all names before it."""
+        line = '{"id": "a", "query": "q", "relevant": ["x"]}'
+        program = (
+            "from mcpg.evaluation.judged import parse_judged\n"
+            f"data = {line!r}.encode() + b'\\n'\n"
+            "print(parse_judged(data * 60_000, 'q.jsonl').queries[-1].id)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
+        )
+        assert done.stdout == "a#60000\n"
 
     def test_queries(self) -> None:
         """A judgement that contradicts another is told as such."""
