@@ -24,6 +24,7 @@ OPENED, WRITTEN, CACHED, IN_MEMORY = "opened", "written", "cached", "in memory"
 folder; built, and kept in memory alone because neither could be written."""
 
 _CHUNK = 1 << 20
+_TIME_LIMIT = 1 << 63
 
 
 @value
@@ -207,12 +208,14 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Give size and time of the file at *path*, `NO_STAMP` when it cannot be told."""
+    """Give size and time of the file at *path*, `NO_STAMP` when they cannot be told or noted."""
     try:
         found = os.stat(path)  # noqa: PTH116 - as above
     except (OSError, ValueError):
         return NO_STAMP
-    return found.st_size, found.st_mtime_ns
+    # Some file systems hold times that a header has no room for, before 1678 and after 2262.
+    fits = -_TIME_LIMIT <= found.st_mtime_ns < _TIME_LIMIT
+    return (found.st_size, found.st_mtime_ns) if fits else NO_STAMP
 
 
 def cached_path(source: str, cache_dir: str, suffix: str = SUFFIX) -> str:

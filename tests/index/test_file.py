@@ -109,6 +109,19 @@ def test_a_source_without_size_and_time_is_told_by_its_content(builder: Builder)
     assert builder.get().how == WRITTEN
 
 
+@pytest.mark.parametrize("seconds", [-3600, 9_300_000_000])
+def test_a_source_of_any_time_is_indexed(builder: Builder, seconds: int) -> None:
+    """A time before 1970, or one that a header has no room for, fails nothing and hides nothing."""
+    touch(builder.source, seconds)
+    if builder.source.stat().st_mtime != seconds:
+        pytest.skip("the file system holds no such time")
+
+    assert [builder.get().how, builder.get().how] == [WRITTEN, OPENED]
+    builder.source.write_text("three")
+    touch(builder.source, seconds)
+    assert builder.get().index.tool_id(0) == "three"
+
+
 def test_another_recipe_is_noticed(builder: Builder) -> None:
     """An index that was made with other weights is not used."""
     builder.get()
