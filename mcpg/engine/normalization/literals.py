@@ -49,6 +49,7 @@ _KINDS = (
     ("identifier", r"(?<!\w)(?:[A-Za-z]\w{0,64}_\w{1,64}|[a-z]{1,64}[A-Z]\w{0,64})(?!\w)", _ASCII),
 )
 _PATTERNS = tuple((kind, re.compile(pattern, flags)) for kind, pattern, flags in _KINDS)
+_QUOTED = _PATTERNS[0][1]
 _SHORTEST = 2
 
 
@@ -68,12 +69,12 @@ class Literal:
 
 def literals_of(text: str) -> tuple[Literal, ...]:
     """Give the literals of *text*, at most 32, in order of place."""
-    whole, found = text.strip(), []
+    text = _unquoted(text)
+    found = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
             literal = _literal(kind, match)
-            # Quotation marks around everything set nothing apart.
-            if literal is not None and (kind != "quoted" or match.group() != whole):
+            if literal is not None:
                 found.append((match.start(), literal))
         # What has been taken can be no part of another one.
         text = pattern.sub(lambda match: " " * len(match.group()), text)
@@ -102,6 +103,12 @@ def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
 def restored(rewrite: str, missing: Iterable[Literal]) -> str:
     """Give *rewrite* with the *missing* literals behind it."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
+
+
+def _unquoted(text: str) -> str:
+    """Give *text* without quotation marks around all of it, which set nothing apart."""
+    whole = _QUOTED.fullmatch(text.strip())
+    return text if whole is None else next(filter(None, whole.groups()))
 
 
 def _literal(kind: str, match: re.Match[str]) -> Literal | None:

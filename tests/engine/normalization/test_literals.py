@@ -47,6 +47,13 @@ def test_what_means_itself_is_found(text: str, expected: list[str] | None) -> No
     assert found == (text.split() if expected is None else expected)
 
 
+@pytest.mark.parametrize("marks", ['""', "''", "``", "“”", "«»"])
+def test_quotation_marks_around_everything_hide_no_literal(marks: str) -> None:
+    """What means itself does so in a query that is quoted as a whole, too."""
+    query = "öffne /etc/passwd und ORDER-123"
+    assert literals_of(f" {marks[0]}{query}{marks[1]} ") == literals_of(query)
+
+
 def test_literals_have_kinds_and_are_bounded() -> None:
     """What takes characters first names them, and no query has more than so many."""
     kinds = [one.kind for one in literals_of("a@b.de c/d e.py f1 g_h https://i.de/j.py 1.2 k.l/m")]
