@@ -215,7 +215,7 @@ def files(made: list[Any] | dict[str, str], size: int) -> dict[str, str]:
 
 
 def measure(texts: Mapping[str, str]) -> tuple[float, str]:
-    """Give the processor time that loading files takes by itself, and what came of it."""
+    """Return the processor time that loading files takes by itself, and what came of it."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")

@@ -83,7 +83,7 @@ def is_folder(path: Path | str) -> bool:
 
 
 def is_link(path: Path | str) -> bool:
-    """Tell whether a symbolic link stands at *path*, as `exists` does."""
+    """Return whether a symbolic link stands at *path*, as `exists` does."""
     try:
         return Path(path).is_symlink()
     except (OSError, ValueError):

@@ -95,7 +95,7 @@ def _match(model: dict[str, Any], rank: int, text: str) -> dict[str, Any]:
 
 
 def words_of_one_crc(count: int) -> list[str]:
-    """Give *count* distinct words of 18 small letters that all have one CRC-32.
+    """Return *count* distinct words of 18 small letters that all have one CRC-32.
 
     The letters h to o are closed under exclusive or, under which the CRC-32 of texts of one length
     is linear up to a constant: what changes it by nothing is found by elimination.

@@ -36,7 +36,7 @@ OPEN_IN = {"mcpg/doctor/1": {"details"}, "mcpg/explain/1": {"metrics"}}
 
 
 def section(heading: str) -> str:
-    """Give what stands below *heading*, up to the next of the same level or a higher one."""
+    """Return what stands below *heading*, up to the next of the same level or a higher one."""
     found = re.search(rf"^(#+) {re.escape(heading)}$", PAGE, re.MULTILINE)
     assert found, heading
     rest = PAGE[found.end() :]
@@ -116,7 +116,7 @@ COMMANDS = [
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a copy of the examples with their bundle."""
+    """Return a copy of the examples with their bundle."""
     path = tmp_path_factory.mktemp("examples")
     shutil.copytree(ROOT / "examples", path, dirs_exist_ok=True)
     assert main(["bundle", str(path / "tools"), "-o", str(path / "graph.mdld"), "-q"]) == 0

@@ -102,7 +102,7 @@ def _claimed(
 
 
 def names_no_tool(item: ReadDocument) -> bool:
-    """Tell whether nothing in the text of a document names a tool or describes its arguments."""
+    """Return whether nothing in the text of a document names a tool or describes its arguments."""
     content = item.source.content.removeprefix("\ufeff")
     if TOOL_KEY in item.document.further or any(mark in content for mark in _GENERATED):
         return False
@@ -126,7 +126,7 @@ def _claim(item: ReadDocument) -> str | None:
 
 
 def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dict[int, Tool]:
-    """Give for each tool, by identity, the first that says the same."""
+    """Return for each tool, by identity, the first that says the same."""
     groups: defaultdict[tuple[str, str], list[Tool]] = defaultdict(list)
     for tool in (*tools, *(item.document.tool for item in read)):
         groups[_key(tool)].append(tool)
@@ -179,7 +179,7 @@ def _with_pages(
     first: Mapping[int, Tool],
     about: Mapping[int, Sequence[ReadDocument]],
 ) -> Iterator[ReadDocument]:
-    """Give each of *documents* with those about its tool, but none that repeats such a tool."""
+    """Return each of *documents* with those about its tool, but none that repeats such a tool."""
     for item in documents:
         tool = item.document.tool
         owner = first[id(tool)]
@@ -189,7 +189,7 @@ def _with_pages(
 
 
 def _joined(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
-    """Give the document of a tool with those that are about it; their hints become the tool's."""
+    """Return the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
     hints = Hints.merge(*(page.document.tool.hints for page in reversed(pages)), tool.hints)
     states_relations = item.document.states_relations or any(map(_says_none, pages))
@@ -200,13 +200,13 @@ def _joined(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
 
 
 def _says_none(page: ReadDocument) -> bool:
-    """Tell whether a page says, by empty lists alone, that its tool has no relations."""
+    """Return whether a page says, by empty lists alone, that its tool has no relations."""
     about = page.document
     return about.states_relations and not (about.links or about.groups)
 
 
 def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
-    """Give the document of a tool that has none yet, where the first of *pages* stands."""
+    """Return the document of a tool that has none yet, where the first of *pages* stands."""
     page = pages[0].document
     standard = tool_uri(page.tool.source_id, page.tool.name)
     uri = tool_uri(tool.source_id, tool.name) if page.uri == standard else page.uri

@@ -85,7 +85,7 @@ def settle(
 def former_paths(
     by_tool: Mapping[str, ReadDocument], addresses: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
-    """Give the URIs to which the paths of documents lead that stand elsewhere in the bundle."""
+    """Return the URIs to which the paths of documents lead that stand elsewhere in the bundle."""
     found: dict[str, set[str]] = {}
     for tool_id, item in by_tool.items():
         path, uri = addresses[tool_id]
@@ -120,7 +120,7 @@ def _joined(
 
 
 def _prose(about: ToolDocument) -> str:
-    """Give what a document about a tool says to its readers: title, description, text."""
+    """Return what a document about a tool says to its readers: title, description, text."""
     title = f"# {one_line(about.tool.title)}" if about.tool.title else ""
     is_headed = title == one_line(about.body.partition("\n")[0])
     lead = "" if about.tool.description in about.body else about.tool.description
@@ -149,7 +149,7 @@ def _each_once(items: Iterable[JsonValue]) -> list[JsonValue]:
 
 
 def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> bool:
-    """Tell whether the text of *item* says *document* to whoever reads it in the bundle."""
+    """Return whether the text of *item* says *document* to whoever reads it in the bundle."""
     if item.document.tool.name in places.namesakes and names_no_tool(item):
         # Where documents stand in a folder, it would be about one of the others.
         return False
@@ -165,7 +165,7 @@ def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> b
 
 
 def _moved(item: ReadDocument, path: str, places: Places) -> tuple[ToolDocument, list[Diagnostic]]:
-    """Give the document of *item* with links that mean the same at *path* in the bundle."""
+    """Return the document of *item* with links that mean the same at *path* in the bundle."""
     document, diagnostics = resolve_links(item, places.written)
     if document.path == path and places.written is places.kept:
         return document, diagnostics
@@ -186,7 +186,7 @@ class _Move:
     places: Places
 
     def target(self, meant: list[str]) -> str | None:
-        """Give a target that means in the bundle what *meant* means here, `None` for the same."""
+        """Return a target that means in the bundle what *meant* means here, `None` for the same."""
         uri = self._first(meant, self.places.written, self.old)
         if not meant or uri == self._first(meant, self.places.kept, self.new):
             return None
@@ -195,7 +195,7 @@ class _Move:
         )
 
     def prose(self, body: str) -> str:
-        """Give *body* with links that mean the same."""
+        """Return *body* with links that mean the same."""
         if not any(mark in body for mark in LINK_MARKS):
             return body
         targets: dict[Reference, str] = {}
@@ -206,7 +206,7 @@ class _Move:
         return retarget(body, targets) if targets else body
 
     def statements(self, further: JsonObject) -> JsonObject:
-        """Give front matter whose statements are about the same tools."""
+        """Return front matter whose statements are about the same tools."""
         moved = {key: self._stated(further[key]) for key in _STATEMENT_KEYS if key in further}
         return {**further, **moved} if moved else further
 

@@ -35,7 +35,7 @@ class _Places:
         self._numbers: dict[str, Iterator[int]] = {}
 
     def take(self, wanted: Iterable[str], standard: str, joint: str = "") -> str:
-        """Give the first that is free: of *wanted*, *standard*, or *standard* with a number."""
+        """Return the first that is free: of *wanted*, *standard*, or *standard* with a number."""
         # What was taken stays so: a number that was tried once need not be tried again.
         numbers = self._numbers.setdefault(path_key(standard), itertools.count(2))
         stem = standard.removesuffix(self._suffix) if joint else standard
@@ -57,7 +57,7 @@ def documents_by_tool(
     counts = Counter((tool.source_id, tool.name) for tool in tools)
 
     def key(tool: Tool) -> tuple[str, str, str]:
-        """Give what a tool and its document have in common, whatever hints others add."""
+        """Return what a tool and its document have in common, whatever hints others add."""
         own = tool.source_id, tool.name
         return *own, content_key(replace(tool, hints=Hints())) if counts[own] > 1 else ""
 
@@ -75,7 +75,7 @@ def documents_by_tool(
 
 
 def _is_same_text(item: ReadDocument, kept: ReadDocument | None) -> bool:
-    """Tell whether two documents of one tool hold the same text, whatever they are related to."""
+    """Return whether two documents of one tool hold the same text, whatever they are related to."""
     said = (item.document.body, item.document.further)
     return said == ((kept.document.body, kept.document.further) if kept else ("", {}))
 
@@ -115,7 +115,7 @@ def place_tools(
 def place_pages(
     pages: Iterable[ReadDocument], addresses: Iterable[tuple[str, str]]
 ) -> list[ReadDocument]:
-    """Give *pages* each a path and a URI that no tool and no other page has, in order of paths.
+    """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.
 
     A page stays in its folder, so that its links lead where they led. It is read again where it
     goes: its text stays, and what it is called there is what whoever reads the bundle will see.

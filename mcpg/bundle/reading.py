@@ -46,7 +46,7 @@ class ReadDocument:
         return self.source.place or self.source.path
 
     def place_of(self, *words: str) -> str:
-        """Give `file:line` of the first line that holds one of *words*, the file if none does."""
+        """Return `file:line` of the first line that holds one of *words*, the file if none does."""
         for one in words:
             for item in (self, *self.about):
                 text = item.source.content

@@ -80,7 +80,7 @@ def stated_edges(
 
 
 def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
-    """Give *document* with what is stated of it; what its own lists say comes first."""
+    """Return *document* with what is stated of it; what its own lists say comes first."""
     uri = document.uri
     if uri not in stated.links and uri not in stated.groups:
         return document

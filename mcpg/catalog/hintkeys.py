@@ -147,7 +147,7 @@ def unusable_keys(mapping: JsonObject) -> Iterator[str]:
 
 
 def is_usable(value: JsonValue, read: Callable[[JsonValue], object | None]) -> bool:
-    """Tell whether *read* takes a value; of a list, whether it takes each item."""
+    """Return whether *read* takes a value; of a list, whether it takes each item."""
     if isinstance(value, list) and read in (read_texts, _read_examples):
         return not any(isinstance(item, list) or read(item) is None for item in value)
     return read(value) is not None

@@ -162,7 +162,7 @@ def _event_data(text: str) -> str:
 
 
 def is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
-    """Tell whether lists and mappings nest deeper than *levels*, without recursion."""
+    """Return whether lists and mappings nest deeper than *levels*, without recursion."""
     level = [value for value in values if isinstance(value, (dict, list))]
     for _ in range(levels):
         level = [

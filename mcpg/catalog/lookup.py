@@ -41,7 +41,7 @@ class ToolLookup:
         return self._by_id.get(tool_id.strip().casefold())
 
     def is_name(self, pattern: str) -> bool:
-        """Tell whether *pattern* is an id, a `source::name` or a raw name as it stands."""
+        """Return whether *pattern* is an id, a `source::name` or a raw name as it stands."""
         wanted = pattern.strip().casefold()
         return wanted in self._by_id or wanted in self._by_key
 

@@ -183,7 +183,7 @@ class _IdPool:
 
 
 def _alone(source_id: str, name: str) -> str:
-    """Give the id of a tool that shares its name with no other."""
+    """Return the id of a tool that shares its name with no other."""
     return _kept(name) or _hashed(source_id, name)
 
 

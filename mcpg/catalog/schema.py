@@ -183,7 +183,7 @@ class _Walk:
         )
 
     def _fitting(self, text: str) -> str:
-        """Give as much of *text* as there is room for."""
+        """Return as much of *text* as there is room for."""
         fitting = text[: self._room]
         self._room -= len(fitting)
         return fitting
@@ -254,7 +254,7 @@ def _read(schema: JsonObject, root: JsonObject) -> _Part:
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Give the texts in a list, or the one that needs no list."""
+    """Return the texts in a list, or the one that needs no list."""
     items = value if isinstance(value, list) else [value]
     return (item for item in items if isinstance(item, str))
 
@@ -265,7 +265,7 @@ def _types(value: JsonValue) -> tuple[str, ...]:
 
 
 def _items(schema: JsonObject) -> Iterator[tuple[JsonObject, str]]:
-    """Give the schemas of a list's items and of a mapping's unnamed values."""
+    """Return the schemas of a list's items and of a mapping's unnamed values."""
     for key, mark in _ITEMS.items():
         value = schema.get(key)
         items = value if isinstance(value, list) else [value]

@@ -112,7 +112,7 @@ def find_entries(values: list[JsonValue], place: str) -> FoundList:
 
 
 def stated_source(mapping: JsonObject) -> str | None:
-    """Give the source id that a tool or manifest states, as `bounded_source`, or `None`."""
+    """Return the source id that a tool or manifest states, as `bounded_source`, or `None`."""
     for key in _SOURCE_KEYS:
         value = mapping.get(key)
         name = value.get("name") if isinstance(value, dict) else value

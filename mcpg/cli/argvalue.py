@@ -14,7 +14,7 @@ _APPLICATORS = ("anyOf", "oneOf", "allOf")
 
 
 def value_of(schema: JsonObject, name: str, text: str) -> JsonValue:
-    """Give *text* as the argument *name* of a tool takes it.
+    """Return *text* as the argument *name* of a tool takes it.
 
     It stays a text where the schema names texts among what it takes. Where it names none, or says
     nothing of the type, it is JSON where it is JSON. What the schema refuses gives way to what it
@@ -37,7 +37,7 @@ def value_of(schema: JsonObject, name: str, text: str) -> JsonValue:
 
 
 def _names_texts(member: JsonValue, root: JsonObject) -> bool:
-    """Say whether a schema, or a part or definition of it, names texts among what it takes."""
+    """Return whether a schema, or a part or definition of it, names texts among what it takes."""
     waiting: list[Any] = [member]
     seen: set[int] = set()
     while waiting:

@@ -200,7 +200,7 @@ def _data_stream() -> Iterator[Any]:
 
 
 def unwritable(fault: OSError) -> OutputError:
-    """Give up standard output, and give the error that says why."""
+    """Return up standard output, and give the error that says why."""
     silence()
     return OutputError(
         f"cannot be written: {(fault.strerror or str(fault)).lower()}",

@@ -153,7 +153,7 @@ def _has_settings(project: bytes) -> bool:
 
 
 def _lay_out(result: SearchResult) -> tuple[str, str]:
-    """Give what goes to standard output, and what to standard error.
+    """Return what goes to standard output, and what to standard error.
 
     Raises:
         _UnusualError: Nothing is found.

@@ -99,7 +99,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def and_pages(number: int) -> str:
-    """Give *number* of pages as a further part of a list; "" for none."""
+    """Return *number* of pages as a further part of a list; "" for none."""
     return f", {counted(number, 'page')}" if number else ""
 
 

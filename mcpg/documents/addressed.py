@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def addressed_text(document: SourceDocument) -> str:
-    """Give the text of *document* with front matter that states its URI where nothing else does.
+    """Return the text of *document* with front matter that states its URI where nothing else does.
 
     Text without front matter gets some, since a folder may hold other Markdown as well. A text
     that states a URI, or cannot be read, stays as it is.

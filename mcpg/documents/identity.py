@@ -26,7 +26,7 @@ _CUT_ESCAPE = re.compile(r"%[0-9A-F]?\Z")
 
 
 def is_absolute(uri: str) -> bool:
-    """Tell whether *uri* can stand in a bundle as the URI of a document."""
+    """Return whether *uri* can stand in a bundle as the URI of a document."""
     return _ABSOLUTE.fullmatch(uri) is not None
 
 

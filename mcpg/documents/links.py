@@ -115,7 +115,7 @@ def _items(
 
 
 def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
-    """Give *link* with the evidence among *members*, `None` without weight, and what is wrong."""
+    """Return *link* with the evidence among *members*, `None` without weight, and what is wrong."""
     if not members:
         return link, []
     faults: list[str] = []

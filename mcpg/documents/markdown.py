@@ -119,7 +119,7 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
 
 
 def written_address(raw: str) -> str:
-    """Give the target of a reference whose address is written *raw*, perhaps in `<>`."""
+    """Return the target of a reference whose address is written *raw*, perhaps in `<>`."""
     from markdown_it.common.utils import unescapeAll  # noqa: PLC0415 - as above
 
     plain = raw[1:-1] if raw.startswith("<") else raw
@@ -127,7 +127,7 @@ def written_address(raw: str) -> str:
 
 
 def code_lines(body: str) -> set[int]:
-    """Give the numbers, from 0, of the lines of *body* that are code."""
+    """Return the numbers, from 0, of the lines of *body* that are code."""
     tokens = _parser().parse(body[:MAX_PARSED])
     spans = [token.map for token in tokens if token.type in {"fence", "code_block"}]
     return {number for span in spans if span for number in range(*span)}

@@ -140,7 +140,7 @@ _MARKS = {"#", "`", "~"}
 
 
 def _heading(line: str) -> tuple[int, str]:
-    """Give level and text of the heading that *line* is, 0 and "" when it is none."""
+    """Return level and text of the heading that *line* is, 0 and "" when it is none."""
     mark = _HEADING.match(line)
     if mark is None:
         return 0, ""

@@ -15,5 +15,5 @@ def normal_path(path: str) -> str:
 
 
 def path_key(path: str) -> str:
-    """Give the form under which two paths are one file on any operating system."""
+    """Return the form under which two paths are one file on any operating system."""
     return normalized("NFC", path).casefold()

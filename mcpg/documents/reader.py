@@ -234,7 +234,7 @@ def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, lis
 
 
 def _edited_title(text: _Text, tool: Tool) -> str | None:
-    """Give the title that differs from what a document of *tool* shows, `None` without one."""
+    """Return the title that differs from what a document of *tool* shows, `None` without one."""
     name = one_line(without_breaks(tool.display_name))
     front = _first(text.front, _TITLE_KEYS, exact=True) or ""
     for title in (front, text.contract.get(TITLE_LABEL, "")):
@@ -318,7 +318,7 @@ def _description(text: _Text) -> str:
 
 
 def _body(text: _Text, tool: Tool) -> str:
-    """Give the prose, its title line with it unless that only says what the tool is called."""
+    """Return the prose, its title line with it unless that only says what the tool is called."""
     page = text.page
     is_generated = page.identity or page.contract
     names = () if TOOL_KEY in text.front else (one_line(tool.display_name), one_line(tool.name))

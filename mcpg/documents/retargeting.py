@@ -22,7 +22,7 @@ _WIKI = re.compile(r"\[\[([^\[\]\n|\\]+)((?:\\?\|[^\[\]\n]*)?)\]\]")
 
 
 def retarget(body: str, targets: Mapping[Reference, str]) -> str:
-    """Give *body* with other targets for links.
+    """Return *body* with other targets for links.
 
     Args:
         body: A person's Markdown.

@@ -42,7 +42,7 @@ class Targets:
         return direct or self._named(target, path)
 
     def with_paths(self, paths: Mapping[str, str]) -> Targets:
-        """Give targets that further *paths*, each with its URI, lead to as well."""
+        """Return targets that further *paths*, each with its URI, lead to as well."""
         words = list(self.by_words)
         words[_PATHS] = {**paths, **words[_PATHS]}
         return Targets(self.by_uri, words)
@@ -74,7 +74,7 @@ def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) 
 
 
 def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
-    """Give *targets* and *pages*, which have a URI and a path and no other name."""
+    """Return *targets* and *pages*, which have a URI and a path and no other name."""
     addresses = {page.uri: "" for page in pages}
     paths = {path_key(page.path): page.uri for page in pages}
     return Targets({**addresses, **targets.by_uri}, (*targets.by_words, paths))

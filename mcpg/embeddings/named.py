@@ -161,7 +161,7 @@ def _module_of(package: str) -> str:
 
 
 def _distribution_of(package: str) -> str:
-    """Give name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
+    """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
     with suppress(PackageNotFoundError):
         return f"{package} {version(package)}"
     names = packages_distributions().get(_module_of(package), ())

@@ -156,7 +156,7 @@ def _answer(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> N
 
 
 def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
-    """Give what the provider with that *fingerprint* failed with as an `EmbeddingError`."""
+    """Return what the provider with that *fingerprint* failed with as an `EmbeddingError`."""
     if isinstance(fault, EmbeddingError):
         return fault
     if isinstance(fault, TimeoutError):
@@ -227,7 +227,7 @@ def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
 
 
 def _length_of(answer: Any) -> int:
-    """Give how many rows *answer* has, 0 where it does not say."""
+    """Return how many rows *answer* has, 0 where it does not say."""
     try:
         return len(answer)
     except Exception:  # noqa: BLE001 - as above

@@ -145,7 +145,7 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
 
 
 def _whole(vectors: ToolVectors | None) -> str | None:
-    """Say who made *vectors*, `None` while some are missing.
+    """Name who made *vectors*, `None` while some are missing.
 
     Nobody is asked for vectors only to be named, for that may take long, and fail.
     """

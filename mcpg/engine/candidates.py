@@ -95,7 +95,7 @@ class Chooser:
     def ask(
         self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
     ) -> tuple[list[str], str]:
-        """Give the ids that the source chose, and why it chose none; "" when it did not fail.
+        """Return the ids that the source chose, and why it chose none; "" when it did not fail.
 
         Args:
             query: The words that are looked for.
@@ -116,7 +116,7 @@ class Chooser:
         return chosen or [], reason
 
     def fingerprint(self) -> str | None:
-        """Say who chooses, `None` where the source does not say or fails."""
+        """Name who chooses, `None` where the source does not say or fails."""
         told, _ = self._guarded(lambda: getattr(self._found(), "fingerprint", None))
         return told if isinstance(told, str) else None
 

@@ -80,7 +80,7 @@ def advice_on(
     index: Index,
     disabled: frozenset[int],
 ) -> tuple[str, ...]:
-    """Say what would make *result* surer, where it is doubtful.
+    """Describe what would make *result* surer, where it is doubtful.
 
     Args:
         result: The answer.

@@ -221,7 +221,7 @@ def _best_lexical(outcome: Outcome) -> float:
 
 
 def _found(outcome: Outcome, index: Index) -> set[int]:
-    """Give the documents in which any word of the query stands, disabled ones too."""
+    """Return the documents in which any word of the query stands, disabled ones too."""
     found: set[int] = set()
     for clause in outcome.analysis.clauses:
         for term, _ in clause.variants:

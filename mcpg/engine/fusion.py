@@ -72,7 +72,7 @@ def fuse(
 
 
 def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]:
-    """Give the best *limit* of the *ranked*, the first tier spread over the intents."""
+    """Return the best *limit* of the *ranked*, the first tier spread over the intents."""
     within = [one for one in ranked if not one[0]]
     answered = [sight[-2] for _, _, _, _, sight, _ in within]
     chosen = []
@@ -86,7 +86,7 @@ def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]
 
 
 def greatest_lexical(sights: Iterable[Sight]) -> float:
-    """Give the greatest lexical score of what was seen, 1 where there is none."""
+    """Return the greatest lexical score of what was seen, 1 where there is none."""
     return max([sight[1] for sight in sights], default=0.0) or 1.0
 
 

@@ -29,7 +29,7 @@ GRACE = 0.25
 
 
 def attribute_of(brought: Any, name: str) -> Any:
-    """Give an attribute of what a host *brought*, `None` where it has none or raises."""
+    """Return an attribute of what a host *brought*, `None` where it has none or raises."""
     try:
         return getattr(brought, name, None)
     except Exception:  # noqa: BLE001 - a property may raise whatever it likes
@@ -124,7 +124,7 @@ class GuardedProvider:
         return rows
 
     def now(self) -> float:
-        """Give the time in seconds, as *clock* tells it."""
+        """Return the time in seconds, as *clock* tells it."""
         return self._rest.now()
 
     def check_rest(self) -> None:
@@ -187,7 +187,7 @@ class GuardedNormalizer:
         return told
 
     def rewrite(self, query: str) -> str:
-        """Give what the normaliser makes of *query*.
+        """Return what the normaliser makes of *query*.
 
         Only whoever interrupts the waiting is heard, and nothing that the normaliser itself raises.
 
@@ -211,7 +211,7 @@ class GuardedNormalizer:
 
 
 def _reason(ended: Ended[Any] | None, seconds: float) -> str:
-    """Say why there is no rewrite."""
+    """Explain why there is no rewrite."""
     if ended is None:
         return f"nothing rewrote it within {seconds:g} seconds"
     if isinstance(ended.fault, McpgError):

@@ -57,7 +57,7 @@ class Semantic:
     told: tuple[Diagnostic, ...]
 
     def window(self, limit: int) -> tuple[int, ...]:
-        """Give the tools that may stand beside *limit* matches, the nearest first.
+        """Return the tools that may stand beside *limit* matches, the nearest first.
 
         They have something in common with the query; where vectors rank alone there are none.
         """
@@ -68,7 +68,7 @@ class Semantic:
         return tuple(number for number, cosine in nearest if cosine > 0 or self.nearness.shift)
 
     def mode(self, *, is_expanded: bool) -> str:
-        """Give the ranking mode: `vector`, or `hybrid` where the graph contributed."""
+        """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
         is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
         is_hybrid = is_fused or is_expanded or bool(self.lifted)
         return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
@@ -127,7 +127,7 @@ def run_with_vectors(
 
 
 def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
-    """Say whether any of the *tools* has no vector, so that cosines alone cannot rank them."""
+    """Return whether any of the *tools* has no vector, so that cosines alone cannot rank them."""
     return not all(map(nearness.knows, tools))
 
 

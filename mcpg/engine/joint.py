@@ -79,7 +79,7 @@ def rank(scheme: Scheme, seen: Seen, nearness: Nearness, words: int, limit: int)
 def _tiers(
     scheme: Scheme, seen: Seen, nearness: Nearness
 ) -> tuple[Sequence[Sight], Sequence[Sight]]:
-    """Give what ranks first, and what ranks below it.
+    """Return what ranks first, and what ranks below it.
 
     Where vectors alone rank, these are the nearest tools; where names count as well, those that
     are named exactly stand among the first.
@@ -106,7 +106,7 @@ def _learned_values(sights: Sequence[Sight], nearness: Nearness, words: int) -> 
 def _values_of(
     scheme: Scheme, nearness: Nearness, graph: Sequence[Fused], most: int | None = None
 ) -> Values:
-    """Give what tells the features of a sight, for all but the learned fusion.
+    """Return what tells the features of a sight, for all but the learned fusion.
 
     Of each list only the first *most* places count, where that is given.
     """

@@ -106,7 +106,7 @@ def gather(
     memo: Memo | None = None,
     choice: Choice | None = None,
 ) -> tuple[Analysis, Pool]:
-    """Give what the query became, and the documents to look at.
+    """Return what the query became, and the documents to look at.
 
     They are the best *size* by their words of those that *choice* names if it names any, and those
     whose name the query spells.

@@ -55,7 +55,7 @@ class Pool:
 
 
 def depth(limit: int) -> int:
-    """Give how many documents are retrieved where at most *limit* are asked for."""
+    """Return how many documents are retrieved where at most *limit* are asked for."""
     return POOL if limit <= POOL else MAX_LIMIT
 
 

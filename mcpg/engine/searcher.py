@@ -156,7 +156,7 @@ class Searcher:
         return outcome, (*choice.diagnostics, *told) if choice else told
 
     def matches(self, outcome: Outcome) -> tuple[Match, ...]:
-        """Give the matches that *outcome* ranked."""
+        """Return the matches that *outcome* ranked."""
         rows = zip(outcome.primaries, self._evidences(outcome), strict=True)
         return tuple([self._match(number, score, evidence) for (number, score), evidence in rows])
 
@@ -170,7 +170,7 @@ class Searcher:
         told: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
-        """Give the answer that offers *matches*, with what edges reach from these.
+        """Return the answer that offers *matches*, with what edges reach from these.
 
         Args:
             request: What was asked.
@@ -204,7 +204,7 @@ class Searcher:
         )
 
     def disabled(self, request: Request) -> frozenset[int]:
-        """Give the tools that are not to be offered to *request*."""
+        """Return the tools that are not to be offered to *request*."""
         return frozenset() if request.include_disabled else self._disabled
 
     def semantics(self) -> Semantics:
@@ -218,13 +218,13 @@ class Searcher:
             return self._semantics
 
     def search_vectors(self) -> SearchVectors:
-        """Give the vectors for one search; nothing is loaded yet."""
+        """Return the vectors for one search; nothing is loaded yet."""
         from mcpg.engine.semantics import SearchVectors  # noqa: PLC0415 - as above
 
         return SearchVectors(self.semantics())
 
     def normalizer(self) -> GuardedNormalizer | None:
-        """Give who rewrites queries, `None` where a host has brought nobody."""
+        """Return the query normalizer, `None` if the host configured none."""
         if self.equipment is None or self.equipment.normalizer is None:
             return None
         from mcpg.engine.guarded import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
@@ -258,7 +258,7 @@ class Searcher:
         return outcome, outcome.semantic.told if outcome.semantic else ()
 
     def chooser(self, request: Request) -> Chooser:
-        """Give who chooses candidates for *request*; the equipment has a source of them."""
+        """Return the candidate choice for *request*; a candidate source is configured."""
         from mcpg.engine.candidates import Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
 
         includes_disabled = request.include_disabled
@@ -271,7 +271,7 @@ class Searcher:
         return chooser
 
     def _choice(self, request: Request, disabled: frozenset[int]) -> Choice | None:
-        """Give what chooses candidates for *request*, where a host has brought a source."""
+        """Return what chooses candidates for *request*, where a host has brought a source."""
         if self.equipment is None or self.equipment.candidates is None:
             return None
         from mcpg.engine.candidates import Choice  # noqa: PLC0415 - as above
@@ -359,7 +359,7 @@ def _field_names(mask: int) -> tuple[str, ...]:
 
 
 def _within(outcomes: Sequence[Outcome], limit: int) -> frozenset[int] | None:
-    """Give the tools near enough to be related or next; `None` where the graph alone says so."""
+    """Return the tools near enough to be related or next; `None` where the graph alone says so."""
     windows = [one.semantic.window(limit) for one in outcomes if one.semantic]
     return frozenset().union(*windows) if len(windows) == len(outcomes) else None
 

@@ -87,7 +87,7 @@ class Nearness:
         return (self.cosines[tool] - self.mean) / self.deviation if self.knows(tool) else 0.0
 
     def knows(self, tool: int) -> bool:
-        """Say whether a tool has a vector."""
+        """Return whether a tool has a vector."""
         return self.cosines[tool] > -1
 
 
@@ -137,7 +137,7 @@ class Semantics:
         return self._built.vectors if self._built else None
 
     def built(self) -> Built:
-        """Give the vectors of the tools; those that are missing are asked for once.
+        """Return the vectors of the tools; those that are missing are asked for once.
 
         Who comes while another asks waits only where there are no vectors at all yet.
 
@@ -230,7 +230,7 @@ class Semantics:
         return np.asarray(moved / length, dtype=np.float32) if length else vector
 
     def _is_wanting(self) -> bool:
-        """Say whether there are tools without a vector that may get one now."""
+        """Return whether there are tools without a vector that may get one now."""
         if self._built is None:
             return True
         if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
@@ -307,7 +307,7 @@ class SearchVectors:
         self._failed: EmbeddingError | None = None
 
     def built(self) -> Built:
-        """Give the vectors of the tools.
+        """Return the vectors of the tools.
 
         Raises:
             EmbeddingError: As for `Semantics.built`, or the provider has failed before.
@@ -318,7 +318,7 @@ class SearchVectors:
         return self._built
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Give the vector of *text*, of length 1.
+        """Return the vector of *text*, of length 1.
 
         Raises:
             EmbeddingError: As for `Semantics.embed`, or the provider has failed before.
@@ -329,7 +329,7 @@ class SearchVectors:
         return self._texts[text]
 
     def agreement(self, one: str, other: str) -> float:
-        """Give the cosine of two texts, in [0, 1].
+        """Return the cosine of two texts, in [0, 1].
 
         Raises:
             EmbeddingError: One of them, or the tools, have no vectors.

@@ -25,7 +25,7 @@ def fallbacks(strategy: str, fault: EmbeddingError) -> list[Diagnostic]:
 
 
 def merges(outcome: Outcome, related: int, next_steps: int) -> list[Diagnostic]:
-    """Say what the graph contributed to an answer that vectors ranked.
+    """Describe what the graph contributed to an answer that vectors ranked.
 
     Args:
         outcome: What ranked it.

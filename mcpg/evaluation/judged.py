@@ -246,7 +246,7 @@ def _query_of(entry: JsonValue, line: int) -> JudgedQuery:
 
 
 def _is_name(value: JsonValue) -> bool:
-    """Tell whether a value can name something: a text, or a number that YAML made of one."""
+    """Return whether a value can name something: a text, or a number that YAML made of one."""
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return is_scalar and bool(str(value).strip())
 

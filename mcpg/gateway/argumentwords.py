@@ -91,7 +91,7 @@ def fault_of(error: Any) -> Fault:
 
 
 def half_character(name: str) -> Fault:
-    """Say that an argument holds a lone surrogate, which no message can carry."""
+    """Report that an argument holds a lone surrogate, which no message can carry."""
     return _fault([name], f"{_label([name])} holds half a character", "")
 
 

@@ -300,7 +300,7 @@ class Connection:
         return CallError(code, reason(fault, trouble, 0), has_died=trouble.is_cut)
 
     def _is_forgotten(self, fault: Exception) -> bool:
-        """Say whether the server has forgotten the session, and if so, end it here, too."""
+        """Return whether the server has forgotten the session, and if so, end it here, too."""
         is_forgotten = isinstance(fault, MCPError) and fault.message == _SESSION_GONE
         if is_forgotten:
             self.end()

@@ -351,5 +351,5 @@ class Gateway:
 
 
 def not_open() -> UsageError:
-    """Give the error of whoever asks a gateway that is not open."""
+    """Return the error of whoever asks a gateway that is not open."""
     return UsageError("the gateway is not open", remedy="use it as a context manager")

@@ -75,7 +75,7 @@ class IndexKeeper:
         return (*found, *self._failures)
 
     async def latest(self) -> Snapshot:
-        """Give a snapshot of all that the registry holds now.
+        """Return a snapshot of all that the registry holds now.
 
         Raises:
             UsageError: It was closed before there was one.
@@ -83,7 +83,7 @@ class IndexKeeper:
         return await self._at_least(self._registry.version)
 
     async def ready(self) -> Snapshot:
-        """Give a snapshot at once if there is one that shows all that the host changed itself.
+        """Return a snapshot at once if there is one that shows all that the host changed itself.
 
         Raises:
             UsageError: As for `latest`.

@@ -64,7 +64,7 @@ class _Order:
         return max(0.0, self.deadline - anyio.current_time())
 
     def timed_out(self) -> CallError:
-        """Give the error of a call that took too long."""
+        """Return the error of a call that took too long."""
         return CallError(FaultCode.TIMED_OUT, f"it gave no answer within {self.seconds:g} s")
 
 
@@ -158,7 +158,7 @@ class Invoker:
     async def _prepared(
         self, order: _Order, owner: Source | None, check: Callable[[], JsonObject]
     ) -> tuple[_Order, Call | None]:
-        """Give *order* with the arguments that *check* gives, and the operation that it calls."""
+        """Return *order* with the arguments that *check* gives, and the operation that it calls."""
         with anyio.move_on_after(order.left):
             operation = await self._operation(order.tool, owner)
             # In a thread: a schema may take its time, and needs a stack of its own.

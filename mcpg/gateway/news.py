@@ -49,7 +49,7 @@ class News:
         self._known: list[_Said] = []
 
     def is_known(self, server: Server) -> bool:
-        """Say whether *server* has told its tools before."""
+        """Return whether *server* has told its tools before."""
         return any(one.server == server and one.tools is not None for one in self._known)
 
     def heard(self, server: Server, listing: Listing) -> bool:

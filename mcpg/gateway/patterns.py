@@ -61,7 +61,7 @@ def _size(pattern: str) -> float:
 
 
 def _means_something_else(part: str) -> bool:
-    """Say whether the engine reads *part* otherwise than ECMA-262, which JSON Schema names."""
+    """Return whether the engine reads *part* otherwise than ECMA-262, which JSON Schema names."""
     if part.startswith("(?"):
         return "x" in part  # blanks and comments would be no part of the pattern
     if part.startswith("[") and part.endswith("]"):

@@ -70,7 +70,7 @@ class BoundedValidator:
         self._validator = _bounded(known)(schema, registry=Registry())
 
     def errors(self, value: JsonValue) -> Iterator[ValidationError]:
-        """Give what is wrong with *value*; formats are not checked.
+        """Return what is wrong with *value*; formats are not checked.
 
         An error of `additionalProperties` has the unknown members for its instance.
 
@@ -83,7 +83,7 @@ class BoundedValidator:
         return found
 
     def is_valid(self, value: JsonValue) -> bool:
-        """Say whether *value* is valid, or cannot be checked."""
+        """Return whether *value* is valid, or cannot be checked."""
         try:
             return next(self.errors(value), None) is None
         except Exception:  # noqa: BLE001 - a schema that nobody can use refuses nothing
@@ -91,7 +91,7 @@ class BoundedValidator:
 
 
 def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
-    """Give a validator for *schema*, kept since checking the schema itself takes longest.
+    """Return a validator for *schema*, kept since checking the schema itself takes longest.
 
     Returns:
         `None` where *schema* is too large or cannot be used.
@@ -111,7 +111,7 @@ def _kept(text: str) -> BoundedValidator | None:
 
 
 def _is_small(schema: JsonValue) -> bool:
-    """Say whether a schema has so few parts that checking it takes no time worth naming."""
+    """Return whether a schema has so few parts that checking it takes no time worth naming."""
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     count = 0
     while waiting:
@@ -127,7 +127,7 @@ def _is_small(schema: JsonValue) -> bool:
 
 @cache
 def _bounded(known: Any) -> Any:
-    """Give a validator like *known* of which every step is counted."""
+    """Return a validator like *known* of which every step is counted."""
     own = {
         "additionalProperties": _additional_properties,
         "pattern": _pattern,
@@ -203,7 +203,7 @@ def _unique_items(validator: Any, wanted: Any, value: Any, _: Any) -> Iterator[V
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Say whether the members called *name* are meant.
+    """Return whether the members called *name* are meant.
 
     Raises:
         TooMuchError: That cannot be said within bounds.

@@ -72,7 +72,7 @@ def _said(query: str, context: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def plain_wish(wish: Any) -> JsonValue:
-    """Give *wish* as JSON that can be sent; one that is none counts as not given."""
+    """Return *wish* as JSON that can be sent; one that is none counts as not given."""
     try:
         return repair_surrogates(json.loads(json.dumps(wish, allow_nan=False)), "", [])
     except (TypeError, ValueError, RecursionError):

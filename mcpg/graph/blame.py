@@ -95,7 +95,7 @@ class Blame:
         return front.item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
 
     def _statements(self, owner: ToolDocument) -> Mapping[str, Link]:
-        """Give the links of *owner* by the nodes that describe them."""
+        """Return the links of *owner* by the nodes that describe them."""
         if owner.path not in self._links:
             node = node_iri(owner.uri)
             self._links[owner.path] = {
@@ -153,7 +153,7 @@ class _Front:
         return (present[0],) if present and present[0] not in _STATED else ()
 
     def _numbers(self, key: str) -> Mapping[str, int]:
-        """Give the number of the first item under *key* that means a node or value, by that."""
+        """Return the number of the first item under *key* that means a node or value, by that."""
         if key not in self._meanings:
             found = self._meanings[key] = {}
             for number, item in enumerate(_listed(self._values[key])):
@@ -182,11 +182,11 @@ def _names(item: JsonValue) -> list[str]:
 
 
 def _last(name: str) -> str:
-    """Give how the URI of a tool ends that an author calls *name*."""
+    """Return how the URI of a tool ends that an author calls *name*."""
     return f"/{quote(name.rpartition('::')[2], safe='')}/"
 
 
 def _ending(value: str) -> str:
-    """Give the last segment of an address that ends with a slash, with the slashes; else ""."""
+    """Return the last segment of an address that ends with a slash, with the slashes; else ""."""
     last = value.removesuffix("/").rpartition("/")[2]
     return f"/{last}/" if value.endswith("/") else ""

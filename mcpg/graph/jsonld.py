@@ -29,7 +29,7 @@ _FAULTS = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeErr
 
 
 def to_jsonld(document: ToolDocument) -> JsonObject:
-    """Give *document* as a JSON-LD object: the tool or page with all its parts, and the context.
+    """Return *document* as a JSON-LD object: the tool or page with all its parts, and the context.
 
     Of a tool, `from_jsonld` gives an equal document back, whatever a JSON-LD processor did to the
     object meanwhile, as long as arrays keep their order.

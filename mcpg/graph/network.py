@@ -184,7 +184,7 @@ def _edge(line: tuple[str, str, str], places: dict[str, int], stated: _Facts | N
 
 
 def _weight(stated: str) -> float:
-    """Give the weight that a statement has; 1 where an author writes something that is none."""
+    """Return the weight that a statement has; 1 where an author writes something that is none."""
     try:
         weight = float(stated)
     except ValueError:

@@ -81,7 +81,7 @@ def framed_documents(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def framed_tools(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Give the tools among *nodes*, as `framed_documents` does."""
+    """Return the tools among *nodes*, as `framed_documents` does."""
     return _framed(nodes, _TOOL)
 
 

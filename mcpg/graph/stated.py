@@ -101,7 +101,7 @@ class _Nodes:
         self._targets = with_pages(targets_of(tools, addresses), pages)
 
     def meant(self, name: str, document: ToolDocument, prefixes: Mapping[str, str]) -> str:
-        """Give the node that *name* means in *document*."""
+        """Return the node that *name* means in *document*."""
         itself = means_itself(name)
         uri = document.uri if itself else self._targets.resolve(name, document.path)
         return _expanded(name, prefixes) if uri is None else node_iri(uri)

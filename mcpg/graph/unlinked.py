@@ -114,7 +114,7 @@ class _Reader:
         return (*stated, *(iri for iri in others if iri not in covered))
 
     def _links(self, stated: Container[tuple[str, str | Literal]]) -> Iterator[Link]:
-        """Give the edges that statements describe, then lone ones that are not *stated*."""
+        """Return the edges that statements describe, then lone ones that are not *stated*."""
         statements = [_Reader(one, self._place) for one in self._all("relations") if _is_node(one)]
         links = [link for link in map(_Reader.link, statements) if link is not None]
         yield from links

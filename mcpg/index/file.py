@@ -208,7 +208,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Give size and time of the file at *path*, `NO_STAMP` when they cannot be told or noted."""
+    """Return size and time of the file at *path*, `NO_STAMP` when they cannot be told or noted."""
     try:
         found = os.stat(path)  # noqa: PTH116 - as above
     except (OSError, ValueError):

@@ -245,7 +245,7 @@ class Index:
         return self._record(tool)[1]
 
     def pages(self) -> list[ToolDocument]:
-        """Give the documents of no tool, in order of their paths."""
+        """Return the documents of no tool, in order of their paths."""
         if not self.has_section(PAGES):
             return []
         rows = self.rows(PAGES)

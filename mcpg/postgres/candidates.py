@@ -110,11 +110,11 @@ class PostgresCandidates:
         return self._with(key=self._key or key)
 
     def by(self, maker: str) -> PostgresCandidates:
-        """Give what refuses vectors of the fingerprint *maker* where others are published."""
+        """Return what refuses vectors of the fingerprint *maker* where others are published."""
         return self._with(maker=maker)
 
     def offered(self) -> PostgresCandidates:
-        """Give what passes over tools that are published as not offered."""
+        """Return what passes over tools that are published as not offered."""
         return self._with(is_offering=True)
 
     @property

@@ -50,7 +50,7 @@ _LONGEST_NAME = 63
 
 
 def options_of(dsn: str) -> frozenset[str]:
-    """Give the names of the options that a connection string states; none if it is misshapen."""
+    """Return the names of the options that a connection string states; none if it is misshapen."""
     try:
         return frozenset(conninfo_to_dict(dsn))
     except psycopg.Error:

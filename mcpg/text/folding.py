@@ -38,7 +38,7 @@ def fold(text: str) -> str:
 
 
 def strip_accents(text: str) -> str:
-    """Give *text* without the marks that people leave out when they type in a hurry.
+    """Return *text* without the marks that people leave out when they type in a hurry.
 
     These are the accents of Latin and Greek, and the points of scripts that are written from right
     to left, such as Hebrew and Arabic. In Cyrillic, marks make other letters, and in the scripts of
@@ -62,12 +62,12 @@ def strip_accents(text: str) -> str:
 
 
 def is_mark(character: str) -> bool:
-    """Tell whether *character* belongs to the letter before it: an accent or a vowel sign."""
+    """Return whether *character* belongs to the letter before it: an accent or a vowel sign."""
     return unicodedata.category(character) in ("Mn", "Mc")
 
 
 def normalized(form: Form, text: str) -> str:
-    """Give *text* in a normal form of Unicode, with at most 30 marks on a character.
+    """Return *text* in a normal form of Unicode, with at most 30 marks on a character.
 
     Source: Unicode Standard Annex 15, section 13, "Stream-Safe Text Format".
     """
@@ -86,7 +86,7 @@ def _bounded(text: str) -> Iterator[str]:
 
 
 def _is_sorted(character: str) -> bool:
-    """Tell whether a normal form may put *character* before the one in front of it."""
+    """Return whether a normal form may put *character* before the one in front of it."""
     if character < _FIRST_MARK:
         return False
     known = _sorted.get(character)

@@ -137,7 +137,7 @@ def _chunks(token: str) -> Iterator[str]:
 
 
 def _continues(token: str, place: int) -> bool:
-    """Tell whether the sign at *place*, which is no letter or digit, holds a chunk together."""
+    """Return whether the sign at *place*, which is no letter or digit, holds a chunk together."""
     sign, following = token[place], token[place + 1 : place + 2]
     if sign in _JOINTS:
         return following.isalnum()
@@ -166,7 +166,7 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
 
 
 def _bare(text: str) -> str:
-    """Give the letters of *text* in their plain forms; that of a ligature may hold spaces."""
+    """Return the letters of *text* in their plain forms; that of a ligature may hold spaces."""
     return strip_accents("".join(normalized("NFKC", text).split()))
 
 
@@ -211,7 +211,7 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def _letters(run: str) -> list[str]:
-    """Give each character of *run* with the marks that belong to it."""
+    """Return each character of *run* with the marks that belong to it."""
     letters: list[str] = []
     for character in run:
         if letters and is_mark(character):
@@ -250,7 +250,7 @@ def _ascii_pieces(run: str) -> list[str]:
 
 
 def _ends_abbreviation(run: str, place: int) -> bool:
-    """Tell whether the small letter at *place* belongs to the capitals before it.
+    """Return whether the small letter at *place* belongs to the capitals before it.
 
     It does as the s of a plural and as the v of a version: "PRs", "IPv6". Before a further word,
     the last capital and the s may be a word of their own: "PDFAsImage".

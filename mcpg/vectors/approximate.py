@@ -110,7 +110,7 @@ def with_clusters(
 
 
 def _is_usable() -> bool:
-    """Say whether the package is there and can be loaded: one that cannot is as good as none."""
+    """Return whether the package is there and can be loaded: one that cannot is as good as none."""
     if find_spec("faiss") is None:
         return False
     try:

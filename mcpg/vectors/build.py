@@ -74,7 +74,7 @@ class Built:
         return self.vectors.fingerprint
 
     def find(self, document_hash: str) -> Vector | None:
-        """Give the vector of the text with that hash, `None` if there is none."""
+        """Return the vector of the text with that hash, `None` if there is none."""
         if not self._numbers:
             self._numbers.update((key, number) for number, key in enumerate(self.hashes))
         number = self._numbers.get(document_hash)
@@ -266,7 +266,7 @@ class _Work:
         self._is_alive = True
 
     def _makes_any(self) -> bool:
-        """Say whether the provider has made a vector, or makes one of a harmless text."""
+        """Return whether the provider has made a vector, or makes one of a harmless text."""
         if not (self._found or self._is_alive):
             with suppress(EmbeddingError):
                 embed_texts(self._provider, [_HARMLESS])

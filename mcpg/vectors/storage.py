@@ -59,7 +59,7 @@ class Stored:
     def cosines(
         self, query: NDArray[np.float32], numbers: NDArray[np.intp] | None = None
     ) -> NDArray[np.float32]:
-        """Give the products of *query* with all rows, or with those of some *numbers*, in order.
+        """Return the products of *query* with all rows, or with those of some *numbers*, in order.
 
         That of one of some does not depend on which the others are.
         """
@@ -121,7 +121,7 @@ def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
 def _products(
     rows: NDArray[np.float32], query: NDArray[np.float32], *, is_whole: bool
 ) -> NDArray[np.float32]:
-    """Give the products of *query* with *rows*.
+    """Return the products of *query* with *rows*.
 
     A product of matrices rounds a row in one way or another, depending on how many there are.
     """

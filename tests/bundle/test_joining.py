@@ -52,7 +52,7 @@ def reread(*assemblies: Assembly) -> Assembly:
 
 
 def said(assembly: Assembly) -> Any:
-    """Give all that a search could find: tools, edges, prose, statements, pages."""
+    """Return all that a search could find: tools, edges, prose, statements, pages."""
     return (
         assembly.catalog.tools,
         assembly.relations,
@@ -69,7 +69,7 @@ def check(assembly: Assembly) -> None:
 
 
 def related(assembly: Assembly, tool_id: str) -> list[str]:
-    """Give the tools to which a tool is related."""
+    """Return the tools to which a tool is related."""
     return [edge.target for edge in assembly.relations.of(tool_id).related]
 
 

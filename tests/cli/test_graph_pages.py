@@ -52,7 +52,7 @@ def place(request: pytest.FixtureRequest, sources: Path, run: Callable[..., Run]
 
 
 def asked(run: Callable[..., Run], place: str, query: str) -> list[dict[str, str]]:
-    """Give the rows that answer *query*, as texts."""
+    """Return the rows that answer *query*, as texts."""
     prefixes = "PREFIX ex: <https://shop.example/vocab/> "
     done = run("graph", "sparql", prefixes + query, "-b", place, "--format", "json")
     assert done.code == 0, done.err

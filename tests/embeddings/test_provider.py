@@ -51,7 +51,7 @@ class Array:
         self.has_length = has_length
 
     def __len__(self) -> int:
-        """Give the number of rows, or raise."""
+        """Return the number of rows, or raise."""
         if not self.has_length:
             raise RuntimeError("lazy")
         return 2

@@ -515,7 +515,7 @@ def test_a_publication_in_the_middle_of_a_search_makes_no_old_answer_new() -> No
 
     class Publishing(Named):
         def candidates(self, query: str, vector: Any, count: int) -> list[str]:
-            """Give the tools, just before others are published."""
+            """Return the tools, just before others are published."""
             chosen = super().candidates(query, vector, count)
             self.ids = ["order_list"]
             return chosen

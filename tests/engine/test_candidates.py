@@ -179,7 +179,7 @@ MANY = make_engine(
 
 
 def ordered(index: Index) -> list[str]:
-    """Give the ids of all tools, in order."""
+    """Return the ids of all tools, in order."""
     return [index.tool_id(number) for number in range(len(index))]
 
 
@@ -228,7 +228,7 @@ class Wild:
         self.bad, self.fault = bad, fault
 
     def __getattr__(self, name: str) -> object:
-        """Give a part of a source."""
+        """Return a part of a source."""
         if name != self.bad:
             if name in {"of", "by", "offered"}:
                 return lambda *_: self

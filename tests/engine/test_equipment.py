@@ -60,7 +60,7 @@ class Provider:
         self.bad, self.fault = bad, fault
 
     def __getattr__(self, name: str) -> object:
-        """Give the fingerprint, the dimensions or a method, or what the test says."""
+        """Return the fingerprint, the dimensions or a method, or what the test says."""
         if name != self.bad:
             return {"fingerprint": "mine", "dimensions": 2, "embed": embed}[name]
         if isinstance(self.fault, Exception):
@@ -69,7 +69,7 @@ class Provider:
 
 
 def embed(texts: list[str]) -> list[list[float]]:
-    """Give a row for each text."""
+    """Return a row for each text."""
     return [[1.0, float(len(text))] for text in texts]
 
 

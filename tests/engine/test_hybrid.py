@@ -259,7 +259,7 @@ class Flaky:
         self.asked: list[list[str]] = []
 
     def __call__(self, texts: list[str]) -> NDArray[np.float64]:
-        """Give a row for each text, or fail."""
+        """Return a row for each text, or fail."""
         self.asked.append(texts)
         if self.down_after is not None and len(self.asked) > self.down_after:
             raise OSError("down")

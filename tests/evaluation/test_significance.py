@@ -40,7 +40,7 @@ def test_noise_is_called_noise() -> None:
 
 
 def counted_out(differences: list[float]) -> float:
-    """Give the share of all signs by which the sum is at least as far from 0."""
+    """Return the share of all signs by which the sum is at least as far from 0."""
     sums = {0.0: 1}
     for one in differences:
         sums = Counter(

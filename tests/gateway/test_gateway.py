@@ -236,7 +236,7 @@ async def test_a_source_that_failed_is_tried_again_once_however_many_ask(
 
 
 def unread(pipe: IO[bytes]) -> int:
-    """Give the number of bytes in *pipe* that nobody has read."""
+    """Return the number of bytes in *pipe* that nobody has read."""
     import fcntl  # noqa: PLC0415 - only where there are named pipes
     import termios  # noqa: PLC0415 - likewise
 
@@ -409,7 +409,7 @@ READS = json.dumps({"annotations": {"readOnlyHint": True}})
 
 
 def mute_server(note: Path, source_id: str) -> ServerSource:
-    """Give a server whose one tool says that it only reads, and never answers."""
+    """Return a server whose one tool says that it only reads, and never answers."""
     given = {"NOTE": str(note), "TOOL": READS}
     args = (str(SERVERS.parent / "callservers.py"), "mute")
     return ServerSource(source_id, StdioServer("test", "mute", sys.executable, args, given))
@@ -421,7 +421,7 @@ async def call(gateway: Gateway, found: list[FaultCode]) -> None:
 
 
 async def noted(note: Path) -> list[str]:
-    """Give what the server has noted, once there is something."""
+    """Return what the server has noted, once there is something."""
     with anyio.fail_after(30):
         while not await anyio.Path(note).exists():  # noqa: ASYNC110 - a file
             await anyio.sleep(0.01)

@@ -202,7 +202,7 @@ def test_neighbours_are_nearly_exact(database: Database) -> None:
 
 
 def divided() -> list[PublishedTool]:
-    """Give a catalogue in which most is off, and what is off is nearer to everything."""
+    """Return a catalogue in which most is off, and what is off is nearer to everything."""
     hidden = [
         PublishedTool(f"off_{n:02}", "order", "order", axis(0), is_offered=False) for n in range(30)
     ]

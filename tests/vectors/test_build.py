@@ -236,7 +236,7 @@ class RefusingProvider(HashProvider):
         self.refused = refused
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Give rows."""
+        """Return rows."""
         rows = super().embed(texts)
         if any(word in text for word in self.refused for text in texts):
             raise ValueError("content policy")
@@ -357,7 +357,7 @@ class OddStore(MemoryStore):
     """Gives what is no vector."""
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, object]:
-        """Give a text."""
+        """Return a text."""
         return dict.fromkeys(keys, "secret")
 
 

@@ -192,7 +192,7 @@ class Schemas:
         return {"$ref": f"#/$defs/{name}", **kept}
 
     def _name(self, reference: str, where: str, hidden: frozenset[str]) -> str | None:
-        """Give the name of the definition that *reference* leads to, `None` if it leads nowhere.
+        """Return the name of the definition that *reference* leads to, `None` if it leads nowhere.
 
         Where the definition requires properties that only its surroundings hide, it is another
         definition than elsewhere.
@@ -256,7 +256,7 @@ class Schemas:
             required.update(name for name in names if isinstance(name, str))
 
     def _is_hidden(self, value: JsonValue, where: str) -> bool:
-        """Tell whether a property, or what it refers to, is not there in this direction."""
+        """Return whether a property, or what it refers to, is not there in this direction."""
         if not isinstance(value, dict):
             return False
         if "$ref" not in value and "allOf" not in value:

@@ -73,7 +73,7 @@ def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> Lang
 
 
 def _is_spoken(word: str) -> bool:
-    """Tell whether *word* is no number or code; vowel signs are no letters to `str.isalpha`."""
+    """Return whether *word* is no number or code; vowel signs are no letters to `str.isalpha`."""
     return any(map(str.isalpha, word)) and not any(map(str.isdigit, word))
 
 

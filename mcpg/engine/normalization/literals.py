@@ -84,7 +84,7 @@ def literals_of(text: str) -> tuple[Literal, ...]:
 
 
 def without(text: str, literals: Iterable[Literal]) -> str:
-    """Give *text* with a space for each of *literals* that it holds as a whole."""
+    """Return *text* with a space for each of *literals* that it holds as a whole."""
     for literal in sorted(literals, key=lambda one: -len(one.text)):
         kept, end = [], 0
         for start in _places(text, literal.text):
@@ -106,7 +106,7 @@ def restored(rewrite: str, missing: Iterable[Literal]) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Give *text* without quotation marks around all of it, which set nothing apart."""
+    """Return *text* without quotation marks around all of it, which set nothing apart."""
     whole = _QUOTED.fullmatch(text.strip())
     return text if whole is None else next(filter(None, whole.groups()))
 
@@ -130,7 +130,7 @@ def _holds(text: str, part: str) -> bool:
 
 
 def _places(text: str, part: str) -> Iterator[int]:
-    """Give where *text* holds *part*, not as a piece of a longer word or number."""
+    """Return where *text* holds *part*, not as a piece of a longer word or number."""
     start = text.find(part)
     while start >= 0:
         end = start + len(part)
@@ -142,7 +142,7 @@ def _places(text: str, part: str) -> Iterator[int]:
 
 
 def _joins(left: str, right: str) -> bool:
-    """Tell whether two characters are of one word; scripts may meet without a space."""
+    """Return whether two characters are of one word; scripts may meet without a space."""
     if not (left.isalnum() and right.isalnum()) or is_unspaced(left) or is_unspaced(right):
         return False
     return strip_accents(left).isascii() == strip_accents(right).isascii()

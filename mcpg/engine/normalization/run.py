@@ -70,7 +70,7 @@ def normalized_explanation(
 
 
 def _vectors(searcher: Searcher, request: Request) -> SearchVectors | None:
-    """Give the vectors that both searches share, `None` where neither needs any."""
+    """Return the vectors that both searches share, `None` where neither needs any."""
     return None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
 
 
@@ -114,7 +114,7 @@ def _joined(
     noticed: tuple[Diagnostic, ...],
     trace: Trace | None,
 ) -> tuple[SearchResult, list[Merged]]:
-    """Give the answer of both searches, and the tools that it offers."""
+    """Return the answer of both searches, and the tools that it offers."""
     asked, rewritten = (searcher.matches(outcome) for outcome, _ in halves)
     found = merge(asked, rewritten, rewrite.trust)
     cut = found[: request.limit]

@@ -147,7 +147,7 @@ def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
 
 
 def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None) -> JsonObject:
-    """Say that something was left out, and how to get it; nothing where all was said.
+    """Report that something was left out, and how to get it; nothing where all was said.
 
     Args:
         omitted: How many matches were left out.

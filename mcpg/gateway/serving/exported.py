@@ -54,7 +54,7 @@ class Exported:
 
 
 def exported(tool: Tool) -> Exported:
-    """Give *tool* as our server lists it, under its id; in the extreme, nothing but that."""
+    """Return *tool* as our server lists it, under its id; in the extreme, nothing but that."""
     try:
         return _exported(tool)
     except RecursionError:
@@ -128,7 +128,7 @@ def _schema(value: JsonValue) -> JsonObject:
 
 
 def _is_sound(schema: JsonObject) -> bool:
-    """Say whether a schema can be used, by us and by clients."""
+    """Return whether a schema can be used, by us and by clients."""
     if not isinstance(schema.get("$schema", ""), str) or bounded_validator(schema) is None:
         return False
     try:

@@ -126,7 +126,7 @@ class GraphTools:
 
 
 def _whole(snapshot: Snapshot) -> list[ToolDocument]:
-    """Give the documents of the enabled tools, and the pages."""
+    """Return the documents of the enabled tools, and the pages."""
     enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
     return distinct_documents((*enabled, *snapshot.engine.pages))[0]
 

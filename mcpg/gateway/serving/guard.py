@@ -179,7 +179,7 @@ class _Arriving:
 
 
 def _is_listening(body: bytearray) -> bool:
-    """Say whether a request only waits for news; what its header says of that proves nothing."""
+    """Return whether a request only waits for news; what its header says of that proves nothing."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError):

@@ -139,7 +139,7 @@ class GraphSearcher:
         )
 
     def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
-        """Give the nodes of the tools that an ordinary search finds."""
+        """Return the nodes of the tools that an ordinary search finds."""
         return [
             Scored(self._nodes[tool], score, ())
             for tool, score in fallback(request.query, request.limit)
@@ -153,7 +153,7 @@ class GraphSearcher:
         others: tuple[GraphMatch, ...],
         ranked: list[Scored],
     ) -> GraphSearchResult:
-        """Give the tools that were *ranked* after *others*, which the schema finds."""
+        """Return the tools that were *ranked* after *others*, which the schema finds."""
         message = "no registered predicate of a tool has a word of the query; words were ranked"
         found.noticed.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
         primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))

@@ -18,7 +18,7 @@ LONGEST = 1024 * 1024
 
 
 def checked(text: str) -> str:
-    """Give the query *text* without escapes of characters.
+    """Return the query *text* without escapes of characters.
 
     Raises:
         InputError: It is too long, or is not Unicode.
@@ -34,7 +34,7 @@ def checked(text: str) -> str:
 
 
 def relayed(query: str, relay: Relay, parsed: Callable[[str], Sequence[str]]) -> str:
-    """Give the *query* as it may run: other endpoints are asked by way of *relay*.
+    """Return the *query* as it may run: other endpoints are asked by way of *relay*.
 
     Two readers of a query, one of which overlooks what the other obeys, are how such doors are
     broken open. So the endpoints in its text must be those of the parsed query.

@@ -131,7 +131,7 @@ class Door:
             return _answer_of(found, self._relay.noticed())
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
-        """Give the endpoints that the parsed *query* asks."""
+        """Return the endpoints that the parsed *query* asks."""
         found = self._asked({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(

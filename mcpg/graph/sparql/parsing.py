@@ -20,7 +20,7 @@ FAULTS = (ParseException, RecursionError, ValueError, TypeError)
 
 
 def endpoints_of(query: str) -> list[str]:
-    """Give the address of each `SERVICE` of *query*, also where two are the same.
+    """Return the address of each `SERVICE` of *query*, also where two are the same.
 
     Raises:
         FAULTS: The parser does not understand it.
@@ -36,7 +36,7 @@ def endpoints_of(query: str) -> list[str]:
 
 
 def is_update(query: str) -> bool:
-    """Say whether *query* is a SPARQL update, by its parsed form."""
+    """Return whether *query* is a SPARQL update, by its parsed form."""
     try:
         return bool(parseUpdate(query).request)
     except FAULTS:

@@ -363,7 +363,7 @@ def test_what_is_too_much_only_widens() -> None:
 
 
 def body_of(reference: str, media: str = "application/json") -> dict[str, Any]:
-    """Give a body of the schema at *reference*."""
+    """Return a body of the schema at *reference*."""
     return {"requestBody": {"content": {media: {"schema": {"$ref": reference}}}}}
 
 

@@ -38,7 +38,7 @@ class Halves:
         return _ESCAPE.sub(self._repaired, data)
 
     def end(self) -> bytes:
-        """Give what was kept back, since nothing follows."""
+        """Return what was kept back, since nothing follows."""
         kept, self._open = self._open, b""
         return re.sub(_HIGH, rb"\\ufffd", kept)
 

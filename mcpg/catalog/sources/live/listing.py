@@ -197,7 +197,7 @@ def _read(tools: list[Any], kind: SourceKind, place: str, name: str) -> Manifest
 
 
 def _fault(tool: Any) -> str | None:
-    """Say why a tool cannot be read, `None` where it can."""
+    """Explain why a tool cannot be read, `None` where it can."""
     try:
         parse_json_documents(json.dumps({"tools": [tool]}), "")
     except SourceError as fault:

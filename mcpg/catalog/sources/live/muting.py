@@ -37,7 +37,7 @@ def muted() -> Iterator[None]:
 
 
 def _is_of_host(record: logging.LogRecord) -> bool:
-    """Tell whether somebody else has logged to `client`, as one module of the SDK does."""
+    """Return whether somebody else has logged to `client`, as one module of the SDK does."""
     return record.pathname != session.__file__
 
 
