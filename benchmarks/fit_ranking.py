@@ -32,10 +32,9 @@ from scaling import standardised_logistic
 
 import mcpg.engine
 from mcpg.engine.analysis import analyse
-from mcpg.engine.confidence import INPUTS
 from mcpg.engine.defaults import default_model, default_origin
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import Model
+from mcpg.engine.model import INPUTS, Model
 from mcpg.engine.origin import ModelOrigin
 from mcpg.engine.ranking import DECIMALS, FITTED, Ranking, ranking_json, with_fitted
 from mcpg.evaluation.calibration import auroc

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcpg.engine.confidence import INPUTS
 from mcpg.engine.features import FEATURES
+from mcpg.engine.model import INPUTS
 from mcpg.engine.ranking import FITTED
 
 if TYPE_CHECKING:

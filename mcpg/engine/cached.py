@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from mcpg import __version__
 from mcpg.caches.protocol import RESULT
 from mcpg.diagnostics import Code
+from mcpg.engine.cache_entries import key_of
 from mcpg.engine.guarded import attribute_of
-from mcpg.engine.resultcodec import decode_result, encode_result, json_bytes
+from mcpg.engine.resultcodec import decode_result, encode_result
 from mcpg.engine.results import Strategy
 from mcpg.index.compile import NO_KEY
 from mcpg.index.tables import ABSENT
@@ -121,11 +121,6 @@ def identity_of(index: Index) -> str:
     header = index.header
     key = hashlib.sha256(index.data).digest() if header.key == NO_KEY else header.key
     return f"{key.hex()}:{header.recipe:08x}"
-
-
-def key_of(*parts: Any) -> str:
-    """Give the key of what depends on *parts*, which are JSON values, and on this mcpg."""
-    return hashlib.sha256(json_bytes([__version__, *parts])).hexdigest()
 
 
 def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
 
-INPUTS = (
-    "likenessLead",
-    "gramsLead",
-    "margin",
-    "heldWords",
-    "heldShare",
-    "queryWords",
-    "literalShare",
-    "repairedShare",
-    "openingName",
-    "exactName",
-)
-"""The inputs of the calibration, in the order in which models list their coefficients."""
-
 MARGIN_DEPTH = 10
 """The rank whose fused score others are measured against."""
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from mcpg.engine.confidence import INPUTS
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import Model
+from mcpg.engine.model import INPUTS, Model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

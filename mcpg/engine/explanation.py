@@ -7,9 +7,10 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.engine.advice import advise, is_doubtful
-from mcpg.engine.confidence import INPUTS, logistic
+from mcpg.engine.confidence import logistic
 from mcpg.engine.features import FEATURES
 from mcpg.engine.findings import Findings, hidden
+from mcpg.engine.model import INPUTS
 from mcpg.engine.origin import origin_of
 from mcpg.engine.scheme import COSINE, VECTOR_RANK, Scheme
 from mcpg.engine.trace import (

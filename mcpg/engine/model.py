@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mcpg.engine.confidence import INPUTS
 from mcpg.engine.features import FEATURES
 from mcpg.values import value
 
@@ -11,6 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcpg.index import Index
+
+INPUTS = (
+    "likenessLead",
+    "gramsLead",
+    "margin",
+    "heldWords",
+    "heldShare",
+    "queryWords",
+    "literalShare",
+    "repairedShare",
+    "openingName",
+    "exactName",
+)
+"""The inputs of the calibration, in the order in which models list their coefficients."""
 
 
 @value

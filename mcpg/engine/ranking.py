@@ -10,10 +10,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from mcpg.diagnostics import Code, warning
-from mcpg.engine.confidence import INPUTS
 from mcpg.engine.defaults import default_model, default_origin
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import Model
+from mcpg.engine.model import INPUTS, Model
 from mcpg.engine.origin import ModelOrigin
 from mcpg.values import value
 

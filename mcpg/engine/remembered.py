@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.caches.protocol import QUERY, VECTOR
 from mcpg.embeddings.provider import EmbeddingError, checked_rows, embed_query
-from mcpg.engine.cached import key_of
-from mcpg.engine.resultcodec import sealed, unsealed
+from mcpg.engine.cache_entries import key_of, sealed, unsealed
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,6 @@ here, and what does not fit the declarations is no result.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -15,12 +13,12 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
 from mcpg.diagnostics import Diagnostic
+from mcpg.engine.cache_entries import json_bytes, sealed, unsealed
 from mcpg.engine.results import Match, SearchResult
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
 
-_DIGEST_SIZE = 32
 _HANDED_OVER = "_load"
 # What the declarations name and their modules import for type checkers alone.
 _NAMES: dict[str, Any] = {
@@ -58,33 +56,6 @@ def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> 
     except (ValueError, RecursionError):
         return None
     return result
-
-
-def sealed(payload: bytes, key: str) -> bytes:
-    """Give *payload* under a digest of itself and of the *key* that it is kept under."""
-    return _digest(payload, key) + payload
-
-
-def unsealed(data: bytes | None, key: str) -> bytes | None:
-    """Give what was sealed for *key*, `None` when *data* is not that, to the last bit."""
-    if not data:
-        return None
-    digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-    return payload if hmac.compare_digest(digest, _digest(payload, key)) else None
-
-
-def json_bytes(part: Any) -> bytes:
-    """Give *part* as JSON, such that other texts have other bytes, halves of surrogates too.
-
-    Raises:
-        ValueError: A number is not finite.
-    """
-    text = json.dumps(part, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _digest(payload: bytes, key: str) -> bytes:
-    return hashlib.sha256(key.encode() + b"\n" + payload).digest()
 
 
 def _plain(part: Any) -> Any:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.engine.engine import Engine
     from mcpg.gateway.results import Invoked
-    from mcpg.gateway.routing import RouteResult
     from mcpg.gateway.sources import Source
     from mcpg.telemetry.observer import Observer
 
@@ -44,8 +43,8 @@ def watched_build(
 @contextmanager
 def watched_route(
     observer: Observer | None, query: str | None
-) -> Iterator[Callable[[RouteResult], None]]:
-    """Tell *observer* of a search by categories; inside, of what came of it."""
+) -> Iterator[Callable[[int, int], None]]:
+    """Tell *observer* of a search by categories; inside, how many categories and tools it found."""
     if observer is None:
         yield _nothing
         return
@@ -53,7 +52,7 @@ def watched_route(
     from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
 
     with GuardedObserver.of(observer).route((query or "").strip()) as tell:
-        yield lambda found: tell(RouteFacts(len(found.categories), len(found.suggested)))
+        yield lambda categories, tools: tell(RouteFacts(categories, tools))
 
 
 @contextmanager

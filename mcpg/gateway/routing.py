@@ -192,7 +192,7 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
             preference = engine.consult(lambda index: derived_preference(index, asked, odds))
         hints = engine.consult(HINTS.of_index).of(result.matches)
         routed = arranged(result, hints, preference, weights, categories, tools)
-        tell(routed)
+        tell(len(routed.categories), len(routed.suggested))
     return routed
 
 

@@ -17,7 +17,8 @@ from mcpg.caches import MemoryCache, NoCache
 from mcpg.caches.protocol import RESULT
 from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import FunctionEmbeddings
-from mcpg.engine.cached import identity_of, key_of
+from mcpg.engine.cache_entries import key_of
+from mcpg.engine.cached import identity_of
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.guarded import GuardedCache
 from mcpg.engine.request import Request
@@ -250,7 +251,7 @@ def test_changed_hints_find_nothing_old() -> None:
 def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of mcpg ranks otherwise, so it has keys of its own."""
     before = key_of("order")
-    monkeypatch.setattr("mcpg.engine.cached.__version__", "0.0.0")
+    monkeypatch.setattr("mcpg.engine.cache_entries.__version__", "0.0.0")
     assert key_of("order") != before
 
 

@@ -22,9 +22,8 @@ from mcpg.bundle import (
 )
 from mcpg.catalog.sources import RawBundle, SourceBatch
 from mcpg.diagnostics import Code
-from mcpg.engine.confidence import INPUTS
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import Model
+from mcpg.engine.model import INPUTS, Model
 from mcpg.engine.origin import ModelOrigin, origin_of
 from mcpg.engine.ranking import (
     FITTED,

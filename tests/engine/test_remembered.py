@@ -8,9 +8,8 @@ import pytest
 from mcpg.caches import QUERY, VECTOR, MemoryCache
 from mcpg.embeddings.function import FunctionEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, embed_query
-from mcpg.engine.cached import key_of
+from mcpg.engine.cache_entries import key_of, sealed
 from mcpg.engine.remembered import remembered_rewrite, remembered_vector
-from mcpg.engine.resultcodec import sealed
 from mcpg.llm.normalizer import FunctionNormalizer
 
 
