@@ -34,17 +34,24 @@ from samplings import FOLDS, VARIANTS, read, tools_of
 import mcpg.engine
 from mcpg.embeddings.choosing import provider_of
 from mcpg.embeddings.stores import MemoryStore
-from mcpg.engine.belief import Evidence, Seen
 from mcpg.engine.confidence import MARGIN_DEPTH
 from mcpg.engine.defaults import default_model
 from mcpg.engine.features import look_closely
 from mcpg.engine.fusion import fuse
 from mcpg.engine.hybrid import unknown_share
-from mcpg.engine.joint import rank, words_of
+from mcpg.engine.hybrid_scoring import (
+    LEARNED,
+    SCHEMES,
+    VECTOR_INPUTS,
+    Evidence,
+    Seen,
+    rank,
+    scheme_of,
+    words_of,
+)
 from mcpg.engine.pipeline import gather
 from mcpg.engine.request import Request
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.scheme import LEARNED, SCHEMES, VECTOR_INPUTS, scheme_of
 from mcpg.evaluation.metrics import ndcg_at
 from mcpg.tuning.logistic import logistic
 

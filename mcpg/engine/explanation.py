@@ -10,9 +10,9 @@ from mcpg.engine.advice import advise, is_doubtful
 from mcpg.engine.confidence import logistic
 from mcpg.engine.features import FEATURES
 from mcpg.engine.findings import Findings, hidden
+from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme
 from mcpg.engine.model import INPUTS
 from mcpg.engine.origin import origin_of
-from mcpg.engine.scheme import COSINE, VECTOR_RANK, Scheme
 from mcpg.engine.trace import (
     CalibrationExplanation,
     CalibrationInput,

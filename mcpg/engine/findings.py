@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import FEATURES, Candidate, named_exactly
 from mcpg.engine.fusion import fuse
-from mcpg.engine.joint import rank, words_of
+from mcpg.engine.hybrid_scoring import rank, words_of
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.index.sections import IMPACT_SCALE
 

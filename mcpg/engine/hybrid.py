@@ -2,76 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
-from mcpg.engine.belief import Evidence, Seen
 from mcpg.engine.confidence import MARGIN_DEPTH, worth_offering
 from mcpg.engine.features import look_closely
 from mcpg.engine.fusion import fuse
-from mcpg.engine.joint import rank, words_of
+from mcpg.engine.hybrid_scoring import (
+    EMBEDDINGS,
+    LEARNED,
+    SEMANTIC,
+    WINDOW_FACTOR,
+    Evidence,
+    Seen,
+    Semantic,
+    rank,
+    scheme_of,
+    words_of,
+)
 from mcpg.engine.pipeline import Outcome, gather, stage
 from mcpg.engine.request import MAX_LIMIT
-from mcpg.engine.results import RankingMode, Strategy
+from mcpg.engine.results import Strategy
 from mcpg.engine.retrieval import POOL, depth
-from mcpg.engine.scheme import EMBEDDINGS, LEARNED, SEMANTIC, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.diagnostics import Diagnostic
     from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.candidates import Choice
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
     from mcpg.engine.retrieval import Pool
-    from mcpg.engine.scheme import Scheme
     from mcpg.engine.semantics import Nearness, SearchVectors
     from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
-_LEAST_WINDOW, _WINDOW_FACTOR = 8, 4
 _UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Semantic:
-    """What vectors had to do with an answer.
-
-    Attributes:
-        scheme: The numbers that ranked.
-        nearness: How near the tools are to the query.
-        text: What was embedded.
-        seen: What was looked at.
-        lifted: Numbers of matches that stand above nearer ones because the query names them.
-        told: What went wrong when the vectors of the tools were found or made.
-    """
-
-    scheme: Scheme
-    nearness: Nearness
-    text: str
-    seen: Seen
-    lifted: tuple[int, ...]
-    told: tuple[Diagnostic, ...]
-
-    def window(self, limit: int) -> tuple[int, ...]:
-        """Return the tools that may stand beside *limit* matches, the nearest first.
-
-        They have something in common with the query; where vectors rank alone there are none.
-        """
-        if self.scheme.name == EMBEDDINGS:
-            return ()
-        nearest = self.nearness.nearest[: max(_WINDOW_FACTOR * limit, _LEAST_WINDOW)]
-        # Once all have lost what they have in common, the sign of a cosine says no more.
-        return tuple(number for number, cosine in nearest if cosine > 0 or self.nearness.shift)
-
-    def mode(self, *, is_expanded: bool) -> str:
-        """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
-        is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
-        is_hybrid = is_fused or is_expanded or bool(self.lifted)
-        return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
 
 
 def run_with_vectors(
@@ -105,7 +72,7 @@ def run_with_vectors(
             vector,
             unknown_share(analysis),
             # Whatever the limit, or a search that looks at some tools only would find others.
-            count=_WINDOW_FACTOR * MAX_LIMIT,
+            count=WINDOW_FACTOR * MAX_LIMIT,
             without=disabled,
             beside=pool.documents,
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
-    from mcpg.engine.hybrid import Semantic
+    from mcpg.engine.hybrid_scoring import Semantic
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
     from mcpg.engine.retrieval import Pool

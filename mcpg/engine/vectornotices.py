@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.diagnostics import Code, Diagnostic, info, warning
+from mcpg.engine.hybrid_scoring import SEMANTIC
 from mcpg.engine.results import RankingMode
-from mcpg.engine.scheme import SEMANTIC
 
 if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingError

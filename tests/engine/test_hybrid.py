@@ -18,9 +18,8 @@ from mcpg.catalog.model import HintRule
 from mcpg.diagnostics import Code
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.equipment import Equipment
-from mcpg.engine.joint import closeness
+from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
 from mcpg.engine.resting import REST
-from mcpg.engine.scheme import SCHEMES, scheme_of
 from mcpg.engine.semantics import Nearness, Semantics
 from mcpg.vectors.matrix import ToolVectors
 

@@ -1,0 +1,348 @@
+"""Scoring with vectors: by which numbers a strategy ranks, in what order, and how sure it is.
+
+The numbers were fitted on judged queries; they stand in `data/vectors.json` with their provenance.
+No model of embeddings, word, tool or language has a number of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from math import fsum, log, log1p
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mcpg.engine.confidence import DECIMALS, MARGIN_DEPTH, Calibration, Inputs, logistic
+from mcpg.engine.features import FEATURES, Candidate
+from mcpg.engine.fusion import Fused, feature_values, greatest_lexical
+from mcpg.engine.intents import spread
+from mcpg.engine.request import MAX_LIMIT
+from mcpg.engine.results import RankingMode
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.semantics import FOREIGN_POWER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from mcpg.diagnostics import Diagnostic
+    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.features import Sight
+    from mcpg.engine.model import Model
+    from mcpg.engine.semantics import Nearness
+
+    Values: TypeAlias = Callable[[Sight], tuple[float, ...]]
+
+_FILE = Path(__file__).parent / "data" / "vectors.json"
+
+EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
+SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)
+"""By cosines alone; by cosines, but what is named exactly first; by one of two fusions."""
+
+COSINE, CLOSENESS = "vectorCosine", "closeness"
+GRAPH_RANK, VECTOR_RANK, EXACT_NAME = "graphRank", "vectorRank", "exactName"
+
+RANK_OFFSET = 60
+"""The *k* of reciprocal rank fusion.
+
+Source: Cormack, Clarke & Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual
+rank learning methods", SIGIR 2009.
+"""
+
+VECTOR_INPUTS = (
+    "graphLogit",
+    "nearness",
+    "nearnessLead",
+    "behindNearest",
+    "shareUnknown",
+    "graphAgrees",
+)
+"""The inputs of the calibration of every scheme, in order: the logit of the graph's own calibration
+for the match; the logarithm of one more than the standardised cosine, if that is above 0; that
+cosine less the mean of the ten nearest tools'; the nearest tool's less it; the share of the query
+that the catalogue does not know; 1 when the nearest tool is also the first of the graph alone."""
+
+# A name that is spelt out outweighs whatever the rest can add.
+_EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
+
+WINDOW_FACTOR = 4
+"""So many times the limit of a search are the tools that may stand beside its matches."""
+
+_LEAST_WINDOW = 8
+_INTENT = FEATURES.index("intent")
+_DOCUMENT: Final = 0
+_LEXICAL: Final = 1
+_EXACT: Final = 11
+_BASE_WORDS = 3
+_LEAST_KNOWN = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The numbers of one way to rank with vectors.
+
+    Attributes:
+        name: One of `SCHEMES`.
+        provenance: What was fitted, on what, and how well it does.
+        features: What the fused score is made of.
+        weights: The weight of each of these.
+        inputs: What the calibration looks at.
+        intercept: The calibration's logit where every input is 0.
+        coefficients: The coefficients of these.
+    """
+
+    name: str
+    provenance: str
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
+    inputs: tuple[str, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+
+
+@lru_cache(maxsize=64)
+def scheme_of(name: str, model: Model) -> Scheme:
+    """Give the scheme called *name*; *model* has the weights of what the graph sees."""
+    fitted = json.loads(_FILE.read_bytes())
+    calibration = fitted["calibrations"][name]
+    features, weights = _ranking(name, model, float(fitted["closeness"]))
+    return Scheme(
+        name,
+        fitted["provenance"],
+        features,
+        weights,
+        VECTOR_INPUTS,
+        float(calibration["intercept"]),
+        tuple(float(calibration["coefficients"][one]) for one in VECTOR_INPUTS),
+    )
+
+
+def _ranking(
+    name: str, model: Model, closeness: float
+) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    if name == EMBEDDINGS:
+        return (COSINE,), (1.0,)
+    if name == SEMANTIC:
+        return (COSINE, EXACT_NAME), (1.0, _EXACT_ABOVE_COSINES)
+    if name == RRF:
+        return (GRAPH_RANK, VECTOR_RANK, EXACT_NAME), (1.0, 1.0, _EXACT_ABOVE_RANKS)
+    return (*FEATURES, CLOSENESS), (*model.weights, closeness)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was looked at.
+
+    Attributes:
+        sights: What was seen in each tool that every search looks at closely, whatever its limit;
+            what the graph found comes first.
+        found: How many of these the graph found.
+        graph: The graph's own ranking, best first.
+        further: What was seen in others, which come below these.
+    """
+
+    sights: list[Sight]
+    found: int
+    graph: Sequence[Fused]
+    further: list[Sight]
+
+
+@dataclass(frozen=True, slots=True)
+class Semantic:
+    """What vectors had to do with an answer.
+
+    Attributes:
+        scheme: The numbers that ranked.
+        nearness: How near the tools are to the query.
+        text: What was embedded.
+        seen: What was looked at.
+        lifted: Numbers of matches that stand above nearer ones because the query names them.
+        told: What went wrong when the vectors of the tools were found or made.
+    """
+
+    scheme: Scheme
+    nearness: Nearness
+    text: str
+    seen: Seen
+    lifted: tuple[int, ...]
+    told: tuple[Diagnostic, ...]
+
+    def window(self, limit: int) -> tuple[int, ...]:
+        """Return the tools that may stand beside *limit* matches, the nearest first.
+
+        They have something in common with the query; where vectors rank alone there are none.
+        """
+        if self.scheme.name == EMBEDDINGS:
+            return ()
+        nearest = self.nearness.nearest[: max(WINDOW_FACTOR * limit, _LEAST_WINDOW)]
+        # Once all have lost what they have in common, the sign of a cosine says no more.
+        return tuple(number for number, cosine in nearest if cosine > 0 or self.nearness.shift)
+
+    def mode(self, *, is_expanded: bool) -> str:
+        """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
+        is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
+        is_hybrid = is_fused or is_expanded or bool(self.lifted)
+        return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
+
+
+def closeness(nearness: Nearness, tool: int, words: int) -> float:
+    """Give how near a tool is, as a share of the nearest one, weighed by what the graph can see.
+
+    A graph sees each of many *words* that the catalogue knows, while one vector blurs them: so it
+    is divided by the logarithm of their number. Where the catalogue knows next to none of the
+    query, what the graph sees is next to nothing, and the vector is all there is to go by.
+    """
+    if not nearness.best:
+        return 0.0
+    share = max(nearness.standardised(tool), 0.0) / nearness.best
+    known = max(1 - nearness.foreign**FOREIGN_POWER, _LEAST_KNOWN)
+    return share / log(_BASE_WORDS + words) / known
+
+
+def words_of(analysis: Analysis) -> int:
+    """Give how many words of the query the catalogue knows."""
+    return sum(one.origin == "query" and bool(one.repairs) for one in analysis.clauses)
+
+
+def rank(scheme: Scheme, seen: Seen, nearness: Nearness, words: int, limit: int) -> list[Fused]:
+    """Give the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
+
+    What every search looks at closely comes first, whatever the limit; so a limit only cuts.
+
+    Args:
+        scheme: By which numbers.
+        seen: What was seen in each tool that was looked at.
+        nearness: How near the tools are to the query.
+        words: How many words of the query the catalogue knows.
+        limit: How many are wanted.
+    """
+    first, further = _tiers(scheme, seen, nearness)
+    if scheme.name == LEARNED:
+        values = _learned_values(seen.sights, nearness, words)
+        ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
+        return [*ordered, *_ordered(scheme, further, values)][:limit]
+    ordered = _ordered(scheme, first, _values_of(scheme, nearness, seen.graph, POOL))
+    if len(ordered) < limit:
+        ordered += _ordered(scheme, further, _values_of(scheme, nearness, seen.graph))
+    return ordered[:limit]
+
+
+def _tiers(
+    scheme: Scheme, seen: Seen, nearness: Nearness
+) -> tuple[Sequence[Sight], Sequence[Sight]]:
+    """Return what ranks first, and what ranks below it.
+
+    Where vectors alone rank, these are the nearest tools; where names count as well, those that
+    are named exactly stand among the first.
+    """
+    if scheme.name not in {EMBEDDINGS, SEMANTIC}:
+        return seen.sights, seen.further
+    near = [number for number, _ in nearness.nearest[:MAX_LIMIT]]
+    everything = (*seen.sights, *seen.further)
+    named = {one[_DOCUMENT] for one in everything if one[_EXACT] and scheme.name == SEMANTIC}
+    nearest, ranked = named.union(near[:POOL]), named.union(near)
+    first = [one for one in seen.sights if one[_DOCUMENT] in nearest]
+    known = {one[_DOCUMENT] for one in first}
+    return first, [one for one in everything if one[_DOCUMENT] in ranked - known]
+
+
+def _learned_values(sights: Sequence[Sight], nearness: Nearness, words: int) -> Values:
+    lexical = greatest_lexical(sights)
+    return lambda sight: (
+        *feature_values(sight, lexical),
+        closeness(nearness, sight[_DOCUMENT], words),
+    )
+
+
+def _values_of(
+    scheme: Scheme, nearness: Nearness, graph: Sequence[Fused], most: int | None = None
+) -> Values:
+    """Return what tells the features of a sight, for all but the learned fusion.
+
+    Of each list only the first *most* places count, where that is given.
+    """
+    if scheme.name == EMBEDDINGS:
+        return lambda sight: (nearness.cosines[sight[_DOCUMENT]],)
+    if scheme.name != RRF:
+        return lambda sight: (nearness.cosines[sight[_DOCUMENT]], sight[_EXACT])
+    by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
+    nearest = nearness.nearest[:most]
+    by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
+
+    def values(sight: Sight) -> tuple[float, ...]:
+        places = by_graph.get(sight[_DOCUMENT]), by_vector.get(sight[_DOCUMENT])
+        return (*(1 / (RANK_OFFSET + place) if place else 0.0 for place in places), sight[_EXACT])
+
+    return values
+
+
+def _ordered(scheme: Scheme, sights: Sequence[Sight], values_of: Values) -> list[Fused]:
+    found = []
+    for sight in sights:
+        values = values_of(sight)
+        found.append(Fused(Candidate(*sight), values, fsum(map(mul, values, scheme.weights))))
+    return sorted(found, key=lambda one: (-round(one.score, DECIMALS), one.candidate.document))
+
+
+def _spread(ranked: Sequence[Fused], weight: float, limit: int) -> list[Fused]:
+    """Spread the *ranked* over the intents of the query, if it has several."""
+    if not ranked or not ranked[0].candidate.intents:
+        return list(ranked)
+    answered = [one.candidate.intents for one in ranked]
+    chosen = []
+    for place, added, score in spread([one.score for one in ranked], answered, weight, limit):
+        one = ranked[place]
+        values = (*one.values[:_INTENT], added, *one.values[_INTENT + 1 :])
+        chosen.append(Fused(one.candidate, values, score))
+    return chosen
+
+
+class Evidence:
+    """Gives the probabilities of the matches of one search."""
+
+    def __init__(
+        self, seen: Seen, analysis: Analysis, model: Model, tools: int, nearness: Nearness
+    ) -> None:
+        """Look at what was *seen* and at the *nearness* of a catalogue of so many *tools*."""
+        own = seen.sights[: seen.found]
+        self._graph = Inputs(seen.graph[:MARGIN_DEPTH], own, analysis, model, tools)
+        self._lexical = greatest_lexical(own)
+        self._model = model
+        self._nearness = nearness
+        near = [nearness.standardised(number) for number, _ in nearness.nearest[:MARGIN_DEPTH]]
+        self._usual = fsum(near) / len(near) if near else 0.0
+        firsts = [one.candidate.document for one in seen.graph[:1]]
+        self._agrees = float(firsts == [number for number, _ in nearness.nearest[:1]])
+
+    def calibrate(self, ranked: Sequence[Fused], scheme: Scheme) -> list[Calibration]:
+        """Give each of the *ranked* its probability; it never rises down the ranks."""
+        calibrations: list[Calibration] = []
+        lowest = 1.0
+        for fused in ranked:
+            inputs = self.inputs(fused.candidate)
+            lowest = min(lowest, logistic(inputs, scheme.intercept, scheme.coefficients))
+            calibrations.append(Calibration(inputs, lowest))
+        return calibrations
+
+    def inputs(self, candidate: Candidate) -> tuple[float, ...]:
+        """Give the inputs of one match, in the order of `VECTOR_INPUTS`."""
+        nearness = self._nearness
+        standardised = nearness.standardised(candidate.document)
+        return (
+            round(self._graph_logit(candidate), DECIMALS),
+            log1p(max(standardised, 0.0)),
+            standardised - self._usual,
+            nearness.best - standardised,
+            nearness.foreign,
+            self._agrees,
+        )
+
+    def _graph_logit(self, candidate: Candidate) -> float:
+        """Give what the graph's own calibration makes of a match, before it is squashed."""
+        model = self._model
+        values = feature_values(candidate.sight(), self._lexical)
+        alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
+        products = map(mul, self._graph.of(alone), model.coefficients)
+        return fsum((model.intercept, *products))
