@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.caches.protocol import RESULT
 from mcpg.diagnostics import Code
 from mcpg.engine.cache_entries import key_of
-from mcpg.engine.guarded import attribute_of
+from mcpg.engine.circuit_breakers import attribute_of
 from mcpg.engine.resultcodec import decode_result, encode_result
 from mcpg.engine.results import Strategy
 from mcpg.index.compile import NO_KEY
@@ -21,14 +21,18 @@ from mcpg.index.tables import ABSENT
 from mcpg.values import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcpg.diagnostics import Diagnostic
-    from mcpg.engine.guarded import GuardedCache
-    from mcpg.engine.observed import Timings
+    from mcpg.engine.circuit_breakers import GuardedCache
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
+    from mcpg.engine.trace import Trace
     from mcpg.index import Index
     from mcpg.vectors.matrix import ToolVectors
+
+    Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
 LASTING = frozenset(
     {
@@ -50,11 +54,12 @@ it is not kept."""
 
 
 class ResultCache:
-    """Answers as a searcher does, and keeps what it answered."""
+    """Answers what was asked before from a cache, and keeps what is answered anew."""
 
-    def __init__(self, cache: GuardedCache) -> None:
-        """Keep results in *cache*."""
+    def __init__(self, cache: GuardedCache, compute: Answering) -> None:
+        """Keep in *cache* what *compute* answers."""
         self._cache = cache
+        self._compute = compute
         self._known: tuple[Index, str] | None = None
 
     def answer(
@@ -62,19 +67,26 @@ class ResultCache:
         searcher: Searcher,
         request: Request,
         noticed: tuple[Diagnostic, ...],
-        timings: Timings | None = None,
+        trace: Trace | None = None,
     ) -> SearchResult:
-        """Answer *request* as `Searcher.answer` does; what the cache fails at is told with it."""
+        """Answer *request*; what the cache fails at is told with the answer.
+
+        Args:
+            searcher: What is searched with where the answer is not kept yet.
+            request: What is asked.
+            noticed: Is told with the answer.
+            trace: Records the stages, or that there were none.
+        """
         makers = _makers(searcher, request)
         key = self._key(searcher, request, noticed, makers)
         result = self._found(searcher, key) if key else None
         if result is None:
-            result = searcher.answer(request, noticed, timings)[0]
+            result = self._compute(searcher, request, noticed, trace)
             # The search may have loaded vectors that the key has to name. Who else had a part in it
             # was asked before: what is published meanwhile must not be taken for its maker.
             self._keep(result, key or self._key(searcher, request, noticed, makers))
-        elif timings is not None:
-            timings.is_cached = True
+        elif trace is not None:
+            trace.is_cached = True
         failed = self._cache.noticed()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 

@@ -13,19 +13,21 @@ from mcpg.values import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeVar
+    from typing import Concatenate, ParamSpec, TypeVar
 
     from mcpg.catalog import Catalog
     from mcpg.catalog.model import Hints, Tool
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
-    from mcpg.engine.desk import Desk
+    from mcpg.engine.cached import Answering
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.request import Context
     from mcpg.engine.results import SearchResult
-    from mcpg.engine.trace import Explanation
+    from mcpg.engine.trace import Explanation, Trace
     from mcpg.index import Index
+    from mcpg.telemetry.guarded import GuardedObserver
 
+    Given = ParamSpec("Given")
     Answer = TypeVar("Answer")
 
 
@@ -60,8 +62,9 @@ class Engine:
         """
         self.diagnostics = tuple(diagnostics)
         self.equipment = equipment
-        self._used, self._desk = _prepared(equipment)
-        self._searcher = Searcher(index, self._tool, self._used)
+        self._guarded = equipment and _guarded(equipment)
+        self._answer = _answering(self._guarded)
+        self._searcher = Searcher(index, self._tool, self._guarded)
         self._rebuild = rebuild
         self._lock = allocate_lock()
 
@@ -79,7 +82,7 @@ class Engine:
     @property
     def pages(self) -> tuple[ToolDocument, ...]:
         """The documents of no tool, in order of their paths."""
-        return tuple(self._ask(lambda searcher: searcher.index.pages()))
+        return tuple(self.consult(lambda index: index.pages()))
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -134,10 +137,9 @@ class Engine:
             "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
         request, noticed = check_request(query, context, asked)
-        desk = self._desk
-        if desk is not None:
-            return desk.answer(self._ask, request, noticed)
-        return self._ask(lambda searcher: searcher.answer(request, noticed))[0]
+        if self._guarded is not None and self._guarded.observer is not None:
+            return self._observed(self._guarded.observer, request, noticed)
+        return self._ask(self._answer, request, noticed, None)
 
     def explain(  # noqa: PLR0913 - as above
         self,
@@ -179,19 +181,21 @@ class Engine:
         )
         request, noticed = check_request(query, context, asked)
         if tool is None:
-            return self._ask(lambda searcher: searcher.explanation(request, noticed))
+            return self._ask(_explained, request, noticed)
         tool_id = self.catalog.named(tool).id
         if request.is_browsing:
             raise _nothing_asked()
-        explanation = self._ask(lambda searcher: searcher.explanation(request, noticed))
-        standing = self._ask(lambda searcher: searcher.standing(request, tool_id))
+        from mcpg.engine.whynot import standing  # noqa: PLC0415 - a search needs none of it
+
+        explanation = self._ask(_explained, request, noticed)
+        tool_standing = self._ask(standing, request, tool_id)
         if request.strategy != Strategy.GRAPH or request.normalize:
-            from mcpg.engine.vectornotices import by_graph  # noqa: PLC0415 - a search needs none of it
+            from mcpg.engine.vectornotices import by_graph  # noqa: PLC0415 - as above
 
             result = explanation.result
             diagnostics = (*result.diagnostics, by_graph(request, result, tool_id))
             explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
-        return replace(explanation, tool=standing)
+        return replace(explanation, tool=tool_standing)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
         """Give an engine that searches the same catalogue with *hints* added to one tool.
@@ -207,12 +211,8 @@ class Engine:
             NotFoundError: No tool is called *tool*, or several are.
             DocumentError: The tool's document becomes too long to be written.
         """
-        from mcpg.engine.recompile import recompiled  # noqa: PLC0415 - a search changes nothing
-
         tool_id = self.catalog.named(tool).id
-        index = self._ask(
-            lambda searcher: recompiled(searcher.index, searcher.number(tool_id), hints)
-        )
+        index = self._ask(_recompiled, tool_id, hints)
         equipment = self.equipment and replace(self.equipment, vectors=None)
         return Engine(index, equipment=equipment)
 
@@ -221,33 +221,99 @@ class Engine:
         return self._ask(lambda searcher: ask(searcher.index))
 
     def _tool(self, tool_id: str) -> Tool:
-        return self._ask(lambda searcher: searcher.tool(tool_id))
+        return self._ask(Searcher.tool, tool_id)
 
-    def _ask(self, ask: Callable[[Searcher], Answer]) -> Answer:
-        """Ask the searcher, and once more if its index turns out to be damaged."""
+    def _observed(
+        self, observer: GuardedObserver, request: Request, noticed: tuple[Diagnostic, ...]
+    ) -> SearchResult:
+        """Answer *request* and tell *observer*; what that raises is told with the answer."""
+        from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
+
+        timings = Timings()
+        with observer.search(request.query, request.strategy) as tell:
+            result = self._ask(self._answer, request, noticed, timings)
+            tell(search_facts(result, timings))
+        if not tell.diagnostics:
+            return result
+        return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
+
+    def _ask(
+        self,
+        ask: Callable[Concatenate[Searcher, Given], Answer],
+        *given: Given.args,
+        **named: Given.kwargs,
+    ) -> Answer:
+        """Return what *ask* answers with the searcher, asked anew if its index is damaged."""
         searcher = self._searcher
         try:
-            return ask(searcher)
+            return ask(searcher, *given, **named)
         except Exception as fault:
             if self._rebuild is None or not _is_damage(fault, searcher.index):
                 raise
-        return ask(self._renewed(searcher))
+        return ask(self._renewed(searcher), *given, **named)
 
     def _renewed(self, damaged: Searcher) -> Searcher:
         """Replace the *damaged* searcher, unless another thread has done so meanwhile."""
         with self._lock:
             if self._searcher is damaged and self._rebuild is not None:
-                self._searcher = Searcher(self._rebuild(), self._tool, self._used)
+                self._searcher = Searcher(self._rebuild(), self._tool, self._guarded)
             return self._searcher
 
 
-def _prepared(equipment: Equipment | None) -> tuple[Equipment | None, Desk | None]:
-    """Give the *equipment* guarded, and who answers searches where that is not the searcher."""
-    if equipment is None or (equipment.cache is None and equipment.observer is None):
-        return equipment, None
-    from mcpg.engine.desk import prepared  # noqa: PLC0415 - most engines have neither
+def _guarded(equipment: Equipment) -> Equipment:
+    """Return *equipment* with a cache and an observer that no search can fail by."""
+    if equipment.cache is not None:
+        from mcpg.engine.circuit_breakers import GuardedCache  # noqa: PLC0415 - most engines have none
 
-    return prepared(equipment)
+        equipment = replace(equipment, cache=GuardedCache(equipment.cache))
+    if equipment.observer is not None:
+        from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+
+        equipment = replace(equipment, observer=GuardedObserver.of(equipment.observer))
+    return equipment
+
+
+def _answering(equipment: Equipment | None) -> Answering:
+    """Return what answers searches: from the cache where *equipment* has one, else the searcher."""
+    if equipment is None or equipment.cache is None:
+        return _answered
+    from mcpg.engine.cached import ResultCache  # noqa: PLC0415 - most engines have no cache
+
+    return ResultCache(equipment.cache, _answered).answer
+
+
+def _answered(
+    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None
+) -> SearchResult:
+    """Answer *request*, with its query rewritten where it asks for that."""
+    if not _is_rewritten(searcher, request):
+        return searcher.answer(request, noticed, trace)[0]
+    from mcpg.engine.normalization.run import normalized_answer  # noqa: PLC0415 - only where it is asked for
+
+    return normalized_answer(searcher, request, noticed, trace)
+
+
+def _explained(
+    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+) -> Explanation:
+    """Answer as `_answered` does, and say how every part of the answer came about."""
+    if _is_rewritten(searcher, request):
+        from mcpg.engine.normalization.run import normalized_explanation  # noqa: PLC0415 - as above
+
+        return normalized_explanation(searcher, request, noticed)
+    from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
+
+    return explain(searcher, request, noticed)
+
+
+def _is_rewritten(searcher: Searcher, request: Request) -> bool:
+    return request.normalize and bool(request.query) and len(searcher.index) > 0
+
+
+def _recompiled(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
+    from mcpg.engine.recompile import recompiled  # noqa: PLC0415 - a search changes nothing
+
+    return recompiled(searcher.index, searcher.number(tool_id), hints)
 
 
 def _nothing_asked() -> Exception:

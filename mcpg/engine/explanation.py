@@ -24,6 +24,7 @@ from mcpg.engine.trace import (
     QueryWord,
     Reading,
     TermMatch,
+    Trace,
 )
 from mcpg.index.occurrences import field_shares
 from mcpg.index.postings import impact_of
@@ -32,6 +33,7 @@ from mcpg.text import fold, iter_words, stem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from mcpg.diagnostics import Diagnostic
     from mcpg.engine.analysis import Analysis, Clause, Repair
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.fusion import Fused
@@ -40,13 +42,19 @@ if TYPE_CHECKING:
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher
-    from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
 _STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
 
 
-def explain(
+def explain(searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]) -> Explanation:
+    """Answer *request* as `Searcher.answer` does, and say how every part came about."""
+    trace = Trace()
+    result, outcome = searcher.answer(request, noticed, trace)
+    return explanation_of(request, result, outcome, trace, searcher)
+
+
+def explanation_of(
     request: Request,
     result: SearchResult,
     outcome: Outcome | None,

@@ -89,9 +89,14 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 
     if observer is None:
         return make()
-    from mcpg.engine.observed import observed_engine  # noqa: PLC0415 - only where somebody watches
+    from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
+    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
 
-    return observed_engine(observer, make)
+    with GuardedObserver.of(observer).build() as tell:
+        engine = make()
+        tell(build_facts(engine.index))
+    engine.diagnostics = (*engine.diagnostics, *tell.diagnostics)
+    return engine
 
 
 def _made(

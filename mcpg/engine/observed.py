@@ -15,19 +15,12 @@ from mcpg.engine.results import RankingMode
 from mcpg.engine.trace import Trace
 from mcpg.telemetry.facts import BuildFacts, SearchFacts, VectorFacts
 from mcpg.telemetry.guarded import GuardedObserver
-from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from mcpg.diagnostics import Diagnostic
-    from mcpg.engine.cached import ResultCache
-    from mcpg.engine.desk import Asking
-    from mcpg.engine.engine import Engine
-    from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
-    from mcpg.engine.searcher import Searcher
     from mcpg.index import Index
     from mcpg.telemetry.observer import Observer
     from mcpg.vectors.build import Built
@@ -43,7 +36,6 @@ class Timings(Trace):
     """Times the stages of one search, those that failed as well, and counts what vectors cost.
 
     Attributes:
-        is_cached: Whether the result came from the cache.
         tokens: Tokens that vectors of the query have cost, `None` where nobody told.
         of_vectors: Seconds of each stage that made or compared vectors.
         of_graph: Seconds of each other stage.
@@ -51,7 +43,6 @@ class Timings(Trace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_cached = False
         self.tokens: int | None = None
         self.of_vectors: list[float] = []
         self.of_graph: list[float] = []
@@ -85,33 +76,6 @@ class _Timed:
 
     def __exit__(self, *_: object) -> None:
         self._times.append(time.perf_counter() - self._start)
-
-
-class ObservedDesk:
-    """Answers as the searcher does, or a cache before it, and tells an observer."""
-
-    def __init__(self, observer: GuardedObserver, results: ResultCache | None) -> None:
-        """Tell *observer*; answer from *results* where there is a cache."""
-        self._observer = observer
-        self._results = results
-
-    def answer(
-        self, ask: Asking, request: Request, noticed: tuple[Diagnostic, ...]
-    ) -> SearchResult:
-        """Answer *request*; what the observer raises is told with the answer."""
-        timings, results = Timings(), self._results
-
-        def answer(searcher: Searcher) -> SearchResult:
-            if results is not None:
-                return results.answer(searcher, request, noticed, timings)
-            return searcher.answer(request, noticed, timings)[0]
-
-        with self._observer.search(request.query, request.strategy) as tell:
-            result = ask(answer)
-            tell(search_facts(result, timings))
-        if not tell.diagnostics:
-            return result
-        return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
 
 
 def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
@@ -165,15 +129,3 @@ def observed_index(observer: Observer, make: Callable[[], Index]) -> Index:
         index = make()
         tell(build_facts(index))
     return index
-
-
-def observed_engine(observer: Observer, make: Callable[[], Engine]) -> Engine:
-    """Have *make* make an engine and its index, and tell *observer*.
-
-    What the observer raises is told with what loading noticed.
-    """
-    with GuardedObserver.of(observer).build() as tell:
-        engine = make()
-        tell(build_facts(engine.index))
-    engine.diagnostics = (*engine.diagnostics, *tell.diagnostics)
-    return engine

@@ -25,15 +25,14 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.analysis import Memo
     from mcpg.engine.candidates import Choice, Chooser
+    from mcpg.engine.circuit_breakers import GuardedNormalizer
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
-    from mcpg.engine.guarded import GuardedNormalizer
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.request import Request
     from mcpg.engine.results import Via
     from mcpg.engine.semantics import SearchVectors, Semantics
-    from mcpg.engine.standing import Standing
-    from mcpg.engine.trace import Explanation, Trace
+    from mcpg.engine.trace import Trace
     from mcpg.index import Index
 
 # Tools of which what is shown is kept once it has been read.
@@ -92,42 +91,21 @@ class Searcher:
             raise StaleIndexError("it does not find a tool that it has")
         return number
 
-    def explanation(self, request: Request, noticed: tuple[Diagnostic, ...]) -> Explanation:
-        """Answer as `answer` does, and say how every part of the answer came about."""
-        from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
-        from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
-
-        if self._is_rewritten(request):
-            from mcpg.engine.normalization.run import normalized_explanation  # noqa: PLC0415 - only where it is asked for
-
-            return normalized_explanation(self, request, noticed)
-        trace = Trace()
-        result, outcome = self.answer(request, noticed, trace)
-        return explain(request, result, outcome, trace, self)
-
-    def standing(self, request: Request, tool_id: str) -> Standing:
-        """Say why the tool of an id that the index has given is where it is."""
-        from mcpg.engine.whynot import standing  # noqa: PLC0415 - as above
-
-        disabled = self.disabled(request)
-        number = self.number(tool_id)
-        return standing(
-            request, self.index, self.model, disabled, number, self._choice(request, disabled)
-        )
-
     def answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None
     ) -> tuple[SearchResult, Outcome | None]:
-        """Answer *request*; *noticed* is told with the answer, *trace* records the stages."""
+        """Answer *request* by its query as it stands.
+
+        Args:
+            request: What is asked.
+            noticed: Is told with the answer.
+            trace: Records the stages.
+        """
         if not len(self.index):
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
             return replace(nothing, diagnostics=noticed), None
         if request.is_browsing:
             return self._browse(request, noticed), None
-        if self._is_rewritten(request):
-            from mcpg.engine.normalization.run import normalized_answer  # noqa: PLC0415 - only where it is asked for
-
-            return normalized_answer(self, request, noticed, trace), None
         outcome, told = self.ranked(request, trace)
         told = (*noticed, *told)
         found = self.matches(outcome), [number for number, _ in outcome.primaries]
@@ -144,7 +122,7 @@ class Searcher:
             vectors: Those of the search of which this is a part, where there is such a one.
         """
         disabled = self.disabled(request)
-        choice = self._choice(request, disabled)
+        choice = self.choice(request)
         told: tuple[Diagnostic, ...] = ()
         if request.strategy == Strategy.GRAPH:
             outcome = run_graph(
@@ -227,7 +205,7 @@ class Searcher:
         """Return the query normalizer, `None` if the host configured none."""
         if self.equipment is None or self.equipment.normalizer is None:
             return None
-        from mcpg.engine.guarded import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
+        from mcpg.engine.circuit_breakers import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
 
         with self._lock:
             if self._normalizer is None:
@@ -270,16 +248,13 @@ class Searcher:
             )
         return chooser
 
-    def _choice(self, request: Request, disabled: frozenset[int]) -> Choice | None:
+    def choice(self, request: Request) -> Choice | None:
         """Return what chooses candidates for *request*, where a host has brought a source."""
         if self.equipment is None or self.equipment.candidates is None:
             return None
         from mcpg.engine.candidates import Choice  # noqa: PLC0415 - as above
 
-        return Choice(self.chooser(request), self.index, disabled)
-
-    def _is_rewritten(self, request: Request) -> bool:
-        return request.normalize and bool(request.query) and len(self.index) > 0
+        return Choice(self.chooser(request), self.index, self.disabled(request))
 
     def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
         index = self.index

@@ -245,10 +245,16 @@ class Explanation:
 
 
 class Trace:
-    """Collects the stages of one search as they pass."""
+    """Collects the stages of one search as they pass.
+
+    Attributes:
+        stages: Those that have passed.
+        is_cached: Whether the result came from the cache.
+    """
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
+        self.is_cached = False
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

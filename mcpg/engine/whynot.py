@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request
+    from mcpg.engine.searcher import Searcher
     from mcpg.engine.standing import Change
     from mcpg.index import Index
 
@@ -70,31 +71,23 @@ class Field:
         return sorted({0, self.place - 1} if self.place else ())
 
 
-def standing(
-    request: Request,
-    index: Index,
-    model: Model,
-    disabled: frozenset[int],
-    tool: int,
-    choice: Choice | None = None,
-) -> Standing:
-    """Say why the tool numbered *tool* is where it is, and what would make it first.
+def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
+    """Say why a tool is where it is, and what would make it first.
 
     Args:
+        searcher: What is searched with.
         request: What is asked; it must not browse.
-        index: What is searched.
-        model: The fitted numbers of the index.
-        disabled: Tools that the search leaves out.
-        tool: Number of the tool.
-        choice: Who chooses the tools to look at, where that is not the index.
+        tool_id: Id of the tool, which the index has given.
     """
-    field = Field(request, index, model, disabled, tool, choice)
+    index, model, disabled = searcher.index, searcher.model, searcher.disabled(request)
+    tool = searcher.number(tool_id)
+    field = Field(request, index, model, disabled, tool, searcher.choice(request))
     lifter = Lifter(request, index, model, disabled, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first else smallest_change(lifter)
     retrieval = _retrieval(field)
     return Standing(
-        tool_id=index.tool_id(tool),
+        tool_id=tool_id,
         rank=field.place + 1 if field.is_ranked else None,
         ranked=len(field.pool.documents),
         score=field.scores[field.place] if field.is_ranked else 0.0,

@@ -19,10 +19,9 @@ from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cache_entries import key_of
 from mcpg.engine.cached import identity_of
+from mcpg.engine.circuit_breakers import REST, GuardedCache
 from mcpg.engine.equipment import Equipment
-from mcpg.engine.guarded import GuardedCache
 from mcpg.engine.request import Request
-from mcpg.engine.resting import REST
 from mcpg.engine.resultcodec import decode_result, encode_result
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcpg.engine.explanation import advice_on, expansions_of, explain
+from mcpg.engine.explanation import advice_on, expansions_of, explanation_of
 from mcpg.engine.findings import expanded
 from mcpg.engine.results import SearchResult
 from mcpg.engine.trace import FoundBy, Stage
@@ -50,7 +50,7 @@ def joined_explanation(
         searcher: What both were searched with.
     """
     asked, rewritten = (
-        explain(
+        explanation_of(
             part,
             SearchResult(part.query, part.strategy, result.ranking_mode, searcher.matches(outcome)),
             outcome,

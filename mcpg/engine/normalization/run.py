@@ -48,7 +48,8 @@ def normalized_explanation(
     searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer as `normalized_answer` does, and say how every part of the answer came about."""
-    from mcpg.engine.normalization import explaining  # noqa: PLC0415 - a search explains nothing
+    from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
+    from mcpg.engine.normalization import explaining  # noqa: PLC0415 - as above
     from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
 
     start = time.perf_counter()
@@ -57,7 +58,7 @@ def normalized_explanation(
     duration = (time.perf_counter() - start) * 1e3
     noticed = (*noticed, *rewrite.diagnostics)
     if not rewrite.text:
-        plain = searcher.explanation(replace(request, normalize=False), noticed)
+        plain = explain(searcher, replace(request, normalize=False), noticed)
         return explaining.with_stage(plain, rewrite, duration)
     parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
     halves = [searcher.ranked(*each, vectors) for each in zip(parts, traces, strict=False)]

@@ -16,10 +16,9 @@ from mcpg.cli.explainmd import explain_markdown
 from mcpg.diagnostics import Code
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
+from mcpg.engine.circuit_breakers import REST, SLOW, GuardedNormalizer
 from mcpg.engine.equipment import Equipment
-from mcpg.engine.guarded import GuardedNormalizer
 from mcpg.engine.remembered import remembered_rewrite
-from mcpg.engine.resting import REST, SLOW
 from mcpg.errors import McpgError
 from mcpg.gateway.answerjson import search_json
 from mcpg.llm.errors import EndpointError

@@ -1,13 +1,15 @@
-"""What a host brings, such that it cannot hurt: a cache, and who makes vectors and rewrites."""
+"""What a host brings, such that it cannot hurt: a cache, and who makes vectors and rewrites.
+
+What has failed is left alone for a while, so that it does not slow down every search.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embedding_error
-from mcpg.engine.resting import Rest
 from mcpg.errors import McpgError
 from mcpg.llm.deadline import within
 
@@ -21,11 +23,45 @@ if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.llm.deadline import Ended
 
+Reason = TypeVar("Reason")
+
+REST = 30.0
+"""Seconds that what failed is left alone: what fails slowly costs a search much."""
+
+SLOW = 1.0
+"""Seconds from which on a failure is slow."""
+
 USUAL_SECONDS = 5.0
 """How long a normaliser may take that does not say."""
 
 GRACE = 0.25
 """Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
+
+
+class Rest(Generic[Reason]):
+    """Until when something is left alone, and why; may be shared between threads."""
+
+    def __init__(self, clock: Callable[[], float], seconds: float = REST) -> None:
+        """Prepare for rests of so many *seconds*; *clock* tells the time in seconds."""
+        self.now = clock
+        self._seconds = seconds
+        # The end of the rest, and its reason; one tuple, so never half of each.
+        self._failed: tuple[float, Reason] | None = None
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why it is left alone now; `None` when it is not."""
+        failed = self._failed
+        return failed[1] if failed is not None and self.now() < failed[0] else None
+
+    def begin(self, reason: Reason) -> None:
+        """Leave it alone from now on."""
+        self._failed = (self.now() + self._seconds, reason)
+
+    def begin_if_slow(self, reason: Reason, start: float) -> None:
+        """Leave it alone from now on if it took long to fail, asked at *start*."""
+        if self.now() - start >= SLOW:
+            self.begin(reason)
 
 
 def attribute_of(brought: Any, name: str) -> Any:
