@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.caches.protocol import RESULT
 from mcpg.diagnostics import Code
 from mcpg.engine.cache_entries import key_of
-from mcpg.engine.circuit_breakers import attribute_of
+from mcpg.engine.circuit_breaker import attribute_of
 from mcpg.engine.resultcodec import decode_result, encode_result
 from mcpg.engine.results import Strategy
 from mcpg.index.compile import NO_KEY
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcpg.diagnostics import Diagnostic
-    from mcpg.engine.circuit_breakers import GuardedCache
+    from mcpg.engine.circuit_breaker import GuardedCache
     from mcpg.engine.request import Request
     from mcpg.engine.results import SearchResult
     from mcpg.engine.searcher import Searcher

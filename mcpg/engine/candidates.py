@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcpg.diagnostics import Code, Diagnostic, warning
-from mcpg.engine.circuit_breakers import Rest
+from mcpg.engine.circuit_breaker import Rest
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import McpgError
 from mcpg.index.compile import NO_KEY

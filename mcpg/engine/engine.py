@@ -190,7 +190,7 @@ class Engine:
         explanation = self._ask(_explained, request, noticed)
         tool_standing = self._ask(standing, request, tool_id)
         if request.strategy != Strategy.GRAPH or request.normalize:
-            from mcpg.engine.vectornotices import by_graph  # noqa: PLC0415 - as above
+            from mcpg.engine.diagnostics import by_graph  # noqa: PLC0415 - as above
 
             result = explanation.result
             diagnostics = (*result.diagnostics, by_graph(request, result, tool_id))
@@ -263,7 +263,7 @@ class Engine:
 def _guarded(equipment: Equipment) -> Equipment:
     """Return *equipment* with a cache and an observer that no search can fail by."""
     if equipment.cache is not None:
-        from mcpg.engine.circuit_breakers import GuardedCache  # noqa: PLC0415 - most engines have none
+        from mcpg.engine.circuit_breaker import GuardedCache  # noqa: PLC0415 - most engines have none
 
         equipment = replace(equipment, cache=GuardedCache(equipment.cache))
     if equipment.observer is not None:

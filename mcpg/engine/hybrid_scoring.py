@@ -169,6 +169,11 @@ class Semantic:
     lifted: tuple[int, ...]
     told: tuple[Diagnostic, ...]
 
+    @property
+    def is_by_nearness(self) -> bool:
+        """Whether the nearest tools rank first, but for those that are named exactly."""
+        return self.scheme.name == SEMANTIC
+
     def window(self, limit: int) -> tuple[int, ...]:
         """Return the tools that may stand beside *limit* matches, the nearest first.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.analysis import Memo
     from mcpg.engine.candidates import Choice, Chooser
-    from mcpg.engine.circuit_breakers import GuardedNormalizer
+    from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
     from mcpg.engine.pipeline import Outcome
@@ -205,7 +205,7 @@ class Searcher:
         """Return the query normalizer, `None` if the host configured none."""
         if self.equipment is None or self.equipment.normalizer is None:
             return None
-        from mcpg.engine.circuit_breakers import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
+        from mcpg.engine.circuit_breaker import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
 
         with self._lock:
             if self._normalizer is None:
@@ -222,8 +222,8 @@ class Searcher:
     ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
         """Answer from vectors and graph, or from the graph alone where there are no vectors."""
         from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
+        from mcpg.engine.diagnostics import fallbacks  # noqa: PLC0415 - as above
         from mcpg.engine.hybrid import run_with_vectors  # noqa: PLC0415 - as above
-        from mcpg.engine.vectornotices import fallbacks  # noqa: PLC0415 - as above
 
         index, model, memo = self.index, self.model, self._memo
         try:
@@ -351,7 +351,7 @@ def _merges(outcomes: Sequence[Outcome], related: int, next_steps: int) -> list[
     """Say, once, what the graph contributed where vectors ranked."""
     if not any(one.semantic for one in outcomes):
         return []
-    from mcpg.engine.vectornotices import merges  # noqa: PLC0415 - as above
+    from mcpg.engine.diagnostics import merges  # noqa: PLC0415 - as above
 
     return list(
         dict.fromkeys(told for one in outcomes for told in merges(one, related, next_steps))
@@ -362,6 +362,6 @@ def _noticed(best: float | None, matches: Sequence[Match]) -> list[Diagnostic]:
     """Say what a caller should know: that the best match is doubtful."""
     if best is not None and best >= LOW_CONFIDENCE:
         return []
-    from mcpg.engine.noticing import doubts  # noqa: PLC0415 - most searches notice nothing
+    from mcpg.engine.diagnostics import doubts  # noqa: PLC0415 - most searches notice nothing
 
     return doubts(best, is_offered=bool(matches))

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, need_numpy
-from mcpg.engine.circuit_breakers import GuardedProvider
+from mcpg.engine.circuit_breaker import GuardedProvider
 from mcpg.engine.remembered import remembered_vector
 from mcpg.index.compile import NO_KEY
 

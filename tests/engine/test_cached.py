@@ -19,7 +19,7 @@ from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cache_entries import key_of
 from mcpg.engine.cached import identity_of
-from mcpg.engine.circuit_breakers import REST, GuardedCache
+from mcpg.engine.circuit_breaker import REST, GuardedCache
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.request import Request
 from mcpg.engine.resultcodec import decode_result, encode_result

@@ -17,7 +17,7 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.diagnostics import Code
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
-from mcpg.engine.circuit_breakers import REST
+from mcpg.engine.circuit_breaker import REST
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
 from mcpg.engine.semantics import Nearness, Semantics

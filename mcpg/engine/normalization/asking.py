@@ -16,7 +16,7 @@ from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.caches import SearchCache
-    from mcpg.engine.circuit_breakers import GuardedNormalizer
+    from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.index import Index
     from mcpg.jsontypes import JsonObject
 

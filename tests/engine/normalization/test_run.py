@@ -16,7 +16,7 @@ from mcpg.cli.explainmd import explain_markdown
 from mcpg.diagnostics import Code
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
-from mcpg.engine.circuit_breakers import REST, SLOW, GuardedNormalizer
+from mcpg.engine.circuit_breaker import REST, SLOW, GuardedNormalizer
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.remembered import remembered_rewrite
 from mcpg.errors import McpgError

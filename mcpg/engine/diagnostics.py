@@ -1,13 +1,12 @@
-"""What a search with vectors tells beside its matches."""
+"""What a search tells beside its matches."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mcpg.diagnostics import Code, Diagnostic, info, warning
-from mcpg.engine.hybrid_scoring import SEMANTIC
+from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.results import RankingMode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.pipeline import Outcome
@@ -15,6 +14,20 @@ if TYPE_CHECKING:
     from mcpg.engine.results import SearchResult
 
 _CODES = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
+
+
+def doubts(best: float | None, *, is_offered: bool = True) -> list[Diagnostic]:
+    """Say that the *best* match's score is low, or that there is no match.
+
+    *is_offered* tells whether the match is offered all the same.
+    """
+    if best is None:
+        return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
+    if best >= LOW_CONFIDENCE:
+        return []
+    advice = "say more, or take the answer with care" if is_offered else "it is not offered"
+    message = f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}: {advice}"
+    return [warning(Code.LOW_CONFIDENCE, message)]
 
 
 def fallbacks(strategy: str, fault: EmbeddingError) -> list[Diagnostic]:
@@ -36,7 +49,7 @@ def merges(outcome: Outcome, related: int, next_steps: int) -> list[Diagnostic]:
     is_expanded = related + next_steps > 0
     if semantic is None or semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
         return []
-    if semantic.scheme.name != SEMANTIC:
+    if not semantic.is_by_nearness:
         how = "the matches of the graph and of the vectors were made one list"
     else:
         parts = [
