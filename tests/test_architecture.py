@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted(ROOT.glob("mcpg/**/*.py"))
 FLOORS = [
     {"text", "caches", "telemetry"},
+    {"net"},
     {"llm"},
     {"embeddings"},
     {"postgres"},

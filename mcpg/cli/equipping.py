@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores.protocol import EmbeddingStore
     from mcpg.llm.normalizer import Normalizer
-    from mcpg.llm.transport import Budget
+    from mcpg.net.http import Budget
     from mcpg.postgres import Database, PostgresCandidates
     from mcpg.telemetry import Observer
 
@@ -308,7 +308,7 @@ def _sqlite(path: str) -> EmbeddingStore:
 
 
 def _check_address(found: Setting) -> None:
-    from mcpg.llm.address import address_of  # noqa: PLC0415 - as above
+    from mcpg.net.addresses import address_of  # noqa: PLC0415 - as above
 
     try:
         address_of(str(found.value))

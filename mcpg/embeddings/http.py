@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.embeddings.tokens import count_tokens
 from mcpg.errors import UsageError
-from mcpg.llm.errors import EndpointError
-from mcpg.llm.transport import Budget, Endpoint
-from mcpg.llm.usage import usage_of
+from mcpg.net.http import Budget, Endpoint, EndpointError, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcpg.jsontypes import JsonObject
-    from mcpg.llm.usage import Usage
+    from mcpg.net.http import Usage
 
 BUDGET = Budget(connect=5.0, read=30.0, total=60.0, retries=4)
 """How long one batch may take."""
@@ -51,7 +49,7 @@ class HttpEmbeddings:
         packed: bool = False,
         endpoint: Endpoint | None = None,
     ) -> None:
-        """Prepare to ask *model*; nothing is sent yet.
+        """Prepare requests to *model*; nothing is sent yet.
 
         Args:
             url: What `/embeddings` stands below, such as `https://api.openai.com/v1`.
@@ -88,12 +86,12 @@ class HttpEmbeddings:
 
     @property
     def dimensions(self) -> int | None:
-        """How many numbers a vector has; `None` until the first answer where nobody said."""
+        """Numbers of a vector; `None` until the first answer unless *dimensions* was given."""
         return self._dimensions
 
     @property
     def usage(self) -> Usage:
-        """What asking has cost so far."""
+        """The usage so far."""
         return self._endpoint.usage
 
     def close(self) -> None:
@@ -101,7 +99,7 @@ class HttpEmbeddings:
         self._endpoint.close()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give one row for each of *texts*.
+        """Return one row for each of *texts*, shape (texts, dimensions).
 
         Raises:
             EmbeddingError: The endpoint gave no usable answer.
@@ -116,7 +114,7 @@ class HttpEmbeddings:
         return matrix
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Part *texts*, in order, into requests that are not too long."""
+        """Split *texts*, in order, into requests that are not too long."""
         batch: list[str] = []
         length = 0
         for text in texts:
@@ -155,7 +153,7 @@ class HttpEmbeddings:
         return payload
 
     def _items(self, answer: JsonObject, count: int) -> list[Any]:
-        """Give what was made of each text, in the order of the texts."""
+        """Return the item of each text, in the order of the texts."""
         data = answer.get("data")
         if not isinstance(data, list):
             raise self._error("the answer holds no list of vectors", "failed")
@@ -213,7 +211,7 @@ class HttpEmbeddings:
 
 
 def _place(item: Any, number: int) -> Any:
-    """Give the number of the text that *item* belongs to: its own, else that of its place."""
+    """Return the number of the text that *item* belongs to: its own, else that of its place."""
     told = item.get("index", number) if isinstance(item, dict) else number
     return told if isinstance(told, int) and not isinstance(told, bool) else None
 

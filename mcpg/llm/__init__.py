@@ -1,1 +1,1 @@
-"""Language models behind HTTP endpoints: one bounded client, and what rewrites queries with it."""
+"""Language models that rewrite queries."""

@@ -1,24 +1,23 @@
-"""Normalisers: what rewrites a query as a short English one.
+"""Normalisers: they rewrite a query as a short English one.
 
-They are asked by `mcpg.engine.normalization`, which trusts none of them: it checks every answer,
-and searches the query as it was given too.
+`mcpg.engine.normalization` calls them and trusts none: it checks every answer, and searches the
+query as it was given too.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from mcpg.llm.errors import EndpointError
-from mcpg.llm.transport import Budget, Endpoint
+from mcpg.net.http import Budget, Endpoint, EndpointError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcpg.jsontypes import JsonObject
-    from mcpg.llm.usage import Usage
+    from mcpg.net.http import Usage
 
 BUDGET = Budget(connect=2.0, read=5.0, total=5.0, retries=1)
-"""How long a rewrite may take: somebody waits for the search."""
+"""How long a rewrite may take: the search waits for it."""
 
 MOST_TOKENS = 96
 """The most tokens that a model may write."""
@@ -42,22 +41,22 @@ _LONGEST_ANSWER = 262_144
 class Normalizer(Protocol):
     """Rewrites queries in English.
 
-    One that knows how long it may take says so by an attribute `seconds`.
+    One with a time limit of its own has it as an attribute `seconds`.
     """
 
     @property
     def fingerprint(self) -> str:
-        """Who rewrites, and how, in one printable line; never a secret."""
+        """The model and its settings, in one printable line without secrets."""
 
     def rewrite(self, query: str) -> str:
-        """Give *query* as a short English query, or as it is."""
+        """Return *query* as a short English query, or unchanged."""
 
 
 class FunctionNormalizer:
     """A host's own function as a normaliser.
 
     Attributes:
-        fingerprint: Who rewrites; another one when the function would answer otherwise.
+        fingerprint: Identifies the function; differs where its answers would.
         seconds: How long the function may take.
     """
 
@@ -87,7 +86,7 @@ class ChatNormalizer:
         budget: Budget = BUDGET,
         endpoint: Endpoint | None = None,
     ) -> None:
-        """Prepare to ask *model*; nothing is sent yet.
+        """Prepare requests to *model*; nothing is sent yet.
 
         Args:
             url: What `/chat/completions` stands below, such as `https://api.openai.com/v1`.
@@ -119,11 +118,11 @@ class ChatNormalizer:
 
     @property
     def usage(self) -> Usage:
-        """What asking has cost so far."""
+        """The usage so far."""
         return self._endpoint.usage
 
     def rewrite(self, query: str) -> str:
-        """Ask the model.
+        """Return the rewrite of the model.
 
         Raises:
             EndpointError: No usable answer came in time.
@@ -147,7 +146,7 @@ class ChatNormalizer:
         }
 
     def _text(self, answer: JsonObject) -> str:
-        """Give the text of an answer."""
+        """Return the text of an answer."""
         match answer:
             case {"choices": [{"message": {"refusal": str(refusal)}}, *_]} if refusal:
                 raise self._error(f"the model declines: {self._endpoint.quotable(refusal)}")

@@ -230,7 +230,15 @@ def test_queries_are_rewritten_only_where_that_is_set(tmp_path: Path) -> None:
     assert not off.is_normalizing
 
 
-NEW = ("mcpg.caches", "mcpg.embeddings", "mcpg.llm", "mcpg.postgres", "mcpg.vectors", "numpy")
+NEW = (
+    "mcpg.caches",
+    "mcpg.embeddings",
+    "mcpg.llm",
+    "mcpg.net",
+    "mcpg.postgres",
+    "mcpg.vectors",
+    "numpy",
+)
 
 
 def test_a_plain_search_of_the_whole_program_imports_nothing_new(graph: Path) -> None:

@@ -11,7 +11,7 @@ from loopback import Conversation, answer, serving
 from mcpg.embeddings import EmbeddingError, embed_query, embed_texts
 from mcpg.embeddings.http import MOST_CHARACTERS, HttpEmbeddings
 from mcpg.errors import UsageError
-from mcpg.llm.transport import Budget
+from mcpg.net.http import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable

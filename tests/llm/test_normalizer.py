@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from loopback import answer, chat, serving
 
-from mcpg.llm.errors import EndpointError
 from mcpg.llm.normalizer import (
     LONGEST_SENT,
     MOST_TOKENS,
@@ -13,7 +12,7 @@ from mcpg.llm.normalizer import (
     FunctionNormalizer,
     Normalizer,
 )
-from mcpg.llm.transport import Budget, Endpoint
+from mcpg.net.http import Budget, Endpoint, EndpointError
 
 KEY = "sk-Marker0123456789abcdef"
 

@@ -21,9 +21,8 @@ from mcpg.engine.equipment import Equipment
 from mcpg.engine.remembered import remembered_rewrite
 from mcpg.errors import McpgError
 from mcpg.gateway.answerjson import search_json
-from mcpg.llm.errors import EndpointError
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
-from mcpg.llm.transport import Budget, Endpoint
+from mcpg.net.http import Budget, Endpoint, EndpointError
 from mcpg.reports.explain import explain_page
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Deadlines: work that ends in time, or is left behind.
+"""Deadlines: work that ends in time, or is abandoned.
 
-Work runs in a thread of its own, so that nothing it does (an address that is never found, a server
-that sends a byte a second, a client that cancels itself) holds up or ends whoever waits for it.
+Work runs in a thread of its own, so that nothing it does (an address that does not resolve, a
+server that sends a byte a second, a client that cancels itself) delays or ends the caller.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Call:
-    """One piece of work as both sides see it: how long there is, and whether anybody waits."""
+    """The time that work has, and whether its caller still waits; shared by both threads."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -29,16 +29,16 @@ class Call:
         self._cut: Callable[[], None] | None = None
 
     def remaining(self) -> float:
-        """Give how many seconds are left, at least 0."""
+        """Return how many seconds are left, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
     def sleep(self, seconds: float) -> bool:
-        """Wait *seconds*, and say whether anybody still waits for the work."""
+        """Wait *seconds*, and return whether the caller still waits for the work."""
         return not self._abandoned.wait(seconds)
 
     @contextmanager
     def cut_by(self, cut: Callable[[], None]) -> Iterator[None]:
-        """Have *cut* called if nobody waits any more for what stands inside, and never after it."""
+        """Call *cut* if the caller gives up while the block runs, and never after it."""
         with self._lock:
             self._cut = cut
             if self._abandoned.is_set():
@@ -50,13 +50,13 @@ class Call:
                 self._cut = None
 
     def abandon(self) -> None:
-        """Wait no more."""
+        """Give up the work."""
         with self._lock:
             self._abandoned.set()
             self._cut_off()
 
     def _cut_off(self) -> None:
-        # Under the lock: what is cut is not anybody else's before this has returned.
+        # Under the lock: nobody else gets what is cut before this has returned.
         if self._cut is not None:
             with suppress(OSError):
                 self._cut()
@@ -64,17 +64,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Ended(Generic[Result]):
-    """How work ended: with a result, or with whatever it raised."""
+    """The result of work, or whatever it raised."""
 
     result: Result | None
     fault: BaseException | None = None
 
 
 def within(seconds: float, work: Callable[[Call], Result]) -> Ended[Result] | None:
-    """Run *work* for at most *seconds*; `None` when it has not ended by then.
+    """Run *work* for at most *seconds*; return `None` if it has not ended by then.
 
-    What the work raises is given, never raised: even its own cancellation or interruption. What
-    interrupts the waiting itself is raised, and the work left behind.
+    What the work raises is returned, never raised: even its own cancellation or interruption. What
+    interrupts the wait itself is raised, and the work abandoned.
     """
     seconds = min(seconds, threading.TIMEOUT_MAX)
     call = Call(seconds)

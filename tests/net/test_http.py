@@ -15,9 +15,7 @@ import pytest
 from loopback import Conversation, answer, serving
 
 from mcpg.errors import UsageError
-from mcpg.llm.errors import EndpointError
-from mcpg.llm.transport import Budget, Endpoint
-from mcpg.llm.usage import Usage
+from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -400,7 +398,7 @@ def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 FORKED = """
 import os, sys
-from mcpg.llm.transport import Endpoint
+from mcpg.net.http import Endpoint
 
 def wrong(name):
     return sum(endpoint.post(name, {"n": n}).get("said") != f"/v1/{name} {n}" for n in range(100))

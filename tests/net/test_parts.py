@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.llm.deadline import Call, within
-from mcpg.llm.retrying import back_off, retry_after
-from mcpg.llm.secret import Secret, quotable
+from mcpg.net.deadline import Call, within
+from mcpg.net.http import Secret, back_off, quotable, retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

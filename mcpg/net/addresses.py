@@ -1,19 +1,42 @@
-"""Addresses of endpoints: what may be asked, and what of an address may be shown."""
+"""Addresses: what can be requested, which hosts are this machine, and what may be shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from mcpg.errors import UsageError
 
-_SCHEMES = ("http", "https")
 _PORTS = {"http": 80, "https": 443}
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether *host* is this machine: `localhost`, or an address of its loopback interface.
+
+    An IPv6 address may stand in brackets, as in a URL.
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host[1:-1] if host[:1] + host[-1:] == "[]" else host).is_loopback
+    except ValueError:
+        return False
+
+
+def split_address(url: str) -> SplitResult | None:
+    """Return the parts of *url*, `None` if it cannot be split or its port is invalid."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # parsed only when it is read
+    except ValueError:
+        return None
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an endpoint stands.
+    """The address of an endpoint.
 
     Attributes:
         parts: The address without user name, password and fragment.
@@ -31,28 +54,28 @@ class Address:
 
     @property
     def origin(self) -> tuple[str, str | None, int | None]:
-        """Scheme, host and port: whom a key is meant for."""
+        """Scheme, host and port: the server that a key is meant for."""
         scheme = self.parts.scheme
         return scheme, self.parts.hostname, self.parts.port or _PORTS[scheme]
 
     @property
     def whole(self) -> str:
-        """The address as it is asked."""
+        """The address that is requested."""
         return urlunsplit(self.parts)
 
     def of(self, path: str) -> Address:
-        """Give the address of *path* below this one; a query is kept."""
+        """Return the address of *path* below this one; a query is kept."""
         return Address(self.parts._replace(path=f"{self.parts.path.rstrip('/')}/{path}"))
 
 
 def address_of(url: str) -> Address:
-    """Read *url*.
+    """Parse *url*.
 
     Raises:
-        UsageError: It is no address of HTTP, or holds a user name or a password.
+        UsageError: It is not an address of HTTP, or holds a user name or a password.
     """
-    parts = _split(url)
-    if parts is None or parts.scheme not in _SCHEMES or not parts.hostname:
+    parts = split_address(url) if url.isprintable() and " " not in url else None
+    if parts is None or parts.scheme not in _PORTS or not parts.hostname:
         raise UsageError(
             "the address of the endpoint is none",
             remedy="give one such as https://api.example.com/v1",
@@ -63,15 +86,3 @@ def address_of(url: str) -> Address:
             remedy="give the key apart from the address",
         )
     return Address(parts._replace(fragment=""))
-
-
-def _split(url: str) -> SplitResult | None:
-    """Part *url*, `None` where that cannot be done."""
-    if not url.isprintable() or " " in url:
-        return None
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # read only now, and refused when it is no number
-    except ValueError:
-        return None
-    return parts

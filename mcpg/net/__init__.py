@@ -1,0 +1,1 @@
+"""HTTP: one bounded client, addresses and header fields, and deadlines for any work."""

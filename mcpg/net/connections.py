@@ -1,0 +1,102 @@
+"""Connections to one server, each used by one request at a time and then reused.
+
+A connection knows its socket, so that a request nobody waits for any more can be cut off at once,
+whatever the server does.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterator
+
+    import httpx
+
+_MOST_KEPT = 4
+_CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
+
+
+class Connection:
+    """A client with at most one connection."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        self._socket: socket.socket | None = None
+
+    def trace(self, event: str, details: dict[str, Any]) -> None:
+        """Remember the socket once there is one; httpx calls this as it goes along."""
+        if event.endswith(_CONNECTED):
+            self._socket = details["return_value"].get_extra_info("socket")
+
+    def cut(self) -> None:
+        """Shut the socket down, in the middle of whatever it does."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class ConnectionPool:
+    """The connections to one server, shared by threads."""
+
+    def __init__(self, proxy: str | None) -> None:
+        self._proxy = proxy
+        self._lock = threading.Lock()
+        self._free: list[Connection] = []
+        self._owner = os.getpid()
+        self._trust: ssl.SSLContext | None = None
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection; it is kept for the next request only if this one ends well.
+
+        Raises:
+            ImportError: httpx is not installed.
+        """
+        self._drop_inherited()
+        with self._lock:
+            connection = self._free.pop() if self._free else None
+        connection = connection or self._made()
+        is_well = False
+        try:
+            yield connection
+            is_well = True
+        finally:
+            with self._lock:
+                is_kept = is_well and len(self._free) < _MOST_KEPT
+                if is_kept:
+                    self._free.append(connection)
+            if not is_kept:
+                connection.client.close()
+
+    def close(self) -> None:
+        """Close the connections that are not in use."""
+        self._drop_inherited()
+        with self._lock:
+            free, self._free = self._free, []
+        for connection in free:
+            connection.client.close()
+
+    def _drop_inherited(self) -> None:
+        """Drop what the process had before it forked: two must not share a connection.
+
+        The connection stays open for the parent; a thread of the parent's may have held the lock.
+        """
+        if self._owner != os.getpid():
+            inherited, self._free = self._free, []
+            self._lock, self._owner = threading.Lock(), os.getpid()
+            for connection in inherited:
+                connection.client.close()
+
+    def _made(self) -> Connection:
+        import httpx  # noqa: PLC0415 - an extra, and heavy
+
+        with self._lock:
+            self._trust = self._trust or httpx.create_ssl_context()
+        # No proxy or password is read from the environment: callers that want one pass it.
+        return Connection(httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy))

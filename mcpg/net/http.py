@@ -1,0 +1,483 @@
+"""One bounded client for endpoints that speak the protocol of OpenAI.
+
+Whatever a server does (hang, drip, lie, break off, redirect, send without end), a request ends
+within its time budget, takes a bounded part of memory, and shows the key to nobody else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import random
+import threading
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urljoin
+
+from mcpg.errors import McpgError, UsageError
+from mcpg.net.addresses import Address, address_of
+from mcpg.net.connections import ConnectionPool
+from mcpg.net.deadline import within
+from mcpg.text.unsafe import UNSAFE, visible_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    import httpx
+
+    from mcpg.jsontypes import JsonObject
+    from mcpg.net.deadline import Call
+
+_MOST_REDIRECTS = 3
+# A socket counts milliseconds in 32 bits.
+_LONGEST_WAIT = 86_400.0
+_LONGEST_COMPLAINT = 16_384
+_LONGEST_QUOTE = 240
+_FIRST_DELAY, _LONGEST_DELAY = 0.25, 8.0
+_MASK = "***"
+_SHORTEST_PREFIX = 4
+"""So many leading characters of a key at the end of a text are taken for the key, cut off."""
+
+_KEEPS_METHOD = (307, 308)
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+_PHRASES = {int(status): status.phrase for status in HTTPStatus}
+_REMEDIES = {
+    401: "check the API key",
+    403: "check the API key and what it is allowed",
+    404: "check the address and the name of the model",
+    429: "wait, or ask less often",
+}
+
+
+class EndpointError(McpgError):
+    """An endpoint gave no usable answer.
+
+    Attributes:
+        kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `refused`
+            (the server turns the request down), `failed` (it cannot be reached, breaks off, or is
+            at fault itself), or `answer` (its answer cannot be understood).
+    """
+
+    def __init__(
+        self, message: str, *, kind: str, place: str | None = None, remedy: str | None = None
+    ) -> None:
+        super().__init__(message, place=place, remedy=remedy)
+        self.kind = kind
+
+
+class _RetryableError(Exception):
+    """A fault that another attempt may better, at the earliest in *wait* seconds."""
+
+    def __init__(self, fault: EndpointError, wait: float = 0.0) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a request may take, in seconds.
+
+    Attributes:
+        connect: To reach the server, for each attempt.
+        read: Between two pieces of its answer.
+        total: For everything: all attempts, and the waits between them.
+        retries: How often a request is repeated that fails in a way that may pass.
+    """
+
+    connect: float = 5.0
+    read: float = 30.0
+    total: float = 60.0
+    retries: int = 3
+
+    def __post_init__(self) -> None:
+        if not (min(self.connect, self.read, self.total) > 0 <= self.retries):
+            raise UsageError("a time budget is above 0, and retries are not below 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The requests sent to an endpoint and the tokens they took, in total.
+
+    Attributes:
+        requests: Requests sent, retries among them.
+        retries: Requests that repeat one that failed.
+        input_tokens: Tokens that servers report to have read.
+        output_tokens: Tokens that servers report to have written.
+    """
+
+    requests: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+def usage_of(answer: JsonObject) -> Usage | None:
+    """Return the tokens that an *answer* reports, `None` where it reports none."""
+    usage = answer.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    return Usage(
+        input_tokens=_count(usage.get("prompt_tokens")),
+        output_tokens=_count(usage.get("completion_tokens")),
+    )
+
+
+def _count(value: Any) -> int:
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return max(0, value) if is_count else 0
+
+
+class Secret:
+    """An API key that appears in no representation of it, and can be masked in any text."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        """Keep *text*.
+
+        Raises:
+            UsageError: No header field can carry it.
+        """
+        self._text = text.strip()
+        if not (self._text.isascii() and self._text.isprintable() and self._text):
+            raise UsageError(
+                "the API key is empty or has characters that no header can carry",
+                remedy="set it to the key alone, without quotes or line ends",
+            )
+
+    def __repr__(self) -> str:
+        return f"Secret({_MASK!r})"
+
+    def reveal(self) -> str:
+        """Return the key."""
+        return self._text
+
+    def hidden_in(self, text: str) -> str:
+        """Return *text* with the key masked, plain or encoded, even where it is cut off."""
+        plain = self._text
+        coded = base64.b64encode(plain.encode()).decode().rstrip("=")
+        for form in (plain, quote(plain, safe=""), json.dumps(plain)[1:-1], coded):
+            text = text.replace(form, _MASK)
+            for length in range(min(len(form), len(text)), _SHORTEST_PREFIX - 1, -1):
+                if text.endswith(form[:length]):
+                    text = text[:-length] + _MASK
+                    break
+        return text
+
+
+def quotable(text: str, secret: Secret | None, longest: int) -> str:
+    """Return untrusted *text* as one harmless line of at most *longest* characters.
+
+    The secret is masked before anything is cut or escaped, so that no part of it is left.
+    """
+    if secret is not None:
+        text = secret.hidden_in(text)
+    line = " ".join(UNSAFE.sub(visible_form, " ".join(text.split())).split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def back_off(attempt: int, jitter: float) -> float:
+    """Return the seconds to wait after the attempt numbered *attempt*, from 0.
+
+    The bound doubles with every attempt, and *jitter* in [0, 1) picks a moment in its upper half,
+    so that clients that failed together do not come back together.
+
+    Source: Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015, "equal jitter".
+    """
+    bound = min(_LONGEST_DELAY, _FIRST_DELAY * 2.0**attempt)
+    return bound * (1 + jitter) / 2
+
+
+def retry_after(header: str | None, now: datetime | None = None) -> float:
+    """Return the seconds that a `Retry-After` header asks for, 0 when it asks for nothing.
+
+    It is a number of seconds or a date (RFC 9110, section 10.2.3); *now* is the present.
+    """
+    if not header:
+        return 0.0
+    with suppress(ValueError):
+        seconds = float(header)
+        return max(0.0, seconds) if math.isfinite(seconds) else 0.0
+    with suppress(ValueError, TypeError, OverflowError):
+        moment = parsedate_to_datetime(header)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The answer of a server, as far as it was read."""
+
+    status: int
+    content: bytes
+    headers: dict[str, str]
+
+
+class Endpoint:
+    """Posts JSON to one server; may be used by many threads at once."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        budget: Budget | None = None,
+        longest_answer: int = 1_048_576,
+        proxy: str | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """Prepare requests; nothing is sent yet.
+
+        Args:
+            url: What all paths stand below, such as `https://api.openai.com/v1`.
+            key: Sent as a bearer token, to this server alone.
+            budget: How long a request may take.
+            longest_answer: The most bytes of an answer that are read.
+            proxy: The proxy to go through; the environment is not read.
+            jitter: Returns numbers in [0, 1) that spread retries.
+
+        Raises:
+            UsageError: *url* or *key* cannot be used.
+        """
+        self._address = address_of(url)
+        self._secret = None if key is None else Secret(key)
+        self._budget = budget or Budget()
+        self._longest = longest_answer
+        self._jitter = jitter
+        self._pool = ConnectionPool(proxy)
+        self._lock = threading.Lock()
+        self._usage = Usage()
+        # Connections that are kept end with the endpoint, though nobody closes it.
+        weakref.finalize(self, self._pool.close)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.shown!r})"
+
+    @property
+    def shown(self) -> str:
+        """The address, without anything secret."""
+        return self._address.shown
+
+    @property
+    def usage(self) -> Usage:
+        """The usage so far."""
+        return self._usage
+
+    @property
+    def budget(self) -> Budget:
+        """How long a request may take."""
+        return self._budget
+
+    def close(self) -> None:
+        """Close the connections that are kept for further requests."""
+        self._pool.close()
+
+    def post(self, path: str, payload: JsonObject) -> JsonObject:
+        """Post *payload* to *path* and return the JSON object of the answer.
+
+        Raises:
+            EndpointError: No usable answer came in time; its `kind` is the reason.
+        """
+        address = self._address.of(path)
+        body = json.dumps(payload).encode()
+        ended = within(self._budget.total, lambda call: self._answered(address, body, call))
+        if ended is None:
+            raise self._error(
+                f"no answer within {self._budget.total:g} seconds", "timeout", address
+            )
+        if ended.result is None:
+            raise ended.fault or AssertionError
+        return ended.result
+
+    def quotable(self, text: str) -> str:
+        """Return what the server wrote as one harmless line without the key."""
+        return quotable(text, self._secret, _LONGEST_QUOTE)
+
+    def _answered(self, address: Address, body: bytes, call: Call) -> JsonObject:
+        """Send the request until there is an answer, or a fault that no retry can better."""
+        attempt = 0
+        while True:
+            try:
+                answer = self._attempt(address, body, call)
+            except _RetryableError as retryable:
+                delay = max(retryable.wait, back_off(attempt, self._jitter()))
+                is_last = attempt == self._budget.retries or delay >= call.remaining()
+                if is_last or not call.sleep(delay):
+                    raise retryable.fault from None
+            else:
+                used = usage_of(answer) or Usage()
+                self._count(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+                return answer
+            attempt += 1
+            self._count(retries=1)
+
+    def _count(self, **counts: int) -> None:
+        """Add *counts*, named as the members of `Usage`, from any thread."""
+        with self._lock:
+            sums = {name: getattr(self._usage, name) + count for name, count in counts.items()}
+            self._usage = replace(self._usage, **sums)
+
+    def _attempt(self, address: Address, body: bytes, call: Call) -> JsonObject:
+        """Send the request once, and follow redirects to the same server."""
+        place = address
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = self._sent(place, body, call)
+            if not 300 <= answer.status < 400:  # noqa: PLR2004 - the class of redirects
+                return self._read(answer, place)
+            place = self._redirected(answer, place)
+        raise self._error("the server redirects without end", "failed", address)
+
+    def _redirected(self, answer: _Answer, place: Address) -> Address:
+        target = _target(place, answer.headers.get("location", ""))
+        if answer.status in _KEEPS_METHOD and target and target.origin == place.origin:
+            return target
+        raise self._error(
+            f"the server answers with a redirect ({answer.status}) to another place, which is not"
+            " followed, so that nobody else gets the key",
+            "refused",
+            place,
+            "give the address that is redirected to",
+        )
+
+    def _sent(self, address: Address, body: bytes, call: Call) -> _Answer:
+        httpx = _httpx()
+        # A read beyond the deadline is cut off there; a connection cannot be before it stands.
+        connect = min(self._budget.connect, max(call.remaining(), 0.001), _LONGEST_WAIT)
+        timeout = httpx.Timeout(min(self._budget.read, _LONGEST_WAIT), connect=connect)
+        # `cut` is withdrawn before the connection returns to the pool, for another request.
+        with self._pool.connection() as connection, call.cut_by(connection.cut):
+            self._count(requests=1)
+            try:
+                with connection.client.stream(
+                    "POST",
+                    address.whole,
+                    content=body,
+                    headers=self._headers(),
+                    timeout=timeout,
+                    extensions={"trace": connection.trace},
+                ) as response:
+                    return self._received(response, address)
+            except httpx.HTTPError as fault:
+                is_late = isinstance(fault, httpx.TimeoutException)
+                raise _RetryableError(self._unreached(fault, address, is_late=is_late)) from None
+            except (httpx.InvalidURL, httpx.StreamError) as fault:
+                raise self._error(self.quotable(str(fault)), "failed", address) from None
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            # A packed answer could unfold to any size.
+            "Accept-Encoding": "identity",
+            "User-Agent": "mcpg",
+        }
+        if self._secret is not None:
+            headers["Authorization"] = f"Bearer {self._secret.reveal()}"
+        return headers
+
+    def _received(self, response: httpx.Response, address: Address) -> _Answer:
+        """Read the body of *response*, up to the bound on its size."""
+        is_success = response.is_success
+        longest = self._longest if is_success else _LONGEST_COMPLAINT
+        content = bytearray()
+        for piece in response.iter_raw():
+            content += piece
+            if len(content) > longest:
+                if is_success:
+                    message = f"its answer is longer than {longest:,} bytes"
+                    raise self._error(message, "answer", address)
+                del content[longest:]
+                break
+        return _Answer(response.status_code, bytes(content), dict(response.headers))
+
+    def _read(self, answer: _Answer, address: Address) -> JsonObject:
+        """Return the JSON object of an answer that is not a redirect."""
+        if answer.status // 100 != 2:  # noqa: PLR2004 - the class of successes
+            raise self._complaint(answer, address)
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise self._error("its answer is packed, unasked", "answer", address)
+        try:
+            found = json.loads(answer.content)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise self._error(
+                f"its answer is no JSON object: {self._quote(answer) or 'it is empty'}",
+                "answer",
+                address,
+                "check the address: most end in /v1",
+            )
+        return found
+
+    def _complaint(self, answer: _Answer, address: Address) -> Exception:
+        status = answer.status
+        phrase = _PHRASES.get(status, "no known status")
+        quote = self._quote(answer)
+        message = f"the server answers {status} ({phrase})" + (f": {quote}" if quote else "")
+        is_retried = status in _RETRIED
+        kind = "failed" if is_retried or status >= 500 else "refused"  # noqa: PLR2004 - the server's own faults
+        fault = self._error(message, kind, address, _REMEDIES.get(status))
+        if not is_retried:
+            return fault
+        return _RetryableError(fault, retry_after(answer.headers.get("retry-after")))
+
+    def _quote(self, answer: _Answer) -> str:
+        """Return the error message of the server."""
+        text = answer.content.decode("utf-8", "replace")
+        try:
+            return self.quotable(_message_in(json.loads(text)) or text)
+        except (ValueError, RecursionError):
+            return self.quotable(text)
+
+    def _unreached(self, fault: Exception, address: Address, *, is_late: bool) -> EndpointError:
+        told = self.quotable(str(fault)) or type(fault).__name__
+        message = f"the server took too long ({told})" if is_late else f"no answer: {told}"
+        remedy = "check the address, and that the server runs"
+        return self._error(message, "timeout" if is_late else "failed", address, remedy)
+
+    def _error(
+        self, message: str, kind: str, address: Address, remedy: str | None = None
+    ) -> EndpointError:
+        return EndpointError(message, kind=kind, place=address.shown, remedy=remedy)
+
+
+def _httpx() -> ModuleType:
+    """Import httpx.
+
+    Raises:
+        EndpointError: It is not installed (`missing`).
+    """
+    try:
+        import httpx  # noqa: PLC0415 - an extra, and heavy
+    except ImportError:
+        raise EndpointError(
+            "the package httpx is not installed",
+            kind="missing",
+            remedy="install it with: pip install 'mcpg-graph[llm]'",
+        ) from None
+    return httpx
+
+
+def _target(place: Address, location: str) -> Address | None:
+    """Return the address that a redirect from *place* leads to, `None` if it is invalid."""
+    try:
+        return address_of(urljoin(place.whole, location)) if location else None
+    except (UsageError, ValueError):
+        return None
+
+
+def _message_in(found: Any) -> str:
+    """Return the message of an error as servers of this protocol write it, "" without one."""
+    error = found.get("error", found) if isinstance(found, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail")
+    return error if isinstance(error, str) else ""
