@@ -81,7 +81,8 @@ def test_a_search_without_a_rewrite_imports_nothing_of_it(run: Callable[..., Run
     assert run("list").code == 0
     code = (
         "import sys; from mcpg.cli import main; main(['search', 'shipment status']); "
-        "found = [n for n in sys.modules if 'normalization' in n or n in ('httpx', 'mcpg.llm', 'mcpg.net')]; "
+        "new = ('httpx', 'mcpg.llm', 'mcpg.net'); "
+        "found = [n for n in sys.modules if 'normalization' in n or n in new]; "
         "print(*found)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
