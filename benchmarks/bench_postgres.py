@@ -33,7 +33,7 @@ import mcpg
 from mcpg.caches import RESULT, MemoryCache
 from mcpg.embeddings.stores.protocol import EmbeddingKey
 from mcpg.embeddings.stores.sqlite import SqliteStore
-from mcpg.engine.candidates import COUNT
+from mcpg.engine.candidate_source import COUNT
 from mcpg.engine.features import POOL
 from mcpg.engine.pipeline import gather
 from mcpg.engine.request import Request

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcpg.engine.analysis import Analysis, Memo
-    from mcpg.engine.candidates import Choice
+    from mcpg.engine.candidate_source import Choice
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcpg.engine.analysis import Analysis, Memo
-    from mcpg.engine.candidates import Choice
+    from mcpg.engine.candidate_source import Choice
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.analysis import Memo
-    from mcpg.engine.candidates import Choice, Chooser
+    from mcpg.engine.candidate_source import Choice, Chooser
     from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
@@ -237,7 +237,7 @@ class Searcher:
 
     def chooser(self, request: Request) -> Chooser:
         """Return the candidate choice for *request*; a candidate source is configured."""
-        from mcpg.engine.candidates import Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
+        from mcpg.engine.candidate_source import Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
 
         includes_disabled = request.include_disabled
         chooser = self._choosers.get(includes_disabled)
@@ -252,7 +252,7 @@ class Searcher:
         """Return what chooses candidates for *request*, where a host has brought a source."""
         if self.equipment is None or self.equipment.candidates is None:
             return None
-        from mcpg.engine.candidates import Choice  # noqa: PLC0415 - as above
+        from mcpg.engine.candidate_source import Choice  # noqa: PLC0415 - as above
 
         return Choice(self.chooser(request), self.index, self.disabled(request))
 

@@ -16,7 +16,7 @@ from mcpg.engine.standing import FeatureGap, Retrieval, Rival, Standing, WordGap
 
 if TYPE_CHECKING:
     from mcpg.engine.analysis import Analysis
-    from mcpg.engine.candidates import Choice
+    from mcpg.engine.candidate_source import Choice
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.request import Request

@@ -10,7 +10,7 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.candidates import COUNT, REST, Chooser
+from mcpg.engine.candidate_source import COUNT, REST, Chooser
 from mcpg.engine.equipment import Equipment
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import McpgError
