@@ -80,7 +80,6 @@ class Code:
     JUDGED_TOOL_DISABLED = "judged_tool_disabled"
 
 
-SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.ERROR)
 CODES = tuple(code for name, code in vars(Code).items() if name.isupper())
 
 
@@ -90,7 +89,7 @@ class Diagnostic:
 
     Attributes:
         code: Stable name, for programs: one of `CODES`.
-        severity: How much it matters: one of `SEVERITIES`.
+        severity: How much it matters: one of `Severity`.
         message: One sentence for people: what, and what to do about it.
         place: Where (a file, a member, a tool), or `None`.
     """

@@ -13,6 +13,11 @@ McpgError
 from __future__ import annotations
 
 
+def os_reason(fault: Exception) -> str:
+    """Return why the operating system refused something, such as "permission denied"."""
+    return (getattr(fault, "strerror", None) or str(fault)).lower()
+
+
 class McpgError(Exception):
     """Root of every error that mcpg raises on purpose.
 

@@ -9,7 +9,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from mcpg.errors import InputError, NotFoundError, OutputError
+from mcpg.errors import InputError, NotFoundError, OutputError, os_reason
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest manifest, document or bundle that is read or written, in bytes."""
@@ -125,7 +125,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
         ) from fault
     except (OSError, ValueError) as fault:
         raise InputError(
-            f"cannot be read: {_cause(fault)}",
+            f"cannot be read: {os_reason(fault)}",
             place=str(path),
             remedy="check the path and your right to read it",
         ) from fault
@@ -198,13 +198,9 @@ def _write_special(target: Path, data: bytes, mode: int) -> None:
         stream.write(data)
 
 
-def _cause(fault: Exception) -> str:
-    return (getattr(fault, "strerror", None) or str(fault)).lower()
-
-
 def _output_error(path: Path | str, fault: Exception) -> OutputError:
     number = getattr(fault, "errno", None)
     remedy = _REMEDIES.get(number or 0, "choose another place")
     if number == errno.EISDIR:
         remedy = "name a file inside it"
-    return OutputError(f"cannot be written: {_cause(fault)}", place=str(path), remedy=remedy)
+    return OutputError(f"cannot be written: {os_reason(fault)}", place=str(path), remedy=remedy)

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from mcpg.diagnostics import CODES, SEVERITIES, Code, Severity, error, info, warning
+from mcpg.diagnostics import CODES, Code, Severity, error, info, warning
 from mcpg.remedies import REMEDIES, remedy_of
 
 ROOT = Path(__file__).parent.parent
@@ -15,9 +15,10 @@ def emitted() -> set[str]:
     """Name the codes that stand anywhere in the package outside their own module."""
     found: set[str] = set()
     for module in ROOT.glob("mcpg/**/*.py"):
-        if module.name in {"diagnostics.py", "remedies.py"}:
+        text = module.read_text(encoding="utf-8")
+        if "\nclass Code:" in text or module.name == "remedies.py":
             continue
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Code":
                 found.add(node.attr)
     return found
@@ -33,7 +34,11 @@ def test_the_reference_lists_every_code() -> None:
     page = (ROOT / "docs/reference/diagnostics.md").read_text(encoding="utf-8")
     rows = ROW.findall(page)
     assert {code for code, _, _, _ in rows} == set(CODES)
-    assert {severity for _, severity, _, _ in rows} == set(SEVERITIES)
+    assert {severity for _, severity, _, _ in rows} == {
+        Severity.INFO,
+        Severity.WARNING,
+        Severity.ERROR,
+    }
     assert all(meaning.strip() and remedy.strip() for _, _, meaning, remedy in rows)
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from mcpg.cli.loginfolder import login_folder
 from mcpg.errors import UsageError
+from mcpg.net.headers import TCHAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mcpg.catalog.sources.servers import Live
 
-_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)")
+_HEADER = re.compile(rf"({TCHAR}+):[ \t]*([^\r\n\0]*)")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 LONGEST = 86_400
 """Seconds that a server can have at most."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.cli.cachefolder import cache_folder
 from mcpg.cli.equipping import Equipping
-from mcpg.errors import NotFoundError, OutputError
+from mcpg.errors import NotFoundError, OutputError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,8 +90,8 @@ def remove(files: Sequence[Kept]) -> None:
             try:
                 path.unlink(missing_ok=True)
             except OSError as fault:
-                reason = (fault.strerror or str(fault)).lower()
-                raise OutputError(f"cannot be removed: {reason}", place=str(path)) from fault
+                message = f"cannot be removed: {os_reason(fault)}"
+                raise OutputError(message, place=str(path)) from fault
 
 
 def cache_json(files: Sequence[Kept], *, removed: bool) -> JsonObject:

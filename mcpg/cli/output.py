@@ -14,7 +14,7 @@ from mcpg.cli import screen
 from mcpg.cli.sanitise import json_safe, lines_kept, one_line
 from mcpg.cli.screen import Screen, is_terminal, paint, silence
 from mcpg.diagnostics import Severity
-from mcpg.errors import OutputError
+from mcpg.errors import OutputError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -203,7 +203,7 @@ def unwritable(fault: OSError) -> OutputError:
     """Return up standard output, and give the error that says why."""
     silence()
     return OutputError(
-        f"cannot be written: {(fault.strerror or str(fault)).lower()}",
+        f"cannot be written: {os_reason(fault)}",
         place="standard output",
         remedy="make room there, or send the output somewhere else",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcpg.errors import OutputError
+from mcpg.errors import OutputError, os_reason
 from mcpg.files import is_file
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ def _start_of(path: Path | str, size: int, remedy: str) -> bytes:
         with Path(path).open("rb") as stream:
             return stream.read(size)
     except OSError as fault:
-        reason = (fault.strerror or str(fault)).lower()
         raise OutputError(
-            f"the file exists and cannot be checked before it is overwritten: {reason}",
+            f"the file exists and cannot be checked before it is overwritten: {os_reason(fault)}",
             place=str(path),
             remedy=remedy,
         ) from fault

@@ -13,6 +13,7 @@ from mcpg.catalog.sources.variables import check_variables, without_variables
 from mcpg.cli.asking import LONGEST
 from mcpg.cli.settingkeys import SOURCES
 from mcpg.errors import McpgError, SourceError
+from mcpg.net.headers import is_header_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +45,6 @@ _KNOWN = (*KINDS, *(key for keys in KINDS.values() for key in keys), *COMMON)
 _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
 _VARIABLE = "write ${NAME} in its place, and set that variable"
 _LONGEST_ID = 200
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 _PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@|password\s*=\s*[^\s&;]", re.IGNORECASE)
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)*)?")
@@ -175,7 +175,7 @@ def _check_env(key: str, value: Any) -> None:
 
 def _check_headers(key: str, value: Any) -> None:
     for name, item in _table(key, value):
-        if not _HEADER.fullmatch(name):
+        if not is_header_name(name):
             raise EntryError(f"{name!r} is no name of a header", "correct it", name)
         _check_scalar(f"{key}.{name}", item, name)
         text = str(item)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -10,14 +9,12 @@ from urllib.parse import parse_qsl, urlsplit
 from mcpg.catalog.openapi.servers import is_base_address
 from mcpg.catalog.sources.servers import secrets_of
 from mcpg.errors import UsageError
+from mcpg.net.headers import has_control, is_header_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcpg.gateway.sources import FileSource
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_BREAKS_HEADER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +52,9 @@ def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
         remedy = "give user and password in the header Authorization"
         raise UsageError(message, place="base_url", remedy=remedy)
     for name, text in headers.items():
-        if not _TOKEN.fullmatch(name):
+        if not is_header_name(name):
             raise UsageError("a header has no name that can be sent", place="headers")
-        if _BREAKS_HEADER.search(text):
+        if has_control(text):
             message = f"the header {name!r} holds a control character"
             raise UsageError(message, place="headers", remedy="remove it")
 

@@ -17,6 +17,7 @@ from mcpg.catalog.sources.live.veil import veiled
 from mcpg.errors import McpgError
 from mcpg.gateway.called import Called, CallError
 from mcpg.gateway.results import FaultCode
+from mcpg.net.headers import TCHAR
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,7 +30,7 @@ _MOST_OF_A_FAILURE = 1 << 16
 _SUCCESS = range(200, 300)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _STATUSES = {int(status): status.phrase for status in HTTPStatus}
-_KIND = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+")
+_KIND = re.compile(f"{TCHAR}+/{TCHAR}+")
 _TEXT = re.compile(
     r"text/.*|.*[/+](?:xml|yaml|x-yaml)|application/(?:(?:x-|ecma)?javascript|ecmascript|sql"
     r"|x-www-form-urlencoded|x-ndjson|jsonl|x-sh|toml|graphql)"

@@ -25,6 +25,7 @@ from mcpg.gateway.operationstyles import (
     style_of,
 )
 from mcpg.gateway.results import Fault, FaultCode
+from mcpg.net.headers import TCHAR, has_control, is_header_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,10 +37,8 @@ if TYPE_CHECKING:
     Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_MEDIA = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[ !-~]+")
+_MEDIA = re.compile(f"{TCHAR}+/[ !-~]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_BREAKS_HEADER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BETWEEN_STEPS = re.compile(r"[/\\;]")
 _LITERAL = "/:@!$&'()*+,;=~%"
 _STEPS = (".", "..")
@@ -151,7 +150,7 @@ class _Writer:
         """Write what goes into headers."""
         for name, parameter, value in self._given("header"):
             key = parameter.name
-            if not _TOKEN.fullmatch(key) or key.casefold() in _OF_THE_CONNECTION:
+            if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:
                 raise _refused(name, "is a header that no argument can say")
             try:
                 text = _content(parameter, value)
@@ -159,7 +158,7 @@ class _Writer:
                     text = in_header(value, self._style(parameter))
             except StyleError as fault:
                 raise _refused(name, str(fault)) from None
-            if _BREAKS_HEADER.search(text):
+            if has_control(text):
                 raise _refused(name, "holds a control character")
             yield key, text
 

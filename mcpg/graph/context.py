@@ -42,12 +42,6 @@ def context_text() -> str:
 
 
 @cache
-def ontology_text() -> str:
-    """Give the file that describes our own terms, in Turtle."""
-    return (_FOLDER / "ontology.ttl").read_text("utf-8")
-
-
-@cache
 def context() -> Mapping[str, Any]:
     """Give the content of the context; treat it as read-only."""
     members: Mapping[str, Any] = json.loads(context_text())["@context"]

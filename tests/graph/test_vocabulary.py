@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,19 +11,20 @@ from rdflib import OWL, RDF, RDFS
 
 from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph import vocabulary as v
-from mcpg.graph.context import class_names, compacted, context, expanded, ontology_text, terms
+from mcpg.graph.context import class_names, compacted, context, expanded, terms
 from mcpg.graph.terms import Literal
 
 if TYPE_CHECKING:
     from mcpg.documents import ToolDocument
 
+ONTOLOGY = Path(__file__).parents[2] / "mcpg/graph/data/ontology.ttl"
 KINDS = (OWL.Class, OWL.DatatypeProperty, OWL.ObjectProperty)
 
 
 @pytest.fixture(scope="module")
 def ontology() -> rdflib.Graph:
     """The ontology file as a graph."""
-    return rdflib.Graph().parse(data=ontology_text(), format="turtle")
+    return rdflib.Graph().parse(ONTOLOGY, format="turtle")
 
 
 def ours(iris: set[str]) -> set[str]:

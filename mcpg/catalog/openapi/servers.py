@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from mcpg.net.addresses import split_address
+
 if TYPE_CHECKING:
     from mcpg.catalog.openapi.layout import Operation
     from mcpg.jsontypes import JsonObject, JsonValue
@@ -19,11 +21,8 @@ def is_base_address(text: str) -> bool:
     """Say whether *text* is an address with a host that paths can stand below."""
     if not _ADDRESS.fullmatch(text):
         return False
-    try:
-        parts = urlsplit(text)
-        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return False
+    parts = split_address(text)
+    return parts is not None and bool(parts.hostname) and parts.port != 0
 
 
 def server_address(document: JsonObject, operation: Operation) -> str | None:

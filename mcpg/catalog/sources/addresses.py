@@ -6,11 +6,11 @@ import re
 import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from mcpg.catalog.sources.servers import HttpServer, StdioServer, secrets_of
 from mcpg.catalog.sources.variables import expand
 from mcpg.errors import UsageError
+from mcpg.net.addresses import split_address
 
 if TYPE_CHECKING:
     from mcpg.catalog.sources.servers import Live, Server
@@ -66,13 +66,10 @@ def host_of(address: str) -> str:
     Raises:
         UsageError: It makes no sense.
     """
-    try:
-        parts = urlsplit(address)
-        port = f":{parts.port}" if parts.port else ""
-        host = parts.hostname
-    except ValueError:
-        host, port = None, ""
-    if not host:
+    parts = split_address(address)
+    host = parts.hostname if parts else None
+    if not (parts and host):
         raise UsageError("this is no address", place="SOURCE", remedy="write https://HOST/PATH")
+    port = f":{parts.port}" if parts.port else ""
     shown = f"[{host}]" if ":" in host else host
     return f"{address.partition(':')[0].lower()}://{shown}{port}"

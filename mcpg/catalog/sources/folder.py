@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.catalog.sources.kinds import may_be_source
 from mcpg.diagnostics import Code, Diagnostic, error, warning
-from mcpg.errors import SourceError
+from mcpg.errors import SourceError, os_reason
 from mcpg.files import exists, is_file, text_of_path
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
 
 
 def _unreadable(fault: OSError, folder: str) -> Diagnostic:
-    message = f"this folder cannot be read: {(fault.strerror or str(fault)).lower()}"
+    message = f"this folder cannot be read: {os_reason(fault)}"
     path = _relative(Path(str(fault.filename)), folder)
     if path == ".":
         remedy = "give yourself the right to read it"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcpg.embeddings.stores.protocol import StoreError, key_parts, own_copy, written_parts
+from mcpg.errors import os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -259,7 +260,6 @@ def _store_error(path: Path | str, fault: Exception) -> StoreError:
         message = "is no embedding store, or a damaged one"
         remedy = "delete it, or name another file: its vectors can be made anew"
     else:
-        cause = getattr(fault, "strerror", None) or str(fault)
-        message = f"cannot be used as an embedding store: {cause.lower()}"
+        message = f"cannot be used as an embedding store: {os_reason(fault)}"
         remedy = _REMEDIES.get(code, "name a file in a place that can be written")
     return StoreError(message, place=str(path), remedy=remedy)

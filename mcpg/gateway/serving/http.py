@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcpg.errors import UsageError
 from mcpg.gateway.serving.guard import HEALTH, Guard, Rules
 from mcpg.gateway.serving.stopping import when_told
+from mcpg.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     import asyncio
@@ -34,7 +34,6 @@ SHORTEST_TOKEN = 16
 _HEADER_BYTES = 32 << 10
 _GRACE = 5
 _SPARE, _OF_SESSION = 64, 4
-_ON_LOOPBACK = "localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +80,6 @@ class Http:
                 f"{self.host} can be reached by others, and no host name is allowed",
                 remedy="say with --allow-host by which name clients ask",
             )
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach *host*."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == _ON_LOOPBACK
 
 
 async def serve_http(served: GatewayServer, http: Http, told: Callable[[str], None]) -> None:
@@ -151,8 +142,9 @@ def _configuration(guard: Guard, http: Http) -> uvicorn.Config:
 
 @contextmanager
 def _listening(http: Http) -> Iterator[tuple[socket.socket, str]]:
+    name = http.host.strip("[]")
     try:
-        known = socket.getaddrinfo(http.host, http.port, type=socket.SOCK_STREAM)
+        known = socket.getaddrinfo(name, http.port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = known[0]
         # Told the protocol, asyncio sends small answers at once.
         listener = socket.socket(family, kind, protocol)
@@ -165,7 +157,7 @@ def _listening(http: Http) -> Iterator[tuple[socket.socket, str]]:
             listener.listen(128)
         except OSError as fault:
             raise _cannot_listen(http, fault) from None
-        host = f"[{http.host}]" if ":" in http.host else http.host
+        host = f"[{name}]" if ":" in name else name
         yield listener, f"{host}:{listener.getsockname()[1]}"
 
 

@@ -6,7 +6,6 @@ sent on to. So it is given an address on this machine instead, behind which this
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 import time
 import urllib.error
@@ -19,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mcpg.errors import UsageError
+from mcpg.net.addresses import is_loopback, split_address
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 _LARGEST_QUERY = 4 * 1024 * 1024
 _PIECE = 64 * 1024
-_WEB = "https"
 
 
 class EndpointBlockedError(UsageError):
@@ -154,13 +153,10 @@ def check_endpoint(address: str) -> str:
     Raises:
         EndpointInvalidError: It may not.
     """
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname or ""
-        is_plain = parts.port is not None or bool(host)
-    except ValueError:
-        host, is_plain, parts = "", False, urlsplit("")
-    if not (is_plain and host and (parts.scheme == _WEB or _is_here(parts.scheme, host))):
+    parts = split_address(address) or urlsplit("")
+    host = parts.hostname or ""
+    is_local = parts.scheme == "http" and is_loopback(host)
+    if not (host and (parts.scheme == "https" or is_local)):
         raise EndpointInvalidError(
             f"{address!r} is no address of an endpoint that may be asked",
             remedy="give a whole address with https, or with http on this machine",
@@ -171,17 +167,6 @@ def check_endpoint(address: str) -> str:
             remedy="take it out: it would stand in queries and in logs",
         )
     return address
-
-
-def _is_here(scheme: str, host: str) -> bool:
-    if scheme != "http":
-        return False
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:

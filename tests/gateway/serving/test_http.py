@@ -20,10 +20,11 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcpg.errors import UsageError
 from mcpg.gateway import FunctionSource, Gateway
 from mcpg.gateway.serving.guard import Guard, Rules
-from mcpg.gateway.serving.http import Http, is_loopback, serve_http
+from mcpg.gateway.serving.http import Http, serve_http
 from mcpg.gateway.serving.names import EVERYDAY, INVOKE, META_TOOLS, SEARCH
 from mcpg.gateway.serving.options import Serving
 from mcpg.gateway.serving.server import GatewayServer
+from mcpg.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -249,7 +250,7 @@ async def test_a_guard_that_closes_lets_nobody_in() -> None:
 
 def test_a_server_for_others_needs_protection() -> None:
     """Nothing listens where others can reach it without a token and names of its own."""
-    for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
+    for host in ("127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"):
         assert is_loopback(host)
     for rules, said in (
         (Rules(hosts=("x",)), "MCPG_SERVE_TOKEN"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 from mcpg.catalog.sources.live.oauth.turnstile import Turnstile
 from mcpg.catalog.sources.live.trouble import AskingError
 from mcpg.errors import McpgError
+from mcpg.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -191,16 +191,6 @@ class Bounded(OAuthClientProvider):
         if tokens is not None:
             self.trouble.secrets |= {tokens.access_token, tokens.refresh_token or ""}
         super()._add_auth_header(request)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether *host* is this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def origin(url: str) -> str:

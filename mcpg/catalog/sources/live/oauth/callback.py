@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 
-from mcpg.errors import UsageError
+from mcpg.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,10 +93,8 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
     try:
         server = ThreadingHTTPServer((_HERE, wanted), handler)
     except OSError as fault:
-        reason = (fault.strerror or str(fault)).lower()
-        raise UsageError(
-            f"nothing can be received at port {wanted}: {reason}", remedy="name another with --port"
-        ) from None
+        message = f"nothing can be received at port {wanted}: {os_reason(fault)}"
+        raise UsageError(message, remedy="name another with --port") from None
     callback.at(server.server_port)
     server.daemon_threads = True
     server.block_on_close = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcpg.catalog.sources.live.oauth.bounded import is_loopback
 from mcpg.catalog.sources.live.oauth.kept import Kept
 from mcpg.catalog.sources.live.oauth.logins import LoginFile
 from mcpg.catalog.sources.live.oauth.machine import Machine
 from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS
+from mcpg.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     from mcpg.catalog.sources.live.oauth.bounded import Bounded

@@ -15,7 +15,7 @@ import anyio
 from filelock import FileLock, Timeout
 
 from mcpg.catalog.sources.live.trouble import AskingError
-from mcpg.errors import InputError, NotFoundError, OutputError
+from mcpg.errors import InputError, NotFoundError, OutputError, os_reason
 from mcpg.files import atomic_write, read_bytes
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ class LoginFile:
         except FileNotFoundError:
             return False
         except OSError as fault:
-            reason = (fault.strerror or str(fault)).lower()
-            raise OutputError(f"cannot be removed: {reason}", place=str(self._path)) from fault
+            message = f"cannot be removed: {os_reason(fault)}"
+            raise OutputError(message, place=str(self._path)) from fault
         return True
 
     @asynccontextmanager
@@ -153,7 +153,7 @@ class LoginFile:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as fault:
-            raise self._unusable((fault.strerror or str(fault)).lower()) from fault
+            raise self._unusable(os_reason(fault)) from fault
 
     def _unusable(self, reason: str) -> OutputError:
         return OutputError(
