@@ -1,12 +1,13 @@
-"""What all tests share."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,10 +18,24 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+# A test run starts hundreds of processes; with cached bytecode each takes half the time.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Measure no coverage during property tests.
+
+    Measuring doubles their time, and figures that depend on random examples vary between runs.
+    """
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("no_cover")
+
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """Give the connection string of a PostgreSQL server that this run shares."""
+    """Connection string of a PostgreSQL server for all tests of this process."""
     import pgserver  # noqa: PLC0415 - only a run that needs it starts a server
 
     with pgserver.server() as dsn:
@@ -29,7 +44,7 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres(postgres_server: str) -> Iterator[str]:
-    """Give the connection string of a database with pgvector and without tables."""
+    """Connection string of an empty database with pgvector."""
     import pgserver  # noqa: PLC0415 - as above
 
     yield postgres_server
@@ -38,7 +53,7 @@ def postgres(postgres_server: str) -> Iterator[str]:
 
 @pytest.fixture
 def bare_postgres(postgres_server: str) -> Iterator[str]:
-    """Give the connection string of a database of a test's own, without any extension."""
+    """Connection string of a new database without extensions."""
     import pgserver  # noqa: PLC0415 - as above
 
     with pgserver.database(postgres_server, "bare") as dsn:

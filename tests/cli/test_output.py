@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 import pytest
@@ -147,13 +148,16 @@ class TestStreams:
         assert "reading" in terminal.getvalue()
 
     def test_closed_streams_are_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A program without standard streams writes into nothing."""
+        """A program without standard streams writes to the null device."""
         monkeypatch.setattr(sys, "stdout", None)
         monkeypatch.setattr(sys, "stderr", None)
         prepare_streams()
+        replaced = sys.stdout
         Output().text("data")
         Output().note("talk")
-        sys.stdout.close()
+        assert replaced.name == os.devnull
+        assert sys.stderr is None
+        replaced.close()
 
     def test_a_closed_stream_is_no_terminal(self) -> None:
         """Nobody looks at a stream that is closed or missing."""

@@ -90,9 +90,16 @@ def test_foreign_files_are_refused(data: bytes) -> None:
         Index(data)
 
 
+def assert_well_formed(found: list[Any], right: list[Any]) -> None:
+    """Assert that each answer is a refusal or has the type of the right one."""
+    if len(found) == len(right):  # else the file has another number of tools
+        pairs = zip(found, right, strict=True)
+        assert all(one == REFUSED or type(one) is type(other) for one, other in pairs)
+
+
 @given(st.data())
 def test_lies_with_a_right_checksum_do_no_harm(data: bytes, draw: st.DataObject) -> None:
-    """A file that was made to mislead gives some answer or a refusal, and never another error."""
+    """A file that was made to mislead gives answers of the right types, or refusals."""
     header, entries = unpack(data)
     sections = {
         name: Section(name, entry.item_type, data[entry.start : entry.end])
@@ -103,7 +110,7 @@ def test_lies_with_a_right_checksum_do_no_harm(data: bytes, draw: st.DataObject)
         lie = _lie(draw, old.data, memoryview(old.data).cast(old.item_type).itemsize)
         sections[name] = Section(name, old.item_type, lie)
 
-    answers(pack(sections.values(), header))
+    assert_well_formed(answers(pack(sections.values(), header)), answers(data))
 
 
 def _lie(draw: st.DataObject, data: bytes, size: int) -> bytes:
@@ -139,12 +146,13 @@ def test_a_missing_section_is_noticed_at_once(data: bytes, name: str) -> None:
 
 
 def test_damage_in_a_large_file_does_no_harm(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where checksums are not compared before use, damage still raises nothing else."""
+    """Where checksums are not compared before use, answers still have the right types."""
     monkeypatch.setattr(reader, "CHECKED_SIZE", 0)
+    right = answers(data)
     for place in range(0, len(data), 3):
         damaged = bytearray(data)
         damaged[place] ^= 0x80 >> place % 8
-        answers(bytes(damaged))
+        assert_well_formed(answers(bytes(damaged)), right)
 
 
 def test_a_record_is_checked_before_it_is_read(data: bytes) -> None:

@@ -376,6 +376,7 @@ def test_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         asked = endpoint(server.url)
         asked.post("things", {})
         asked.close()
+        assert [one.path for one in server.asked] == ["/v1/things"]
 
 
 def test_a_proxy_that_is_named_is_used() -> None:
