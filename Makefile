@@ -24,7 +24,7 @@ demo: $(READY)  ## bundle examples/tools and answer a misspelt query
 	$(call in-examples,mcpg search "shipmnt status")
 
 test: lint  ## lint, types, and all tests with coverage
-	$(BIN)/python -m pytest --cov --numprocesses auto
+	$(BIN)/python -m pytest --cov --numprocesses auto --dist worksteal
 
 lint: $(READY)  ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check .
