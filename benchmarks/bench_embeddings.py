@@ -21,9 +21,8 @@ import measuring
 import numpy as np
 
 from mcpg.bundle import assemble
-from mcpg.catalog.sources import read_sources
-from mcpg.embeddings import embed_query
-from mcpg.embeddings.choosing import provider_of
+from mcpg.embeddings import embed_query, provider_of
+from mcpg.sources import read_sources
 from mcpg.vectors.build import vectors_for
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
 MODELS = "local:english,local:multilingual"
-FIRST = "from mcpg.embeddings.choosing import provider_of; provider_of({!r}).embed(['first'])"
+FIRST = "from mcpg.embeddings import provider_of; provider_of({!r}).embed(['first'])"
 DEPTH = 5
 
 

@@ -25,7 +25,7 @@ from measuring import cold_seconds, middle, program, row, timed
 
 import mcpg
 from mcpg.graph import triples_of
-from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.exports import turtle
 from mcpg.graph.schema import schema_of
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
 from mcpg.graph.store import graph_of

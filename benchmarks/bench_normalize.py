@@ -29,17 +29,16 @@ from typing import TYPE_CHECKING, Any
 import measuring
 
 import mcpg
-from mcpg.engine.normalization.asking import language_in
-from mcpg.engine.normalization.literals import literals_of
-from mcpg.engine.normalization.merging import DEPTH, SURE, merge
-from mcpg.engine.normalization.trust import trust_in
+from mcpg.engine.rewrite import DEPTH, SURE, merge
+from mcpg.engine.rewrite.answers import literals_of
+from mcpg.engine.rewrite.request import language_in, trust_in
 from mcpg.evaluation.metrics import ndcg_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcpg.engine import Engine, Match
-    from mcpg.engine.normalization.language import LanguageTest
+    from mcpg.engine.rewrite.answers import LanguageTest
 
     Query = Mapping[str, Any]
 

@@ -31,19 +31,13 @@ from measuring import middle, percentile, row
 
 import mcpg
 from mcpg.caches import RESULT, MemoryCache
-from mcpg.embeddings.stores.protocol import EmbeddingKey
-from mcpg.embeddings.stores.sqlite import SqliteStore
+from mcpg.embeddings.sqlite_store import SqliteStore
+from mcpg.embeddings.stores import EmbeddingKey
 from mcpg.engine.candidate_source import COUNT
-from mcpg.engine.features import POOL
 from mcpg.engine.pipeline import gather
-from mcpg.engine.request import Request
-from mcpg.postgres import (
-    Database,
-    PostgresCache,
-    PostgresCandidates,
-    PostgresStore,
-    PublishedTool,
-)
+from mcpg.engine.results import Request
+from mcpg.engine.retrieval import POOL
+from mcpg.postgres import Database, PostgresCache, PostgresCandidates, PostgresStore, PublishedTool
 from mcpg.text import split_words
 
 sys.path.insert(0, str(measuring.HERE.parent / "tests"))

@@ -34,11 +34,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.caches import MemoryCache
-from mcpg.catalog.sources import read_sources
 from mcpg.embeddings import FunctionEmbeddings, count_tokens
-from mcpg.engine.equipment import Equipment
+from mcpg.engine.results import Equipment
 from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.sources import read_sources
 from mcpg.telemetry import telemetry
 
 if TYPE_CHECKING:

@@ -25,12 +25,16 @@ from fit_ranking import (
 )
 from samplings import read
 
+from mcpg.engine.loading import with_fitted
 from mcpg.engine.model import Model
-from mcpg.engine.ranking import with_fitted
-from mcpg.evaluation.judged import JudgedQuery, Judgements
-from mcpg.evaluation.resolved import resolve
-from mcpg.tuning.cases import best_scored, cases_of, ranked_figures, shares_of
-from mcpg.tuning.logistic import weighted_calibration_error
+from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
+from mcpg.tuning.fit import (
+    best_scored,
+    cases_of,
+    ranked_figures,
+    shares_of,
+    weighted_calibration_error,
+)
 from mcpg.tuning.tune import too_few, tune
 
 if TYPE_CHECKING:
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
     from fit_ranking import Judged, Top
 
     import mcpg
-    from mcpg.tuning.cases import Case
+    from mcpg.tuning.fit import Case
 
 FOLDS = 5
 # How many queries of each other set the ranking to begin with is fitted on.

@@ -32,13 +32,11 @@ import measuring
 import numpy as np
 
 import mcpg
-from mcpg.embeddings.choosing import provider_of
+from mcpg.embeddings import provider_of
 from mcpg.embeddings.provider import embed_query
-from mcpg.vectors.approximate import make_clusters
 from mcpg.vectors.build import vectors_for
 from mcpg.vectors.file import NO_KEY, pack_vectors
-from mcpg.vectors.matrix import ToolVectors
-from mcpg.vectors.storage import KINDS, stored_as
+from mcpg.vectors.matrix import KINDS, ToolVectors, make_clusters, stored_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

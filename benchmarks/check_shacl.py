@@ -19,7 +19,7 @@ import pyshacl
 import rdflib
 
 from mcpg.errors import McpgError
-from mcpg.graph.shacl import check_shapes, validate
+from mcpg.graph.validation import check_shapes, validate
 
 MF = rdflib.Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 SHT = rdflib.Namespace("http://www.w3.org/ns/shacl-test#")

@@ -21,7 +21,7 @@ from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat
 
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.sparql import Door, Limits
-from mcpg.graph.vocabulary import PREFIXES, RDF
+from mcpg.graph.terms import PREFIXES, RDF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,19 +31,23 @@ from samplings import VARIANTS, WHOLE, Catalogue, catalogues_of, read
 from scaling import standardised_logistic
 
 import mcpg.engine
-from mcpg.engine.analysis import analyse
-from mcpg.engine.defaults import default_model, default_origin
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS, Model
-from mcpg.engine.origin import ModelOrigin
-from mcpg.engine.ranking import DECIMALS, FITTED, Ranking, ranking_json, with_fitted
-from mcpg.evaluation.calibration import auroc
+from mcpg.engine.loading import DECIMALS, FITTED, Ranking, ranking_json, with_fitted
+from mcpg.engine.model import INPUTS, Model, default_model, default_origin
+from mcpg.engine.provenance import ModelOrigin
+from mcpg.engine.query import analyse
+from mcpg.evaluation.metrics import auroc
 from mcpg.text import split_words
-from mcpg.tuning.ascent import ascend, won
-from mcpg.tuning.cases import ANSWERLESS_SHARE, LOWER
-from mcpg.tuning.contests import Contest, contests_of
-from mcpg.tuning.logistic import evenly, sigmoid, weighted_calibration_error
-from mcpg.tuning.samples import look, tops
+from mcpg.tuning.fit import (
+    ANSWERLESS_SHARE,
+    LOWER,
+    ascend,
+    evenly,
+    sigmoid,
+    weighted_calibration_error,
+    won,
+)
+from mcpg.tuning.samples import Contest, contests_of, look, tops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

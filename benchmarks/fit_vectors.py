@@ -32,10 +32,9 @@ import texts
 from samplings import FOLDS, VARIANTS, read, tools_of
 
 import mcpg.engine
-from mcpg.embeddings.choosing import provider_of
+from mcpg.embeddings import provider_of
 from mcpg.embeddings.stores import MemoryStore
 from mcpg.engine.confidence import MARGIN_DEPTH
-from mcpg.engine.defaults import default_model
 from mcpg.engine.features import look_closely
 from mcpg.engine.fusion import fuse
 from mcpg.engine.hybrid import unknown_share
@@ -49,20 +48,21 @@ from mcpg.engine.hybrid_scoring import (
     scheme_of,
     words_of,
 )
+from mcpg.engine.model import default_model
 from mcpg.engine.pipeline import gather
-from mcpg.engine.request import Request
+from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.evaluation.metrics import ndcg_at
-from mcpg.tuning.logistic import logistic
+from mcpg.tuning.fit import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mcpg.embeddings import EmbeddingProvider
-    from mcpg.embeddings.stores.protocol import EmbeddingStore
-    from mcpg.engine.analysis import Analysis
+    from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.engine.fusion import Fused
-    from mcpg.engine.semantics import Nearness
+    from mcpg.engine.query import Analysis
+    from mcpg.engine.vectors import Nearness
 
 Samples = dict[str, list[ranking.Top]]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"

@@ -18,8 +18,8 @@ from mcpg.graph.search import (
     Mode,
     SearchProfile,
 )
-from mcpg.graph.search.profile import Expansion, Relationship, TextPredicate
-from mcpg.graph.vocabulary import PREFIXES
+from mcpg.graph.search.model import Expansion, Relationship, TextPredicate
+from mcpg.graph.terms import PREFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

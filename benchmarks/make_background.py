@@ -16,7 +16,7 @@ import wordfreq
 
 import mcpg.text
 from mcpg.text import fold, strip_accents
-from mcpg.text.function_words import LANGUAGES
+from mcpg.text.words import LANGUAGES
 
 CODES = {
     "danish": "da",

@@ -6,7 +6,7 @@ from math import fsum, log
 from operator import mul
 from typing import TYPE_CHECKING
 
-from mcpg.tuning.logistic import logistic
+from mcpg.tuning.fit import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

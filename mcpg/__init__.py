@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.catalog.model import Hints, Tool, ToolExample
-    from mcpg.diagnostics import Diagnostic, Severity
     from mcpg.engine import (
         Engine,
         Evidence,
@@ -27,11 +26,13 @@ if TYPE_CHECKING:
     )
     from mcpg.errors import (
         BundleError,
+        Diagnostic,
         DocumentError,
         InputError,
         McpgError,
         NotFoundError,
         OutputError,
+        Severity,
         SourceError,
         UsageError,
     )
@@ -66,7 +67,7 @@ __all__ = [
 ]
 
 # Light modules first: the engine is imported only for what is found nowhere else.
-_MODULES = ("mcpg.errors", "mcpg.diagnostics", "mcpg.catalog.model", "mcpg.engine")
+_MODULES = ("mcpg.errors", "mcpg.catalog.model", "mcpg.engine")
 
 
 def __getattr__(name: str) -> Any:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule, Hints, Tool
-from mcpg.catalog.sources import SourceBatch
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

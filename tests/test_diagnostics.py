@@ -4,8 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from mcpg.diagnostics import CODES, Code, Severity, error, info, warning
-from mcpg.remedies import REMEDIES, remedy_of
+from mcpg.errors import CODES, REMEDIES, Code, Severity, error, info, remedy_of, warning
 
 ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)

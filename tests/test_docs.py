@@ -18,11 +18,11 @@ from mcpg.bundle import assemble, write_bundle
 from mcpg.bundle import bundle_of as bundle_of_assembly
 from mcpg.bundle.codec import decode_bundle
 from mcpg.catalog.model import SourceDocument
-from mcpg.catalog.sources import read_sources
 from mcpg.cli.app import app
 from mcpg.documents import parse_document
 from mcpg.errors import BundleError
 from mcpg.files import MAX_BYTES
+from mcpg.sources import read_sources
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])

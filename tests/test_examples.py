@@ -10,9 +10,9 @@ import pytest
 
 import mcpg
 from mcpg.bundle import assemble
-from mcpg.catalog.sources import read_sources
 from mcpg.evaluation.judged import read_judged
 from mcpg.evaluation.report import evaluate
+from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from loopback import answer, chat, serving
 
 from mcpg.cli import main
 from mcpg.cli.reference import MARKER
-from mcpg.cli.settingkeys import KEYS, SECRET_VARIABLES
+from mcpg.cli.setting_keys import KEYS, SECRET_VARIABLES
 from mcpg.documents.markdown import MAX_PARSED
-from mcpg.gateway.serving.http import SHORTEST_TOKEN
+from mcpg.gateway.serve.http import SHORTEST_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg import memo
+from mcpg import build_cache
+from mcpg.build_cache import NO_MEMO, KeptMemo, Kind, Memo, load_memo, save_memo
 from mcpg.errors import OutputError
-from mcpg.memo import NO_MEMO, KeptMemo, Kind, Memo, load_memo, save_memo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +147,7 @@ def test_another_program_is_not_believed(tmp_path: Path) -> None:
     """What another version of the program, or one that was edited, worked out is forgotten."""
     memory, package = tmp_path / "a.memo", tmp_path / "copy"
     shutil.copytree(
-        Path(memo.__file__).parent, package / "mcpg", ignore=shutil.ignore_patterns("*.pyc")
+        Path(build_cache.__file__).parent, package / "mcpg", ignore=shutil.ignore_patterns("*.pyc")
     )
     edited = package / "mcpg" / "text" / "words.py"
 
@@ -169,9 +169,9 @@ def test_another_interpreter_or_library_is_not_believed(
     ):
         with monkeypatch.context() as patch:
             change(patch)
-            memo._program.cache_clear()
+            build_cache._program.cache_clear()
             assert recalled(load_memo(file), b"a") == [b"a"]
-        memo._program.cache_clear()
+        build_cache._program.cache_clear()
     assert recalled(load_memo(file), b"a") == []
 
 
@@ -184,7 +184,7 @@ def test_a_result_that_cannot_be_read_is_worked_out(file: Path) -> None:
 
 def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What would make the file too big is not kept."""
-    monkeypatch.setattr(memo, "MOST_BYTES", 100)
+    monkeypatch.setattr(build_cache, "MOST_BYTES", 100)
     file = kept(tmp_path / "a.memo", b"a", b"bb", b"ccc")
 
     assert recalled(load_memo(file), b"a", b"bb", b"ccc") == [b"ccc"]

@@ -5,8 +5,15 @@ from __future__ import annotations
 from mcpg.bundle.assemble import Assembly, assemble, bundle_of
 from mcpg.bundle.codec import RANKING, Bundle, content_hash, decode_bundle, encode_bundle
 from mcpg.bundle.diff import BundleDiff, FieldChange, ToolChange, diff_bundles, unified_text
-from mcpg.bundle.files import read_bundle, write_bundle, write_encoded
-from mcpg.bundle.folder import LOCK_NAME, FolderPlan, apply_plan, plan_folder
+from mcpg.bundle.folder import (
+    LOCK_NAME,
+    FolderPlan,
+    apply_plan,
+    plan_folder,
+    read_bundle,
+    write_bundle,
+    write_encoded,
+)
 
 __all__ = [
     "LOCK_NAME",

@@ -5,20 +5,217 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NoReturn
 
 from mcpg import __version__
-from mcpg.bundle.checks import checked_document, sorted_by_path
-from mcpg.bundle.parsing import parse_object, too_big
+from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import SourceDocument
-from mcpg.errors import BundleError
+from mcpg.documents import parse_document
+from mcpg.documents.model import is_absolute, normal_path, path_key
+from mcpg.documents.records import decode_record, encode_record
+from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.documents import ToolDocument
+    from mcpg.json_types import JsonObject, JsonValue
+
+# SECTION parsing: From the content of a bundle file to one JSON object, each failure with its own
+# message.
+
+
+_REBUILD_of_parsing = "rebuild it with `mcpg bundle`"
+_NOT_A_BUNDLE_of_parsing = "name a file that `mcpg bundle` wrote"
+
+
+def parse_object(data: bytes | str, place: str) -> JsonObject:
+    """Parse *data* as one JSON object.
+
+    Args:
+        data: The whole content of the file.
+        place: The file, for messages.
+
+    Raises:
+        BundleError: It is bigger than `MAX_BYTES`, no UTF-8, no JSON, cut short, nested too deeply,
+            or no object.
+    """
+    if len(data) > MAX_BYTES:
+        raise too_big(place)
+    value = _parse(_text_of_parsing(data, place), place)
+    if value is None:
+        raise BundleError(
+            "holds JSON null, no bundle", place=place, remedy=_NOT_A_BUNDLE_of_parsing
+        )
+    if not isinstance(value, dict):
+        raise BundleError("holds JSON, but no object", place=place, remedy=_NOT_A_BUNDLE_of_parsing)
+    return value
+
+
+def too_big(place: str) -> BundleError:
+    """Make the error for a bundle of more than `MAX_BYTES`."""
+    message = f"is bigger than {MAX_BYTES // (1024 * 1024)} MB"
+    return BundleError(message, place=place, remedy="bundle fewer sources into one file")
+
+
+def _text_of_parsing(data: bytes | str, place: str) -> str:
+    try:
+        text = data.decode() if isinstance(data, bytes) else data
+    except UnicodeDecodeError as fault:
+        raise _encoding_error(fault, place) from fault
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise BundleError("is empty", place=place, remedy=_REBUILD_of_parsing)
+    return text
+
+
+def _parse(text: str, place: str) -> object:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as fault:
+        raise _syntax_error(fault, place) from fault
+    except RecursionError as fault:
+        raise BundleError(
+            "is nested too deeply", place=place, remedy=_REBUILD_of_parsing
+        ) from fault
+    except ValueError as fault:
+        raise BundleError(
+            f"is no JSON: {fault}", place=place, remedy=_REBUILD_of_parsing
+        ) from fault
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _encoding_error(fault: UnicodeDecodeError, place: str) -> BundleError:
+    if fault.reason == "unexpected end of data":
+        return _cut_short(place)
+    line = fault.object.count(b"\n", 0, fault.start) + 1
+    return BundleError(
+        f"is no UTF-8 text: byte {fault.start} (in line {line}) is broken",
+        place=place,
+        remedy=_REBUILD_of_parsing,
+    )
+
+
+def _syntax_error(fault: json.JSONDecodeError, place: str) -> BundleError:
+    where = f"{place}:{fault.lineno}:{fault.colno}"
+    if _stops_early(fault.doc.rstrip(), fault):
+        return _cut_short(where)
+    return BundleError(f"is no JSON: {fault.msg}", place=where, remedy=_NOT_A_BUNDLE_of_parsing)
+
+
+def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
+    """Tell a text that was cut off from one that never was JSON."""
+    if not text.lstrip().startswith("{"):
+        return False
+    in_last_token = fault.pos >= len(text) - len("false") and not text.endswith("}")
+    return in_last_token or fault.pos >= len(text) or fault.msg.startswith("Unterminated string")
+
+
+def _cut_short(where: str) -> BundleError:
+    return BundleError(
+        "ends in the middle: the file was cut short",
+        place=where,
+        remedy=f"copy it again, or {_REBUILD_of_parsing}",
+    )
+
+
+# SECTION checks: What a document of a bundle must satisfy, on the way in and on the way out.
+
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_REMEDY = "correct the document and build the bundle again"
+
+
+def path_fault(path: str) -> str | None:
+    """Say what keeps a normal *path* from being safe in any folder, `None` when nothing does."""
+    if not path:
+        return "has a blank path"
+    if _CONTROL.search(path):
+        return "has a path with a control character"
+    if _has_lone_surrogate(path):
+        return _surrogate_fault(path)
+    segments = path.split("/")
+    if any(segment.strip() == ".." for segment in segments):
+        return f"has a path that climbs out of its folder: {path!r}"
+    if any(_DRIVE.match(segment) for segment in segments):
+        return f"has a path that names a drive: {path!r}"
+    return None
+
+
+def checked_document(document: SourceDocument, place: str) -> SourceDocument:
+    """Give *document* in normal form: path, line ends, and a blank URI as `None`.
+
+    Args:
+        document: The document as given.
+        place: Where it stands, for messages.
+
+    Raises:
+        BundleError: Its path, content or URI cannot stand in a bundle.
+    """
+    normal = replace(
+        document,
+        path=normal_path(document.path),
+        content=document.content.replace("\r\n", "\n").replace("\r", "\n"),
+        canonical_uri=(document.canonical_uri or "").strip() or None,
+    )
+    fault = path_fault(normal.path) or _content_fault(normal) or _uri_fault(normal)
+    if fault:
+        raise BundleError(fault, place=place, remedy=_REMEDY)
+    return normal
+
+
+def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[SourceDocument, ...]:
+    """Sort *documents* by path.
+
+    Raises:
+        BundleError: Two of them have one path, compared without regard to case.
+    """
+    ordered = sorted(documents, key=lambda document: document.path)
+    seen: dict[str, str] = {}
+    for document in ordered:
+        first = seen.setdefault(path_key(document.path), document.path)
+        if first is not document.path:
+            raise BundleError(
+                f"has two documents with one path: {first!r} and {document.path!r}",
+                place=place,
+                remedy="give every document a path of its own (case does not tell them apart)",
+            )
+    return tuple(ordered)
+
+
+def _content_fault(document: SourceDocument) -> str | None:
+    if not document.content.strip():
+        return f"has a blank content: {document.path!r}"
+    texts = (document.content, document.canonical_uri or "")
+    if any(map(_has_lone_surrogate, texts)):
+        return _surrogate_fault(document.path)
+    return None
+
+
+def _uri_fault(document: SourceDocument) -> str | None:
+    uri = document.canonical_uri
+    if uri is not None and not is_absolute(uri):
+        return f"has a canonical URI that is not absolute: {uri!r}"
+    return None
+
+
+def _surrogate_fault(path: str) -> str:
+    return f"holds half of a surrogate pair, which is no Unicode: {path!r}"
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
 
 VERSION = 1
 """The version of the bundle format that is written and read."""
@@ -220,3 +417,116 @@ def _check_hash(stated: JsonValue, documents: tuple[SourceDocument, ...], place:
     if stated is not None and stated != content_hash(documents):
         found = "is damaged or was edited: its documents do not match its content hash"
         raise _refuse(place, found, f"change the sources instead, then {_REBUILD}")
+
+
+# SECTION reading: The documents of a batch of sources, parsed.
+
+
+Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document as it stands, and what it says.
+
+    Attributes:
+        source: The text and where it stands.
+        document: What it says.
+        is_bundled: Whether it is of a bundle, in which documents about a tool are joined already.
+        keeps_text: Whether the text can stand as it is; not so for one joined with another.
+        about: Further documents that are about the same tool.
+    """
+
+    source: SourceDocument
+    document: ToolDocument
+    is_bundled: bool = False
+    keeps_text: bool = True
+    about: tuple[ReadDocument, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where the text stands, for messages."""
+        return self.source.place or self.source.path
+
+    def place_of(self, *words: str) -> str:
+        """Return `file:line` of the first line that holds one of *words*, the file if none does."""
+        for one in words:
+            for item in (self, *self.about):
+                text = item.source.content
+                at = text.find(one)
+                if at >= 0:
+                    return f"{item.place}:{text.count(chr(10), 0, at) + 1}"
+        return self.place
+
+
+def _encode(parsed: Parsed) -> bytes | None:
+    # What was noticed names the place of the document, which is no part of its content.
+    document, noticed = parsed
+    return None if noticed else encode_record(document)
+
+
+def _decode(data: bytes) -> Parsed:
+    return decode_record(data)[0], ()
+
+
+_PARSED = Kind("parsed", _encode, _decode)
+
+
+def read_documents(
+    sources: Iterable[SourceDocument],
+    bundled: Collection[SourceDocument],
+    source_id: str | None,
+    memo: Memo,
+) -> tuple[list[ReadDocument], list[Diagnostic]]:
+    """Parse documents.
+
+    A document that cannot be read is reported, and the others go on; one that stands twice with
+    the same path and content counts once.
+
+    Args:
+        sources: Documents of their own.
+        bundled: Documents of bundles.
+        source_id: The server of documents that name none.
+        memo: What is known of documents that were read before.
+    """
+    read: list[ReadDocument] = []
+    diagnostics: list[Diagnostic] = []
+    of_bundles = set(bundled)
+    for source in _each_once([*sources, *bundled]):
+        try:
+            document, found = _parsed(source, source_id, memo)
+        except DocumentError as fault:
+            diagnostics.append(_invalid(fault, source))
+        else:
+            read.append(ReadDocument(source, document, source in of_bundles))
+            diagnostics += found
+    return read, diagnostics
+
+
+def _parsed(source: SourceDocument, source_id: str | None, memo: Memo) -> Parsed:
+    def given() -> bytes:
+        members = source.path, source.content, source.canonical_uri, source_id
+        return json.dumps(members).encode()
+
+    document, found = memo.recall(
+        _PARSED, given, lambda: parse_document(source, source_id=source_id)
+    )
+    tool = replace(document.tool, place=source.place or source.path)
+    return replace(document, tool=tool), found
+
+
+def _each_once(sources: Iterable[SourceDocument]) -> list[SourceDocument]:
+    ordered = sorted(sources, key=_sort_key)
+    return list({(source.path, source.content): source for source in reversed(ordered)}.values())[
+        ::-1
+    ]
+
+
+def _sort_key(source: SourceDocument) -> tuple[str, str, str, str]:
+    return source.path, source.content, source.canonical_uri or "~", source.place
+
+
+def _invalid(fault: DocumentError, source: SourceDocument) -> Diagnostic:
+    advice = f"; {fault.remedy}" if fault.remedy else ""
+    message = f"the document is left out: {fault.message}{advice}"
+    return error(Code.DOCUMENT_INVALID, message, fault.place or source.place or source.path)

@@ -6,21 +6,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
-    from mcpg.catalog.hintfiles import read_hint_rules
-    from mcpg.catalog.hintkeys import hints_from
+    from mcpg.catalog.catalog import (
+        Assertion,
+        Catalog,
+        append_suffix,
+        assign_ids,
+        build_catalog,
+        normalize,
+        source_qualified,
+        tool_id,
+    )
+    from mcpg.catalog.hints import hints_from, read_hint_rules
     from mcpg.catalog.model import (
         HintRule,
         Hints,
+        Parameter,
         SourceDocument,
         SourceKind,
         Tier,
         Tool,
         ToolExample,
+        walk_parameters,
     )
-    from mcpg.catalog.naming import append_suffix, assign_ids, normalize, source_qualified, tool_id
-    from mcpg.catalog.schema import Parameter, walk_parameters
-    from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
 
 __all__ = [
     "Assertion",
@@ -28,8 +35,6 @@ __all__ = [
     "HintRule",
     "Hints",
     "Parameter",
-    "RawBundle",
-    "SourceBatch",
     "SourceDocument",
     "SourceKind",
     "Tier",
@@ -41,14 +46,13 @@ __all__ = [
     "hints_from",
     "normalize",
     "read_hint_rules",
-    "read_sources",
     "source_qualified",
     "tool_id",
     "walk_parameters",
 ]
 
 # In this order a value object is found before anything that reads files is imported.
-_MODULES = ("model", "naming", "schema", "hintkeys", "hintfiles", "catalog", "sources")
+_MODULES = ("model", "hints", "catalog")
 
 
 def __getattr__(name: str) -> Any:

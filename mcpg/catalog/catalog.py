@@ -2,22 +2,477 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import difflib
+import fnmatch
+import hashlib
+import itertools
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
-from mcpg.catalog.lookup import ToolLookup
-from mcpg.catalog.naming import assign_ids
-from mcpg.catalog.repeats import drop_repeats
-from mcpg.catalog.rules import Assertion, apply_rules
-from mcpg.errors import NotFoundError
+from mcpg.catalog.model import Hints
+from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mcpg.catalog.model import HintRule, Tool
-    from mcpg.diagnostics import Diagnostic
 
-__all__ = ["Assertion", "Catalog", "build_catalog"]
+__all__ = [
+    "Assertion",
+    "Catalog",
+    "build_catalog",
+]
+
+# SECTION lookup: Finding tools by what a person or a hints file calls them.
+
+
+_GLOB = re.compile(r"[*?\[]")
+_GRAM = 3
+_SHORTLIST = 40
+_SUGGESTIONS = 3
+_LIKENESS = 0.6
+
+
+class ToolLookup:
+    """Answers which tools of a catalogue a name or glob means, in any case.
+
+    Names are looked up in tables; only globs look at every tool.
+    """
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = tuple(tools)
+        self._by_id = {tool.id.casefold(): tool for tool in self._tools}
+        self._by_key: dict[str, list[int]] = defaultdict(list)
+        self._keys = [tuple(dict.fromkeys(_keys(tool))) for tool in self._tools]
+        for index, keys in enumerate(self._keys):
+            for key in keys:
+                self._by_key[key].append(index)
+        self._grams: dict[str, list[int]] | None = None
+
+    def get(self, tool_id: str) -> Tool | None:
+        """Give the tool of this id, or `None`."""
+        return self._by_id.get(tool_id.strip().casefold())
+
+    def is_name(self, pattern: str) -> bool:
+        """Return whether *pattern* is an id, a `source::name` or a raw name as it stands."""
+        wanted = pattern.strip().casefold()
+        return wanted in self._by_id or wanted in self._by_key
+
+    def matching(self, pattern: str) -> tuple[Tool, ...]:
+        """Give the tools that an id, `source::name`, raw name or glob over any of these means.
+
+        An id means its one tool, whatever other tools are called.
+        """
+        wanted = pattern.strip().casefold()
+        if wanted in self._by_id:
+            return (self._by_id[wanted],)
+        if wanted in self._by_key:
+            return tuple(self._tools[index] for index in self._by_key[wanted])
+        return tuple(self._globbed(wanted)) if _GLOB.search(wanted) else ()
+
+    def suggest(self, reference: str) -> tuple[str, ...]:
+        """Give up to three ids that *reference* may be a slip of, the likeliest first."""
+        wanted = reference.strip().casefold()
+        names = {wanted, wanted.rpartition("::")[2]}
+        grams = [gram for name in sorted(names) for gram in _grams(name)]
+        counts = Counter(index for gram in grams for index in self._with(gram))
+        shortlist = sorted(counts, key=lambda index: (-counts[index], index))[:_SHORTLIST]
+        scores = {
+            self._tools[index].id: max(
+                difflib.SequenceMatcher(None, name, key).ratio()
+                for key in self._keys[index]
+                for name in names
+            )
+            for index in shortlist
+        }
+        close = [tool_id for tool_id, score in scores.items() if score >= _LIKENESS]
+        return tuple(sorted(close, key=lambda tool_id: (-scores[tool_id], tool_id))[:_SUGGESTIONS])
+
+    def _globbed(self, pattern: str) -> Iterator[Tool]:
+        matches = re.compile(fnmatch.translate(pattern)).match
+        for tool, keys in zip(self._tools, self._keys, strict=True):
+            if any(matches(key) for key in keys):
+                yield tool
+
+    def _with(self, gram: str) -> list[int]:
+        """Give the tools that have *gram* in one of their names; the table is made when needed."""
+        if self._grams is None:
+            self._grams = defaultdict(list)
+            for index, keys in enumerate(self._keys):
+                for found in dict.fromkeys(gram for key in keys for gram in _grams(key)):
+                    self._grams[found].append(index)
+        return self._grams.get(gram, [])
+
+
+def _keys(tool: Tool) -> tuple[str, str, str]:
+    name = tool.name.casefold()
+    return tool.id.casefold(), f"{tool.source_id.casefold()}::{name}", name
+
+
+def _grams(text: str) -> list[str]:
+    padded = f" {text} "
+    return [padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1))]
+
+
+# SECTION naming: Tool ids: short, safe, unique, and the same whatever order the tools came in.
+#
+# The rules are those of the .NET gateway, so that an id means the same tool on both sides; but a
+# name of which nothing can be kept has a hash in its id here, for a fallback that the first such
+# tool gets would come to mean another tool when one is added.
+
+
+MAX_LENGTH = 64
+"""Longest id, in characters; the limit that model providers set for tool names."""
+
+TOOL_FALLBACK = "gateway_tool"
+SOURCE_FALLBACK = "source"
+
+_KEPT_OF_LONG = 55
+_HASH_DIGITS = 8
+_EDGE = "_-"
+_RUN = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def normalize(value: str, fallback: str) -> str:
+    """Turn any text into a name of at most 64 characters out of `a-z`, `0-9`, `_` and `-`.
+
+    Args:
+        value: A name as its server gives it.
+        fallback: What to return when nothing of *value* can be kept.
+
+    Returns:
+        The name; an over-long one is cut and ends in a hash of its whole text.
+    """
+    return _kept(value) or fallback
+
+
+def _kept(value: str) -> str:
+    name = ""
+    for run in _RUN.findall(value):
+        name += run if not name or name.endswith("_") else f"_{run}"
+    return _shorten(name.lower().strip(_EDGE))
+
+
+def source_qualified(source_id: str, name: str, fallback: str) -> str:
+    """Put the source before the name, unless the name already begins with it."""
+    source = normalize(source_id, SOURCE_FALLBACK)
+    tool = normalize(name, fallback)
+    if tool.startswith((f"{source}_", f"{source}-")):
+        return tool
+    return _shorten(f"{source}_{tool}")
+
+
+def append_suffix(name: str, suffix: str) -> str:
+    """Add *suffix* to *name*, cutting the name so that both fit into 64 characters."""
+    if len(name) + len(suffix) <= MAX_LENGTH:
+        return name + suffix
+    return name[: MAX_LENGTH - len(suffix)].rstrip(_EDGE) + suffix
+
+
+def tool_id(
+    source_id: str, name: str, reserved: Collection[str], *, require_source_prefix: bool
+) -> str:
+    """Find an id for one tool.
+
+    Args:
+        source_id: Where the tool comes from, as given.
+        name: The tool's name, as given.
+        reserved: Ids that are taken, in any case.
+        require_source_prefix: Whether the id has to name the source.
+
+    Returns:
+        The first free of: the name, the source and the name, that with a hash, that with a number.
+        Where nothing of the name can be kept, or nothing of a source that it has to name, the
+        first is the one with a hash.
+    """
+    pool = _IdPool(reserved)
+    return pool.take(source_id, name, require_source_prefix=require_source_prefix)
+
+
+def assign_ids(
+    tools: Iterable[Tool], reserved: Collection[str] = ()
+) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
+    """Give every tool of a catalogue its id.
+
+    A tool whose normalised name nobody else has is called so; where several tools share one, each
+    is called by its source and name, with a diagnostic. See `tool_id` for what follows when these
+    are taken, too, or nothing of them can be kept.
+
+    Args:
+        tools: All tools of the catalogue; ids that they carry are not looked at.
+        reserved: Ids that no tool may get, in any case.
+
+    Returns:
+        The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
+    """
+    ordered = in_stable_order(tools)
+    names = [_alone(tool.source_id, tool.name) for tool in ordered]
+    holders = Counter(names)
+    pool = _IdPool(reserved)
+    assigned: list[Tool] = []
+    diagnostics: list[Diagnostic] = []
+    # Sole holders come first, so that no qualified name can take theirs away.
+    pairs = sorted(zip(ordered, names, strict=True), key=lambda pair: holders[pair[1]] > 1)
+    for tool, name in pairs:
+        shared = holders[name] > 1
+        found = pool.take(tool.source_id, tool.name, require_source_prefix=shared)
+        assigned.append(replace(tool, id=found))
+        if shared or found != name:
+            diagnostics.append(_not_its_name(assigned[-1], name, holders[name]))
+    return tuple(sorted(assigned, key=lambda tool: tool.id)), tuple(diagnostics)
+
+
+def in_stable_order(tools: Iterable[Tool]) -> list[Tool]:
+    """Sort tools by source, name and content, so that nothing depends on the order they came in."""
+    ordered: list[Tool] = []
+    by_name = sorted(tools, key=lambda tool: (tool.source_id, tool.name))
+    for _, group in itertools.groupby(by_name, key=lambda tool: (tool.source_id, tool.name)):
+        members = list(group)
+        ordered.extend(sorted(members, key=content_key) if len(members) > 1 else members)
+    return ordered
+
+
+def content_key(tool: Tool) -> str:
+    """Write all that a tool says, but its id and place, as one canonical text."""
+    content = [
+        tool.source_id,
+        tool.name,
+        tool.title,
+        tool.description,
+        tool.input_schema,
+        tool.output_schema,
+        tool.annotations,
+        tool.meta,
+        asdict(tool.hints),
+        tool.source_kind,
+    ]
+    return json.dumps(content, sort_keys=True)
+
+
+class _IdPool:
+    """Ids that are taken, and how far numbering has come for each hashed one."""
+
+    def __init__(self, reserved: Collection[str]) -> None:
+        self._taken = {item.casefold() for item in reserved}
+        self._numbers: dict[str, int] = {}
+
+    def take(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
+        """Find the first free id and mark it as taken."""
+        found = self._free(source_id, name, require_source_prefix=require_source_prefix)
+        self._taken.add(found)
+        return found
+
+    def _free(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
+        alone = _alone(source_id, name)
+        if not require_source_prefix and alone not in self._taken:
+            return alone
+        qualified = source_qualified(source_id, name, TOOL_FALLBACK)
+        if qualified not in self._taken and _kept(name) and _kept(source_id):
+            return qualified
+        hashed = _hashed(source_id, name)
+        return hashed if hashed not in self._taken else self._numbered(hashed)
+
+    def _numbered(self, hashed: str) -> str:
+        # Numbering goes on where it stopped: thousands of namesakes must not cost a square.
+        number = self._numbers.get(hashed, 2)
+        while (found := append_suffix(hashed, f"_{number}")) in self._taken:
+            number += 1
+        self._numbers[hashed] = number + 1
+        return found
+
+
+def _alone(source_id: str, name: str) -> str:
+    """Return the id of a tool that shares its name with no other."""
+    return _kept(name) or _hashed(source_id, name)
+
+
+def _hashed(source_id: str, name: str) -> str:
+    qualified = source_qualified(source_id, name, TOOL_FALLBACK)
+    return append_suffix(qualified, f"_{_identity_hash(source_id, name)}")
+
+
+def _identity_hash(source_id: str, name: str) -> str:
+    # The length in front keeps ("ab", "c") apart from ("a", "bc").
+    source = source_id.encode("utf-8", "surrogatepass")
+    content = len(source).to_bytes(4, "big") + source + name.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]
+
+
+def _shorten(name: str) -> str:
+    if len(name) <= MAX_LENGTH:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8")).hexdigest()[:_HASH_DIGITS]
+    return f"{name[:_KEPT_OF_LONG].rstrip(_EDGE)}_{digest}"
+
+
+def _not_its_name(tool: Tool, name: str, holders: int) -> Diagnostic:
+    why = f"{holders} tools are called {name!r}" if holders > 1 else f"the id {name!r} is taken"
+    message = f"{why}, so {tool.name!r} of source {tool.source_id!r} has the id {tool.id!r}"
+    return info(Code.DUPLICATE_TOOL_ID, message, tool.place or None)
+
+
+# SECTION repeats: Tools that were given more than once.
+
+
+def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, ...]]:
+    """Keep one of each set of identical tools; keep namesakes that differ, with a warning.
+
+    Two tools are identical when all that they say is, wherever it was read.
+    """
+    namesakes: dict[tuple[str, str], list[Tool]] = defaultdict(list)
+    for tool in tools:
+        namesakes[tool.source_id, tool.name].append(tool)
+    kept: list[Tool] = []
+    noticed: list[Diagnostic] = []
+    for group in namesakes.values():
+        kept.extend(group if len(group) == 1 else _distinct(group, noticed))
+    return kept, tuple(noticed)
+
+
+def _distinct(group: list[Tool], noticed: list[Diagnostic]) -> list[Tool]:
+    """Keep the tools of *group* that differ, noting what they are."""
+    kept: dict[str, Tool] = {}
+    for tool in group:
+        first = kept.setdefault(content_key(tool), tool)
+        if first is not tool:
+            message = f"{_called(tool)} is given again, unchanged; it is kept once{_seen(first)}"
+            noticed.append(info(Code.TOOL_REPEATED, message, tool.place or None))
+    distinct = list(kept.values())
+    for tool in distinct[1:]:
+        message = (
+            f"{_called(tool)} is given again with other content{_seen(distinct[0])}; "
+            "both are kept: give one another name or source"
+        )
+        noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
+    return distinct
+
+
+def _called(tool: Tool) -> str:
+    return f"the tool {tool.name!r} of source {tool.source_id!r}"
+
+
+def _seen(first: Tool) -> str:
+    return f" (first at {first.place})" if first.place else ""
+
+
+# SECTION rules: Applying the rules of hints files to the tools that they name.
+
+
+MAX_TARGETS = 50
+"""Most tools to which one rule relates one tool in one way."""
+
+_MAX_SUGGESTED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What an author says about two tools.
+
+    Attributes:
+        kind: `related`, or `nextStep` for a tool that one would call afterwards.
+        source: Id of the tool that it is said of.
+        target: Id of the other tool.
+        place: `file:line` of the rule that says so.
+    """
+
+    kind: Literal["related", "nextStep"]
+    source: str
+    target: str
+    place: str
+
+
+def apply_rules(
+    tools: Sequence[Tool], rules: Sequence[HintRule]
+) -> tuple[tuple[Tool, ...], tuple[Assertion, ...], tuple[Diagnostic, ...]]:
+    """Add the hints of *rules* to *tools* and find the tools that they relate.
+
+    A rule that names a tool comes before one that means it by a glob; among such, the earlier
+    comes first; what a tool says itself comes last. Lists are joined, of single values the first
+    counts.
+
+    Returns:
+        The tools in their order, the assertions without repeats, and what was noticed.
+    """
+    if not rules:
+        return tuple(tools), (), ()
+    application = _Application(ToolLookup(tools))
+    for rule in rules:
+        application.add(rule)
+    return (
+        tuple(application.hinted(tool) for tool in tools),
+        tuple(application.assertions.values()),
+        tuple(application.noticed),
+    )
+
+
+class _Application:
+    """Gathers what rules say, one rule after the other."""
+
+    def __init__(self, lookup: ToolLookup) -> None:
+        self._lookup = lookup
+        self._named: dict[str, list[Hints]] = defaultdict(list)
+        self._globbed: dict[str, list[Hints]] = defaultdict(list)
+        self._suggested = 0
+        self.assertions: dict[tuple[str, str, str], Assertion] = {}
+        self.noticed: list[Diagnostic] = []
+
+    def add(self, rule: HintRule) -> None:
+        """Take in one rule."""
+        tools = self._lookup.matching(rule.pattern)
+        if not tools:
+            self._unmatched(Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place)
+            return
+        gathered = self._named if self._lookup.is_name(rule.pattern) else self._globbed
+        for tool in tools:
+            gathered[tool.id].append(rule.hints)
+        self._relate(rule, tools, "related", rule.related)
+        self._relate(rule, tools, "nextStep", rule.next_steps)
+
+    def hinted(self, tool: Tool) -> Tool:
+        """Give *tool* with the hints of all rules."""
+        parts = (*self._named.get(tool.id, ()), *self._globbed.get(tool.id, ()))
+        return replace(tool, hints=Hints.merge(*parts, tool.hints)) if parts else tool
+
+    def _relate(
+        self,
+        rule: HintRule,
+        tools: tuple[Tool, ...],
+        kind: Literal["related", "nextStep"],
+        patterns: tuple[str, ...],
+    ) -> None:
+        targets = list(dict.fromkeys(self._targets(rule, patterns)))
+        if len(targets) > MAX_TARGETS + 1:
+            message = (
+                f"{rule.pattern!r} relates to {len(targets)} tools; "
+                f"only the first {MAX_TARGETS} count, since more say nothing"
+            )
+            self.noticed.append(warning(Code.RELATION_INVALID, message, rule.place))
+        for tool in tools:
+            others = [target for target in targets[: MAX_TARGETS + 1] if target != tool.id]
+            for target in others[:MAX_TARGETS]:
+                key = (kind, tool.id, target)
+                # Globs say the same of thousands of tools over and over.
+                if key not in self.assertions:
+                    self.assertions[key] = Assertion(*key, rule.place)
+
+    def _targets(self, rule: HintRule, patterns: tuple[str, ...]) -> Iterator[str]:
+        for pattern in patterns:
+            found = self._lookup.matching(pattern)
+            if not found:
+                what = f"{rule.pattern!r} is related to a tool that does not exist:"
+                self._unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
+            yield from (tool.id for tool in found)
+
+    def _unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
+        # A file written for another catalogue misses all its tools; guessing at each is too slow.
+        self._suggested += 1
+        close = self._lookup.suggest(pattern) if self._suggested <= _MAX_SUGGESTED else ()
+        advice = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        self.noticed.append(warning(code, f"{what} {pattern!r}{advice}", place or None))
+
 
 # What is said of a name that is no one's: so many tools, so many characters.
 _NAMED = 5

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject, JsonValue
 
 
 class SourceKind(StrEnum):
@@ -178,3 +182,289 @@ class SourceDocument:
     content: str
     canonical_uri: str | None = None
     place: str = field(default="", compare=False)
+
+
+# SECTION schema: The parameters that a JSON Schema describes, nested ones included.
+
+
+MAX_TEXT = 256 * 1024
+"""How much text the parameters of one schema have at most, in characters, and as much in paths.
+
+A schema can repeat a text by reference until it is many times the size of its file.
+"""
+
+_MAX_PARTS = 32
+_MAX_HOLDERS = 8
+_MAX_TYPES = 8
+_LONGEST_TYPE = 80
+_NODES_PER_PARAMETER = 4
+_POSITION = re.compile(r"[0-9]{1,6}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a tool.
+
+    Attributes:
+        path: Its name; within objects and lists the way to it, as in `order.lines[].sku`.
+        description: What it means; "" when the schema does not say.
+        type: JSON types joined by `|`, `null` left out, or `None` when the schema does not say.
+        values: The texts that it may or typically does take.
+        required: Whether its object must have it.
+    """
+
+    path: str
+    description: str
+    type: str | None
+    values: tuple[str, ...]
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A schema to look into.
+
+    Attributes:
+        schema: The schema.
+        path: What goes before the names of its properties.
+        depth: How many objects and lists it lies in.
+        trail: Identities of the schemas it lies in, to notice a circle.
+    """
+
+    schema: JsonObject
+    path: str
+    depth: int
+    trail: frozenset[int]
+
+
+class _Part(NamedTuple):
+    """One schema without those that it refers to, read once however often it is met.
+
+    Attributes:
+        schema: The schema.
+        properties: Its properties by name.
+        required: Names of properties that an object must have.
+        description: What it means, `None` when it does not say.
+        types: Names of JSON types, the first few.
+        values: The texts that it may or typically does take.
+        branches: Schemas that it refers to or combines, the first few, each with whether it
+            always holds: a branch of `anyOf` or `oneOf` need not.
+        items: Schemas of a list's items and of a mapping's unnamed values, the first few of each
+            kind, each with what it adds to a path.
+    """
+
+    schema: JsonObject
+    properties: JsonObject
+    required: frozenset[str]
+    description: str | None
+    types: tuple[str, ...]
+    values: tuple[str, ...]
+    branches: tuple[tuple[JsonObject, bool], ...]
+    items: tuple[tuple[JsonObject, str], ...]
+
+
+def walk_parameters(
+    schema: JsonObject, *, max_depth: int = 6, max_parameters: int = 400
+) -> tuple[Parameter, ...]:
+    """List the parameters of a schema, outer ones first, each level in the schema's order.
+
+    Properties are found through local `$ref`, `allOf`, `anyOf`, `oneOf`, array items and
+    `additionalProperties`. Whatever is not a schema is passed over. When `MAX_TEXT` is reached,
+    descriptions and values are cut, and parameters whose paths do not fit are left out.
+
+    Args:
+        schema: JSON Schema of an object.
+        max_depth: How many levels of properties are listed, at least 1.
+        max_parameters: How many parameters are listed at most.
+    """
+    return tuple(_Walk(schema, max_depth, max_parameters).run().values())
+
+
+class _Walk:
+    """One walk through a schema; each schema in it is read and unfolded once."""
+
+    def __init__(self, root: JsonObject, max_depth: int, max_parameters: int) -> None:
+        self._root = root
+        self._max_depth = max_depth
+        self._max_parameters = max_parameters
+        self._path_room = MAX_TEXT
+        self._room = MAX_TEXT
+        self._read: dict[int, _Part] = {}
+        self._unfolded: dict[int, list[tuple[_Part, bool]]] = {}
+
+    def run(self) -> dict[str, Parameter]:
+        """List the parameters by path, outer ones first."""
+        found: dict[str, Parameter] = {}
+        queue = deque([_Node(self._root, "", 1, frozenset())])
+        # Schemas that lead to the same paths over and over must come to an end as well.
+        for _ in range(_NODES_PER_PARAMETER * self._max_parameters):
+            if not queue:
+                break
+            node = queue.popleft()
+            for name, member, required in self._properties(node.schema):
+                if len(found) == self._max_parameters:
+                    return found
+                path = f"{node.path}{name}"
+                if path not in found and len(path) <= self._path_room:
+                    self._path_room -= len(path)
+                    found[path] = self._parameter(path, member, required)
+                    queue.extend(self._inner(node, member, path))
+        return found
+
+    def _properties(self, schema: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
+        """Give name, schema and "is required" of every property, each name once."""
+        parts = self._parts(schema)
+        required = [part.required for part, certain in parts if certain and part.required]
+        seen: set[str] = set()
+        for part, _ in parts:
+            for name, member in part.properties.items():
+                if name not in seen:
+                    seen.add(name)
+                    is_required = any(name in names for names in required)
+                    yield name, member if isinstance(member, dict) else {}, is_required
+
+    def _inner(self, node: _Node, member: JsonObject, path: str) -> Iterator[_Node]:
+        """Give the schemas within *member* that have properties of their own."""
+        holders = [(member, path)]
+        trail = node.trail | {id(part.schema) for part, _ in self._parts(node.schema)}
+        for depth in range(node.depth + 1, self._max_depth + 1):
+            inner: list[tuple[JsonObject, str]] = []
+            for holder, at in holders[:_MAX_HOLDERS]:
+                parts = [part for part, _ in self._parts(holder)]
+                if any(id(part.schema) in trail for part in parts):
+                    continue
+                if any(isinstance(part.schema.get("properties"), dict) for part in parts):
+                    yield _Node(holder, f"{at}.", depth, trail)
+                inner.extend((item, at + mark) for part in parts for item, mark in part.items)
+            holders = inner
+
+    def _parameter(self, path: str, schema: JsonObject, required: bool) -> Parameter:
+        parts = [part for part, _ in self._parts(schema)]
+        texts = (part.description for part in parts)
+        description = next((text for text in texts if text is not None), "")
+        items = [item for part in parts for item, mark in part.items if mark == "[]"]
+        nested = [part for item in items[:_MAX_HOLDERS] for part, _ in self._parts(item)]
+        types = dict.fromkeys(name for part in parts for name in part.types)
+        return Parameter(
+            path,
+            self._fitting(description),
+            "|".join(types) or None,
+            unique(self._values((*parts, *nested))),
+            required,
+        )
+
+    def _fitting(self, text: str) -> str:
+        """Return as much of *text* as there is room for."""
+        fitting = text[: self._room]
+        self._room -= len(fitting)
+        return fitting
+
+    def _values(self, parts: Iterable[_Part]) -> Iterator[str]:
+        for part in parts:
+            for value in part.values:
+                if len(value) >= self._room:
+                    return
+                # Each costs a place, too, for one that is repeated still has to be looked at.
+                self._room -= len(value) + 1
+                yield value
+
+    def _parts(self, schema: JsonObject) -> list[tuple[_Part, bool]]:
+        """Unfold a schema into itself and what it refers to or combines.
+
+        Each part comes with whether it always holds.
+        """
+        known = self._unfolded.get(id(schema))
+        if known is None:
+            known = self._unfolded[id(schema)] = self._unfold(schema)
+        return known
+
+    def _unfold(self, schema: JsonObject) -> list[tuple[_Part, bool]]:
+        first = self._part(schema)
+        if not first.branches:
+            return [(first, True)]
+        parts: list[tuple[_Part, bool]] = []
+        seen: set[int] = set()
+        waiting = [(schema, True)]
+        while waiting and len(parts) < _MAX_PARTS:
+            one, certain = waiting.pop()
+            if id(one) not in seen:
+                seen.add(id(one))
+                part = self._part(one)
+                parts.append((part, certain))
+                branches = ((branch, certain and always) for branch, always in part.branches)
+                waiting.extend(reversed(list(branches)))
+        return parts
+
+    def _part(self, schema: JsonObject) -> _Part:
+        known = self._read.get(id(schema))
+        if known is None:
+            known = self._read[id(schema)] = _read(schema, self._root)
+        return known
+
+
+_VALUES = ("enum", "const", "examples")
+_ITEMS = {"items": "[]", "prefixItems": "[]", "additionalProperties": ".*"}
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_PLAIN = frozenset({"properties", "required", "description", "type", "title", "default", "format"})
+
+
+def _read(schema: JsonObject, root: JsonObject) -> _Part:
+    properties, required = schema.get("properties"), schema.get("required")
+    description = schema.get("description")
+    is_plain = _PLAIN.issuperset(schema)  # as most are
+    return _Part(
+        schema,
+        properties if isinstance(properties, dict) else {},
+        frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
+        description.strip() if isinstance(description, str) else None,
+        _types(schema.get("type")),
+        () if is_plain else tuple(text for key in _VALUES for text in _texts(schema.get(key))),
+        () if is_plain else tuple(islice(_combined(schema, root), _MAX_PARTS)),
+        () if is_plain else tuple(_items(schema)),
+    )
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Return the texts in a list, or the one that needs no list."""
+    items = value if isinstance(value, list) else [value]
+    return (item for item in items if isinstance(item, str))
+
+
+def _types(value: JsonValue) -> tuple[str, ...]:
+    names = (name for name in _texts(value) if name != "null" and len(name) < _LONGEST_TYPE)
+    return tuple(dict.fromkeys(islice(names, _MAX_TYPES)))
+
+
+def _items(schema: JsonObject) -> Iterator[tuple[JsonObject, str]]:
+    """Return the schemas of a list's items and of a mapping's unnamed values."""
+    for key, mark in _ITEMS.items():
+        value = schema.get(key)
+        items = value if isinstance(value, list) else [value]
+        yield from islice(((item, mark) for item in items if isinstance(item, dict)), _MAX_HOLDERS)
+
+
+def _combined(schema: JsonObject, root: JsonObject) -> Iterator[tuple[JsonObject, bool]]:
+    target = resolve(schema.get("$ref"), root)
+    if target is not None:
+        yield target, True
+    for key in _COMBINED:
+        branches = schema.get(key)
+        for branch in branches if isinstance(branches, list) else ():
+            if isinstance(branch, dict):
+                yield branch, key == "allOf"
+
+
+def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
+    """Follow a local reference such as `#/$defs/address`; `None` when it leads to no schema."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    here: JsonValue = root
+    for step in unquote(reference[1:]).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(here, dict):
+            here = here.get(name)
+        elif isinstance(here, list) and _POSITION.match(name) and int(name) < len(here):
+            here = here[int(name)]
+        else:
+            return None
+    return here if isinstance(here, dict) else None

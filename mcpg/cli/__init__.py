@@ -40,7 +40,7 @@ def _quick(arguments: list[str]) -> int | None:
 def _guarded(arguments: list[str]) -> int:
     from mcpg.cli.exits import guarded  # noqa: PLC0415 - so that importing the package costs nothing
     from mcpg.cli.output import Output  # noqa: PLC0415
-    from mcpg.cli.screen import prepare_streams  # noqa: PLC0415
+    from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
     return guarded(lambda: _run(arguments), Output(debug="--debug" in arguments))

@@ -16,7 +16,6 @@ from mcpg.cli.commands import (
     graph,
     invoke,
     login,
-    logout,
     publish,
     route,
     search,
@@ -26,8 +25,7 @@ from mcpg.cli.commands import (
 )
 from mcpg.cli.commands import eval as eval_command
 from mcpg.cli.commands import list as list_command
-from mcpg.cli.groups import HelpfulGroup
-from mcpg.cli.options import HELP_NAMES, ColorChoice, Debug, Quiet, Verbose, output_of
+from mcpg.cli.options import HELP_NAMES, ColorChoice, Debug, HelpfulGroup, Quiet, Verbose, output_of
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
@@ -60,7 +58,6 @@ for module in (
     invoke,
     serve,
     login,
-    logout,
     doctor,
     cache,
 ):

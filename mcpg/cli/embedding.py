@@ -8,32 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.cachefolder import cache_folder
-from mcpg.cli.equipping import Equipping
-from mcpg.cli.wording import counted
+from mcpg.cli.folders import cache_folder
+from mcpg.cli.providers import Equipping
+from mcpg.cli.terminal import counted
 from mcpg.errors import OutputError, UsageError
 from mcpg.index.file import cached_path
 from mcpg.vectors import SUFFIX
-from mcpg.vectors.approximate import FEWEST, with_clusters
-from mcpg.vectors.approximate import SUFFIX as CLUSTERS_SUFFIX
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import pack_vectors, write_vectors
-from mcpg.vectors.opening import find_vectors
-from mcpg.vectors.storage import FLOAT32
+from mcpg.vectors.file import find_vectors, pack_vectors, write_vectors
+from mcpg.vectors.matrix import FEWEST, FLOAT32, with_clusters
+from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mcpg.cli.output import Output
     from mcpg.cli.settings import Settings
-    from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores.protocol import EmbeddingStore
+    from mcpg.embeddings.stores import EmbeddingStore
+    from mcpg.errors import Diagnostic
     from mcpg.telemetry import Observer
     from mcpg.vectors.build import Built
+    from mcpg.vectors.file import Found
     from mcpg.vectors.matrix import ToolVectors
-    from mcpg.vectors.opening import Found
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.output import ClosedPipeError, Output
-from mcpg.cli.sanitise import either
-from mcpg.cli.screen import silence
+from mcpg.cli.terminal import either, silence
 from mcpg.errors import McpgError, NotFoundError
 
 if TYPE_CHECKING:

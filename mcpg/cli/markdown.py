@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcpg.cli.sanitise import one_line
+from mcpg.cli.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,22 +4,166 @@ from __future__ import annotations
 
 import inspect
 import os
-from enum import StrEnum
+import textwrap
+from enum import Enum, StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-from mcpg.cli import flags
-from mcpg.cli.completion import complete_fusion, complete_provider, complete_strategy
-from mcpg.cli.helptext import command_help
+from mcpg.cli import quick
 from mcpg.cli.output import Color, Output, OutputFormat, ReportFormat
 from mcpg.cli.settings import Settings
+from mcpg.cli.terminal import one_line
+from mcpg.engine.results import FUSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# SECTION completion: What the shell completes: names of strategies and providers, ids of tools.
+
+
+def complete_strategy(incomplete: str) -> list[str]:
+    """Give the strategies that begin with *incomplete*."""
+    return [name for name in ("graph", "embeddings", "auto") if name.startswith(incomplete)]
+
+
+def complete_fusion(incomplete: str) -> list[str]:
+    """Give the fusions that begin with *incomplete*."""
+    return [name for name in FUSIONS if name.startswith(incomplete)]
+
+
+def complete_provider(incomplete: str) -> list[str]:
+    """Give the embedding providers, or the beginnings of their names, that begin so."""
+    known = (
+        *("local", "local:english", "local:multilingual"),
+        *("fastembed:", "sentence-transformers:", "openai:", "none"),
+    )
+    return [name for name in known if name.startswith(incomplete)]
+
+
+def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
+    """Give ids and titles of the tools whose id begins with *incomplete*."""
+    from mcpg.cli.open_bundle import open_catalog  # noqa: PLC0415 - keeps completion of options quick
+
+    try:
+        tools = open_catalog(settings_of(bundle=list(ctx.params.get("bundle") or ()))).tools
+    except Exception:  # noqa: BLE001 - a shell that completes must not be shouted at
+        return []
+    return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]
+
+
+# SECTION helptext: Help as plain text, one layout for the terminal and for the reference.
+
+
+WIDTH = 88
+"""Columns of help."""
+
+_INDENT = 26
+# Typer brings these two options; their help must not change with its version.
+_TYPERS_OWN = {
+    "install_completion": "Install completion for the shell in use.",
+    "show_completion": "Show completion for the shell in use, to adapt or copy it.",
+}
+
+
+def command_help(command: Any, path: str) -> str:
+    """Give the help of one command, called by *path* (`mcpg search`)."""
+    options = [p for p in command.params if p.param_type_name == "option"]
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    sections = [
+        _filled(f"Usage: {path} {_usage(arguments)}", "    "),
+        command.help or "",
+        _section("Arguments", [(_argument_name(p), p.help or "") for p in arguments]),
+        *_option_sections(options),
+        _examples(command.epilog),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def group_help(group: Any, path: str) -> str:
+    """Give the help of the whole program: its commands and the options before a command."""
+    commands = [(name, first_line(group.commands[name])) for name in group.commands]
+    sections = [
+        f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
+        group.help or "",
+        _section("Commands", commands),
+        *_option_sections([p for p in group.params if not p.hidden]),
+        _examples(group.epilog),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def first_line(command: Any) -> str:
+    """Give the first line of a command's help."""
+    return (command.help or "").partition("\n")[0]
+
+
+def option_names(option: Any) -> str:
+    """Give an option's names, short first, with the name of its value."""
+    names = ", ".join(sorted(option.opts, key=len))
+    return names if option.is_flag else f"{names} {option.metavar}"
+
+
+def _option_sections(options: list[Any]) -> list[str]:
+    headings: dict[str, list[tuple[str, str]]] = {"Options": []}
+    for option in options:
+        heading = getattr(option, "rich_help_panel", None) or "Options"
+        headings.setdefault(heading, []).append((option_names(option), _option_text(option)))
+    # Typer adds the help option by itself when it parses.
+    headings[list(headings)[-1]].append(("-h, --help", "Show this help."))
+    return [_section(heading, rows) for heading, rows in headings.items()]
+
+
+def _option_text(option: Any) -> str:
+    default = option.default.value if isinstance(option.default, Enum) else option.default
+    shown = default not in (None, False, "") and not option.is_flag
+    notes = "  [required]" if option.required else f"  [default: {default}]" if shown else ""
+    return f"{_TYPERS_OWN.get(option.name, option.help or '')}{notes}"
+
+
+def _usage(arguments: list[Any]) -> str:
+    parts = ["[OPTIONS]"]
+    for argument in arguments:
+        name = _argument_name(argument)
+        parts.append(name if argument.required else f"[{name}]")
+    return " ".join(parts)
+
+
+def _argument_name(argument: Any) -> str:
+    return f"{argument.metavar}{'...' if argument.nargs != 1 else ''}"
+
+
+def _section(heading: str, rows: list[tuple[str, str]]) -> str:
+    if not rows:
+        return ""
+    return "\n".join([f"{heading}:", *(_row(name, text) for name, text in rows)])
+
+
+def _row(name: str, text: str) -> str:
+    lead = f"  {name}"
+    margin = " " * _INDENT
+    if len(lead) >= _INDENT - 1:
+        return f"{lead}\n{_filled(text, margin, margin)}"
+    return _filled(text, margin, lead.ljust(_INDENT))
+
+
+def _filled(text: str, margin: str, lead: str = "") -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=lead,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _examples(epilog: str | None) -> str:
+    return f"Examples:\n{textwrap.indent(epilog, '  ')}" if epilog else ""
+
 
 COMMON_PANEL = "Common options"
 """Heading under which help shows the options that every command has."""
@@ -29,7 +173,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 BundlePaths = Annotated[
     list[str] | None,
     typer.Option(
-        *flags.BUNDLE,
+        *quick.BUNDLE,
         metavar="PATH",
         show_default=False,
         help="Bundle, folder or manifest to work on; give it again to join several, of which some "
@@ -61,7 +205,7 @@ Report = Annotated[
 Limit = Annotated[
     int | None,
     typer.Option(
-        *flags.LIMIT,
+        *quick.LIMIT,
         metavar="N",
         help="The most matches to give, from 1 to 50. Otherwise MCPG_LIMIT, the configuration "
         "file, or 5.",
@@ -70,7 +214,7 @@ Limit = Annotated[
 StrategyName = Annotated[
     str | None,
     typer.Option(
-        *flags.STRATEGY,
+        *quick.STRATEGY,
         metavar="NAME",
         autocompletion=complete_strategy,
         help="How to rank: graph (or markdown-ld), without a model; embeddings, by vectors alone; "
@@ -81,7 +225,7 @@ StrategyName = Annotated[
 Fusion = Annotated[
     str | None,
     typer.Option(
-        *flags.FUSION,
+        *quick.FUSION,
         metavar="NAME",
         autocompletion=complete_fusion,
         help="With --strategy auto, make one list of what the graph and the vectors find: learned, "
@@ -92,7 +236,7 @@ Fusion = Annotated[
 EmbedWith = Annotated[
     str | None,
     typer.Option(
-        *flags.EMBED_WITH,
+        *quick.EMBED_WITH,
         metavar="SPEC",
         autocompletion=complete_provider,
         help="Who makes vectors: local, local:multilingual, fastembed:NAME, "
@@ -112,7 +256,7 @@ class CandidateKind(StrEnum):
 CandidateSource = Annotated[
     CandidateKind | None,
     typer.Option(
-        *flags.CANDIDATES,
+        *quick.CANDIDATES,
         metavar="local|postgres",
         help="Who chooses the tools that are looked at closely: the index, or the database of "
         "MCPG_POSTGRES, where `mcpg publish` has put the bundle. Otherwise MCPG_CANDIDATES, the "
@@ -122,7 +266,7 @@ CandidateSource = Annotated[
 Normalize = Annotated[
     bool | None,
     typer.Option(
-        *flags.NORMALIZE,
+        *quick.NORMALIZE,
         help="Have a language model rewrite the query in English, and search that as well. "
         "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
     ),
@@ -130,7 +274,7 @@ Normalize = Annotated[
 Context = Annotated[
     str | None,
     typer.Option(
-        *flags.CONTEXT,
+        *quick.CONTEXT,
         metavar="TEXT",
         help="What else is known, as text or as a JSON object; it counts less than the query.",
     ),
@@ -138,14 +282,14 @@ Context = Annotated[
 ContextSummary = Annotated[
     str | None,
     typer.Option(
-        *flags.CONTEXT_SUMMARY,
+        *quick.CONTEXT_SUMMARY,
         metavar="TEXT",
         help="What the conversation is about, beside --context; it counts less than the query.",
     ),
 ]
 IncludeDisabled = Annotated[
     bool,
-    typer.Option(*flags.INCLUDE_DISABLED, help="Offer tools that are disabled by default, too."),
+    typer.Option(*quick.INCLUDE_DISABLED, help="Offer tools that are disabled by default, too."),
 ]
 Sources = Annotated[
     list[str] | None,
@@ -291,3 +435,80 @@ def output_of(*said: dict[str, Any]) -> Output:
 def settings_of(**flags: Any) -> Settings:
     """Give the settings of this run: *flags* first, then environment and files."""
     return Settings(Path.cwd(), os.environ, flags)
+
+
+# SECTION loginoptions: What `login` and `logout` are told.
+
+
+LoginServer = Annotated[
+    str,
+    typer.Argument(
+        metavar="SERVER",
+        help="Its address, or what it is called in CONFIG or in [[sources]] of mcpg.toml.",
+    ),
+]
+LoginConfiguration = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CONFIG",
+        show_default=False,
+        help="The configuration file of a client that names the server.",
+    ),
+]
+
+# SECTION routeoptions: The options that concern routing.
+
+
+class Preferred(StrEnum):
+    """Which kind of tool to prefer."""
+
+    READ_ONLY = "read-only"
+    WRITE = "write"
+    NONE = "none"
+
+
+Prefer = Annotated[
+    Preferred | None,
+    typer.Option(
+        "--prefer",
+        metavar="read-only|write|none",
+        show_default=False,
+        help="Prefer tools that read, tools that write, or neither. Otherwise the words of the "
+        "query decide, by the tools of the catalogue that they stand in.",
+    ),
+]
+
+# SECTION groups: Commands that hold commands.
+
+
+class HelpfulGroup(TyperGroup):
+    """A group of commands whose help is plain text."""
+
+    def get_help(self, ctx: Any) -> str:
+        return group_help(self, ctx.command_path)
+
+
+def group(name: str, *, text: str, examples: str) -> typer.Typer:
+    """Make the group of commands called *name*, which by itself shows its help.
+
+    Args:
+        name: What it is called by.
+        text: What its commands are for.
+        examples: Calls of its commands, one a line.
+    """
+    app = typer.Typer(
+        name=name,
+        cls=HelpfulGroup,
+        help=text,
+        epilog=examples,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=HELP_NAMES,
+    )
+
+    @app.callback(invoke_without_command=True)
+    def show_help(ctx: typer.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            output_of(ctx.find_root().params).text(ctx.get_help())
+
+    return app

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections import Counter
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mcpg.cli import screen
-from mcpg.cli.sanitise import json_safe, lines_kept, one_line
-from mcpg.cli.screen import Screen, is_terminal, paint, silence
-from mcpg.diagnostics import Severity
-from mcpg.errors import OutputError, os_reason
+from mcpg.cli import terminal
+from mcpg.cli.terminal import (
+    Screen,
+    cut,
+    is_terminal,
+    json_safe,
+    lines_kept,
+    one_line,
+    pad,
+    paint,
+    silence,
+    width,
+)
+from mcpg.errors import OutputError, Severity, UsageError, os_reason
+from mcpg.files import atomic_write, is_file
+from mcpg.reports import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from rich.status import Status
 
-    from mcpg.diagnostics import Diagnostic
+    from mcpg.errors import Diagnostic
 
 _SAME_CODE_LIMIT = 10
 
@@ -34,9 +47,9 @@ class ClosedPipeError(Exception):
 class Color(StrEnum):
     """When to colour."""
 
-    AUTO = screen.AUTO
-    ALWAYS = screen.ALWAYS
-    NEVER = screen.NEVER
+    AUTO = terminal.AUTO
+    ALWAYS = terminal.ALWAYS
+    NEVER = terminal.NEVER
 
 
 class OutputFormat(StrEnum):
@@ -207,3 +220,160 @@ def unwritable(fault: OSError) -> OutputError:
         place="standard output",
         remedy="make room there, or send the output somewhere else",
     )
+
+
+# SECTION replacing: Files that a command may replace: those that it wrote, known by how they
+# begin.
+
+
+def check_replaceable(
+    path: Path | str,
+    marks: Sequence[bytes],
+    what: str,
+    remedy: str = "name another file, or move it away",
+) -> None:
+    """See that nothing is lost by writing to *path*.
+
+    An empty file, and what is no ordinary file, may be written.
+
+    Args:
+        path: Where something is to be written.
+        marks: How files begin that may be replaced.
+        what: What such a file is, for the message.
+        remedy: What to do about a file that is none.
+
+    Raises:
+        OutputError: The file begins otherwise, or cannot be looked at.
+    """
+    if not is_file(path):
+        return
+    start = _start_of(path, max(map(len, marks)), remedy)
+    if start and not start.startswith(tuple(marks)):
+        raise OutputError(
+            f"the file exists and is no {what}, so it is not overwritten",
+            place=str(path),
+            remedy=remedy,
+        )
+
+
+def _start_of(path: Path | str, size: int, remedy: str) -> bytes:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(size)
+    except OSError as fault:
+        raise OutputError(
+            f"the file exists and cannot be checked before it is overwritten: {os_reason(fault)}",
+            place=str(path),
+            remedy=remedy,
+        ) from fault
+
+
+# SECTION reporting: HTML reports on disk.
+
+
+def write_report(path: Path | str, report: str, output: Output, *, force: bool = False) -> None:
+    """Write *report* to *path* in one step, and say so.
+
+    Raises:
+        OutputError: See `check_place`; or the file cannot be written.
+        UsageError: See `check_place`.
+    """
+    check_place(path, force=force)
+    data = report.encode("utf-8")
+    atomic_write(path, data)
+    output.note(f"wrote {path}: {len(data):,} bytes")
+
+
+def check_place(path: Path | str, *, force: bool = False) -> None:
+    """See that a report may be written to *path*, before the work for it is done.
+
+    Args:
+        path: Where it is to be written.
+        force: Whether to replace what is no report of mcpg.
+
+    Raises:
+        OutputError: The file holds something else than a report of mcpg, or cannot be looked at.
+        UsageError: *path* is `-`, where the answer itself goes.
+    """
+    if str(path) == "-":
+        raise UsageError(
+            "standard output cannot take both the answer and a report",
+            place="--html",
+            remedy="name a file",
+        )
+    if not force:
+        check_replaceable(path, (MARK,), "report of mcpg")
+
+
+# SECTION glyphs: The signs that draw bars and arrows: block elements on a terminal, plain ASCII in
+# a pipe.
+#
+# What is piped ends in logs, diffs and tickets, where block elements are often broken; a person at
+# a terminal reads a finer bar.
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """Signs of one kind of output.
+
+    Attributes:
+        steps: The last column of a bar by how full it is, from empty to full.
+        arrow: Stands between a word and what it became.
+        ellipsis: Stands where a text was cut.
+        dash: Stands where there is nothing.
+    """
+
+    steps: str
+    arrow: str
+    ellipsis: str
+    dash: str
+
+    def bar(self, share: float, columns: int) -> str:
+        """Draw a bar of *share*, in [0, 1], of *columns*, padded to them; never empty above 0."""
+        parts = len(self.steps) - 1
+        filled = math.ceil(min(1.0, max(0.0, share)) * columns * parts)
+        full, rest = divmod(filled, parts)
+        return (self.steps[-1] * full + (self.steps[rest] if rest else "")).ljust(columns)
+
+    def cut(self, text: str, columns: int) -> str:
+        """Shorten *text* to at most *columns* terminal columns, marking the cut."""
+        return cut(text, columns, self.ellipsis)
+
+
+BLOCKS = Glyphs(" ▏▎▍▌▋▊▉█", "→", "…", "-")
+ASCII = Glyphs(" #", "->", "...", "-")
+
+
+def glyphs_of_standard_output() -> Glyphs:
+    """Give the signs that whoever reads standard output can be sure to see."""
+    return BLOCKS if is_terminal(sys.stdout) else ASCII
+
+
+def columns_of(texts: list[str], most: int) -> int:
+    """Give the columns that the widest of *texts* takes, at most *most*."""
+    return min(most, max(map(width, texts), default=0))
+
+
+def fitted(text: str, columns: int, glyphs: Glyphs) -> str:
+    """Give *text* in exactly *columns* terminal columns, cut or padded."""
+    return pad(glyphs.cut(text, columns), columns)
+
+
+def wrapped(parts: list[str], columns: int) -> Iterator[str]:
+    """Put *parts* into lines of at most *columns* terminal columns; a wider part stands alone."""
+    line = ""
+    for part in parts:
+        longer = f"{line} {part}" if line else part
+        if line and width(longer) > columns:
+            yield line
+            line = part
+        else:
+            line = longer
+    if line:
+        yield line
+
+
+def hanging(text: str, columns: int, first: str, others: str) -> Iterator[str]:
+    """Wrap *text* at its spaces: behind *first*, and in all lines but one behind *others*."""
+    for number, line in enumerate(wrapped(text.split(" "), columns - len(others))):
+        yield f"{others if number else first}{line}"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.embedding import Target
-from mcpg.cli.equipping import Equipping
-from mcpg.cli.opening import open_engine
+from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.providers import Equipping
 from mcpg.errors import UsageError
 from mcpg.index.compile import NO_KEY
-from mcpg.index.fields import FIELDS, field_texts
+from mcpg.index.scoring import FIELDS, field_texts
 from mcpg.vectors.file import UnusableVectorsError, open_vectors
 
 if TYPE_CHECKING:

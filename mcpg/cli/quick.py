@@ -12,9 +12,8 @@ from __future__ import annotations
 import os
 import sys
 
-from mcpg.cli import flags
-
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
@@ -22,17 +21,32 @@ if TYPE_CHECKING:
     from mcpg.engine.engine import Engine
     from mcpg.engine.results import SearchResult
 
+# SECTION flags: The spellings of the options that a search takes: the one place that both parsers
+# read.
+
+
+BUNDLE = ("--bundle", "-b")
+LIMIT = ("--limit", "-n")
+STRATEGY = ("--strategy",)
+CONTEXT = ("--context",)
+CONTEXT_SUMMARY = ("--context-summary",)
+INCLUDE_DISABLED = ("--include-disabled",)
+FUSION = ("--fusion",)
+EMBED_WITH = ("--embed-with",)
+CANDIDATES = ("--candidates",)
+NORMALIZE = ("--normalize/--no-normalize",)
+
 _VALUES = {
     name: option
     for option, names in (
-        ("bundle", flags.BUNDLE),
-        ("limit", flags.LIMIT),
-        ("strategy", flags.STRATEGY),
-        ("context", flags.CONTEXT),
+        ("bundle", BUNDLE),
+        ("limit", LIMIT),
+        ("strategy", STRATEGY),
+        ("context", CONTEXT),
     )
     for name in names
 }
-_SWITCHES = dict.fromkeys(flags.INCLUDE_DISABLED, "include_disabled")
+_SWITCHES = dict.fromkeys(INCLUDE_DISABLED, "include_disabled")
 _DEFAULT_BUNDLE = "graph.mdld"
 # What needs vectors needs the whole program to find who makes them.
 _WITH_VECTORS = ("embeddings", "auto")
@@ -95,9 +109,9 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _engine(named: str | None) -> Engine:
-    from mcpg.cli.cachefolder import cache_folder  # noqa: PLC0415 - only once words are understood
-    from mcpg.engine.defaults import recipe  # noqa: PLC0415 - as above
+    from mcpg.cli.folders import cache_folder  # noqa: PLC0415 - only once words are understood
     from mcpg.engine.engine import Engine  # noqa: PLC0415
+    from mcpg.engine.model import recipe  # noqa: PLC0415 - as above
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
     index = fresh_index(_bundle(named), recipe(), cache_folder())
@@ -158,8 +172,8 @@ def _lay_out(result: SearchResult) -> tuple[str, str]:
     Raises:
         _UnusualError: Nothing is found.
     """
-    from mcpg.cli.screen import Screen  # noqa: PLC0415 - as above
-    from mcpg.cli.textview import search_text  # noqa: PLC0415
+    from mcpg.cli.terminal import Screen  # noqa: PLC0415 - as above
+    from mcpg.cli.views.matches import search_text  # noqa: PLC0415
 
     screen = Screen()
     text = search_text(result, screen)
@@ -170,7 +184,7 @@ def _lay_out(result: SearchResult) -> tuple[str, str]:
 
 def _print(text: str, noticed: str) -> int:
     """Print both; from here on a failure is reported, and nothing is answered anew."""
-    from mcpg.cli.screen import prepare_streams, silence  # noqa: PLC0415 - as above
+    from mcpg.cli.terminal import prepare_streams, silence  # noqa: PLC0415 - as above
 
     prepare_streams()
     try:  # noqa: SIM105 - `suppress` costs more than the search

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from typer.main import get_command
 
 from mcpg.cli.app import app
-from mcpg.cli.helptext import command_help, group_help
+from mcpg.cli.options import command_help, group_help
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
 
 MAX_PARSED = 256 * 1024
 """How much of a body is parsed, in characters; what follows is taken as plain text."""

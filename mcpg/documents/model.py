@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
+from mcpg.catalog.model import Hints, Tier, unique
+from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.text.words import normalized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from mcpg.catalog.model import Tool
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.text.safeyaml import YamlPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +70,278 @@ class ToolDocument:
     states_relations: bool = True
     further: JsonObject = field(default_factory=dict)
     is_page: bool = False
+
+
+# SECTION identity: Where a tool's document stands: its canonical URI and its path.
+
+
+BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
+"""What the canonical URI of every tool begins with, as in the .NET gateway."""
+
+MAX_SEGMENT = 120
+"""Longest name of a file (without `.md`) or folder, in bytes."""
+
+# A scheme of one letter is a Windows drive.
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[^\s\x00-\x1f\x7f]+")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE)
+_CUT_ESCAPE = re.compile(r"%[0-9A-F]?\Z")
+
+
+def is_absolute(uri: str) -> bool:
+    """Return whether *uri* can stand in a bundle as the URI of a document."""
+    return _ABSOLUTE.fullmatch(uri) is not None
+
+
+def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
+    """Give the canonical URI of a tool's document.
+
+    Args:
+        source_id: The server the tool comes from.
+        name: The tool's raw name.
+        copy: Which one of the tools that share source and name, counted from 1.
+    """
+    address = f"{BASE_URI}tools/{_escape(source_id)}/{_escape(name)}/"
+    return address if copy == 1 else f"{address}{copy}/"
+
+
+def tool_path(source_id: str, name: str, copy: int = 1) -> str:
+    """Give the relative path of a tool's document, which every operating system can hold.
+
+    An ordinary name stands as the .NET gateway writes it. One that some file system would refuse
+    or change is replaced by a readable prefix, `_` and eight hex digits of its SHA-256.
+
+    Args:
+        source_id: The server the tool comes from.
+        name: The tool's raw name.
+        copy: Which one of the tools that share a path, counted from 1.
+    """
+    folder = f"tools/{_segment(source_id)}"
+    if copy == 1:
+        return f"{folder}/{_segment(name)}.md"
+    return f"{folder}/{_segment(name, as_folder=True)}/{copy}.md"
+
+
+def uris_for(tools: Iterable[Tool]) -> dict[str, tuple[str, str]]:
+    """Give every tool's path and URI, by tool id, no two alike.
+
+    Paths that differ only in case count as the same. The numbers of copies follow the order of
+    source, name and id, so they do not depend on the order of *tools*.
+    """
+    paths: Counter[str] = Counter()
+    uris: Counter[str] = Counter()
+    addresses: dict[str, tuple[str, str]] = {}
+    for tool in sorted(tools, key=lambda tool: (tool.source_id, tool.name, tool.id)):
+        path = tool_path(tool.source_id, tool.name).casefold()
+        uri = tool_uri(tool.source_id, tool.name)
+        paths[path] += 1
+        uris[uri] += 1
+        addresses[tool.id] = (
+            tool_path(tool.source_id, tool.name, paths[path]),
+            tool_uri(tool.source_id, tool.name, uris[uri]),
+        )
+    return addresses
+
+
+def _escape(text: str) -> str:
+    """Percent-encode *text* as .NET's `Uri.EscapeDataString` does; never give `.` or `..`."""
+    escaped = quote(text, safe="", errors="replace")
+    return escaped if escaped.strip(".") else escaped.replace(".", "%2E")
+
+
+def _segment(text: str, *, as_folder: bool = False) -> str:
+    """Give the name of a file or folder for *text*."""
+    escaped = _escape(text)
+    if escaped.startswith("."):
+        # A hidden file would be passed over when its folder is read.
+        escaped = f"%2E{escaped[1:]}"
+    if escaped and len(escaped) <= MAX_SEGMENT and not _is_unsafe(escaped, as_folder):
+        return escaped
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+    prefix = _CUT_ESCAPE.sub("", escaped[: MAX_SEGMENT - 1 - len(digest)])
+    return f"{prefix.replace('.', '_')}_{digest}"
+
+
+def _is_unsafe(segment: str, as_folder: bool) -> bool:
+    # A folder `x.md` would stand where the document of a tool named `x` stands.
+    shadows = as_folder and segment.lower().endswith(".md")
+    return shadows or segment.endswith(".") or _DEVICE.match(segment) is not None
+
+
+# SECTION facets: Facts about a tool as `prefix:value` tags, the .NET gateway's way of stating
+# them.
+#
+# Such tags are facts about a tool, never text to search.
+
+
+GENERATED_TAG = "mcp-gateway-tool"
+"""The tag that every generated document carries."""
+
+_SOURCE, _KIND, _ARGUMENT, _ENABLED = "source", "kind", "argument", "enabled"
+_LISTS = {
+    "alias": "aliases",
+    "keyword": "keywords",
+    "category": "categories",
+    "tag": "tags",
+    "data-source": "data_sources",
+}
+_FLAGS = {
+    "read-only": "read_only",
+    "idempotent": "idempotent",
+    "destructive": "destructive",
+    "open-world": "open_world",
+}
+_TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What the tags of a document say.
+
+    Attributes:
+        generated: Whether the tags are those of a generated document, and so complete.
+        source_id: The server, or "".
+        kind: How the server is reached, or "".
+        hints: The author's hints; tags without a known prefix are the tool's own tags.
+    """
+
+    generated: bool
+    source_id: str
+    kind: str
+    hints: Hints
+
+
+def tags_of(tool: Tool) -> list[str]:
+    """State what is known about *tool* as tags, in the .NET gateway's order."""
+    return [GENERATED_TAG, *_facets(tool)]
+
+
+def read_facets(tags: Iterable[str]) -> Facets:
+    """Take facts and the tool's own tags from the tags of a document."""
+    known: dict[str, list[str]] = {}
+    for tag in tags:
+        prefix, colon, value = tag.partition(":")
+        if colon and prefix in _PREFIXES:
+            known.setdefault(prefix, []).append(value)
+        elif tag != GENERATED_TAG:
+            known.setdefault("tag", []).append(tag)
+        else:
+            known.setdefault(GENERATED_TAG, [])
+    return Facets(
+        generated=GENERATED_TAG in known,
+        source_id=known.get(_SOURCE, [""])[0].strip(),
+        kind=known.get(_KIND, [""])[0].strip(),
+        hints=_hints(known),
+    )
+
+
+def read_flag(text: str) -> bool | None:
+    """Read `true` or `false` in any case; anything else says nothing."""
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
+def read_tier(text: str) -> Tier | None:
+    """Read the name of a tier in any case; anything else says nothing."""
+    return _TIERS_BY_NAME.get(text.strip().lower())
+
+
+def read_enabled(text: str) -> bool | None:
+    """Read whether a tool is enabled; being so is the rule, hence says nothing."""
+    return False if read_flag(text) is False else None
+
+
+def text_items(value: JsonValue) -> list[str]:
+    """Give the texts and numbers of a YAML list, or of a lone value, as text."""
+    items = value if isinstance(value, list) else [value]
+    return [
+        str(item)
+        for item in items
+        if isinstance(item, str | int | float) and not isinstance(item, bool)
+    ]
+
+
+_TIERS_BY_NAME = {tier.lower(): tier for tier in Tier}
+_PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
+
+
+def _facets(tool: Tool) -> Iterator[str]:
+    hints = tool.hints
+    yield f"{_SOURCE}:{tool.source_id}"
+    yield f"{_KIND}:{tool.source_kind}"
+    yield from (f"{_ARGUMENT}:{name}" for name in tool.required_arguments)
+    for prefix, attribute in _LISTS.items():
+        yield from (f"{prefix}:{value}" for value in getattr(hints, attribute))
+    for prefix, attribute in _FLAGS.items():
+        flag = getattr(hints, attribute)
+        if flag is not None:
+            yield f"{prefix}:{str(flag).lower()}"
+    for prefix, attribute in _TIERS.items():
+        tier = getattr(hints, attribute)
+        if tier is not None:
+            yield f"{prefix}:{tier}"
+    yield f"{_ENABLED}:{str(tool.enabled).lower()}"
+
+
+def _hints(known: Mapping[str, list[str]]) -> Hints:
+    lists = {name: unique(known.get(prefix, ())) for prefix, name in _LISTS.items()}
+    flags = {name: read_flag(_first(known, prefix)) for prefix, name in _FLAGS.items()}
+    tiers = {name: read_tier(_first(known, prefix)) for prefix, name in _TIERS.items()}
+    enabled = read_enabled(_first(known, _ENABLED))
+    return Hints(**lists, **flags, **tiers, enabled_by_default=enabled)  # type: ignore[arg-type]
+
+
+def _first(known: Mapping[str, list[str]], prefix: str) -> str:
+    return known.get(prefix, [""])[0]
+
+
+# SECTION marks: The lines on which the values of a front matter stand, found only when one has to
+# be named.
+
+
+class Marks:
+    """Names the place of each value of a front matter for messages."""
+
+    def __init__(self, text: str, place: str, first_line: int) -> None:
+        """Take the YAML that begins on the *first_line* of the document at *place*."""
+        self._text = text
+        self._place = place
+        self._first_line = first_line
+        self._lines: Mapping[YamlPath, int] | None = None
+
+    @property
+    def place(self) -> str:
+        """The document."""
+        return self._place
+
+    def at(self, *path: str | int) -> str:
+        """Give `file:line` of the value under *path*, or of the nearest one that holds it."""
+        if self._lines is None:
+            self._lines = _lines_of(self._text, self._place, self._first_line)
+        held = (self._lines.get(path[:end]) for end in range(len(path), 0, -1))
+        line = next(filter(None, held), None)
+        return self._place if line is None else f"{self._place}:{line}"
+
+
+def _lines_of(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
+    from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - few documents have faults
+
+    try:
+        return load_yaml_with_lines(text, place, first_line=first_line, error=DocumentError)[1]
+    except DocumentError:
+        return {}
+
+
+# SECTION paths: Paths of documents in folders and bundles.
+
+
+def normal_path(path: str) -> str:
+    """Bring a relative path to the form in which a bundle holds it.
+
+    Backslashes become slashes; leading slashes, repeated slashes and `.` segments go.
+    """
+    segments = path.replace("\\", "/").split("/")
+    return "/".join(segment for segment in segments if segment.strip() not in {"", "."})
+
+
+def path_key(path: str) -> str:
+    """Return the form under which two paths are one file on any operating system."""
+    return normalized("NFC", path).casefold()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.jsontext import (
-    has_surrogate_escapes,
-    parse_json_documents,
-    repair_surrogates,
-)
-from mcpg.diagnostics import Code, Diagnostic, warning
-from mcpg.errors import DocumentError, InputError
+from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
+from mcpg.catalog.model import Hints, ToolExample, unique
+from mcpg.documents.front_matter import one_line
+from mcpg.documents.model import read_enabled, read_flag, read_tier
+from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
 
 if TYPE_CHECKING:
-    from mcpg.jsontypes import JsonObject
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcpg.catalog.model import Tool
+    from mcpg.json_types import JsonObject, JsonValue
 
 IDENTITY_HEADING = "Tool Identity"
 CONTRACT_HEADING = "Execution Contract"
@@ -219,3 +221,203 @@ def json_object(text: str, place: str) -> JsonObject:
     if more or not isinstance(value, dict):
         raise DocumentError("it is not one JSON object", place=place)
     return value
+
+
+# SECTION descriptor: A tool in plain words: one labelled line for each thing known about it.
+
+
+LIST_LABELS: Mapping[str, str] = {
+    "aliases": "Search aliases",
+    "keywords": "Search keywords",
+    "categories": "Categories",
+    "tags": "Tags",
+    "data_sources": "Data sources",
+}
+"""The label of each list among the hints, by its attribute."""
+
+FLAG_LABELS: Mapping[str, str] = {
+    "read_only": "Read only",
+    "idempotent": "Idempotent",
+    "destructive": "Destructive",
+    "open_world": "Open world",
+}
+"""The label of each yes-or-no hint, by its attribute."""
+
+TIER_LABELS: Mapping[str, str] = {"cost_tier": "Cost tier", "latency_tier": "Latency tier"}
+"""The label of each price, by its attribute."""
+
+NAME_LABEL = "Tool name"
+TITLE_LABEL = "Display name"
+DESCRIPTION_LABEL = "Description"
+ENABLED_LABEL = "Enabled by default"
+ARGUMENTS_LABEL = "Required arguments"
+EXAMPLES_LABEL = "Usage examples"
+INPUT_LABEL = "Input"
+OUTPUT_LABEL = "Output"
+
+_SENTENCE_ENDS = (".", "!", "?", "。")
+
+
+def descriptor_text(tool: Tool) -> str:
+    r"""Describe *tool* in labelled lines joined by `\n`, in the .NET gateway's order.
+
+    A line break or control character inside a value becomes a space, so one label is one line.
+    Nothing is cut off.
+    """
+    return "\n".join(_lines(tool))
+
+
+def _lines(tool: Tool) -> Iterator[str]:
+    hints = tool.hints
+    titled = tool.title or tool.display_name != tool.name
+    yield from _line(NAME_LABEL, tool.name)
+    yield from _line(TITLE_LABEL, tool.display_name if titled else "")
+    yield from _line(DESCRIPTION_LABEL, tool.description)
+    yield from _hint_lines(hints)
+    yield from _line(ENABLED_LABEL, str(tool.enabled))
+    yield from _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
+    yield from _schema_lines(tool)
+    if hints.examples:
+        yield f"{EXAMPLES_LABEL}:"
+        for example in hints.examples:
+            yield from _example_lines(example)
+
+
+def _line(label: str, value: str) -> Iterator[str]:
+    text = one_line(value)
+    if text:
+        yield f"{label}: {text}"
+
+
+def _hint_lines(hints: Hints) -> Iterator[str]:
+    for attribute, label in LIST_LABELS.items():
+        yield from _line(label, ", ".join(getattr(hints, attribute)))
+    for attribute, label in FLAG_LABELS.items():
+        flag = getattr(hints, attribute)
+        yield from _line(label, "" if flag is None else str(flag))
+    for attribute, label in TIER_LABELS.items():
+        yield from _line(label, getattr(hints, attribute) or "")
+
+
+def _schema_lines(tool: Tool) -> Iterator[str]:
+    properties = tool.input_schema.get("properties")
+    if isinstance(properties, dict):
+        for name, schema in properties.items():
+            yield _parameter_line(name, schema)
+    else:
+        raw = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
+        yield from _line("Input schema", raw)
+
+
+def _parameter_line(name: str, schema: JsonValue) -> str:
+    members = schema if isinstance(schema, dict) else {}
+    description, kind = members.get("description"), members.get("type")
+    values = members.get("enum")
+    parts = [f"Parameter {name}:"]
+    if isinstance(description, str) and description.strip():
+        parts.append(_sentence(description.strip()))
+    if isinstance(kind, str) and kind:
+        parts.append(f"Type {kind}.")
+    typical = ", ".join(_texts(values)) if isinstance(values, list) else ""
+    if typical:
+        parts.append(f"Typical values: {typical}.")
+    return one_line(" ".join(parts))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(_SENTENCE_ENDS) else f"{text}."
+
+
+def _texts(values: Iterable[JsonValue]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str))
+
+
+def _example_lines(example: ToolExample) -> Iterator[str]:
+    yield from _line(DESCRIPTION_LABEL, example.description or "")
+    yield from _line(INPUT_LABEL, example.input)
+    yield from _line(OUTPUT_LABEL, example.output or "")
+
+
+# SECTION contract: Facts from the labelled lines of the sections *Tool Identity* and *Execution
+# Contract*.
+
+
+_EXAMPLE_LABELS = (DESCRIPTION_LABEL, INPUT_LABEL, OUTPUT_LABEL)
+
+
+def read_labels(lines: Iterable[str]) -> dict[str, str]:
+    """Read `Label: value` lines, bulleted or not; the first of equal labels counts."""
+    labels: dict[str, str] = {}
+    for line in lines:
+        label, colon, value = line.removeprefix("- ").partition(":")
+        if colon:
+            labels.setdefault(label, value.strip())
+    return labels
+
+
+def read_hints(labels: Mapping[str, str]) -> Hints:
+    """Read the hints of an execution contract, whose lists are joined by commas."""
+    lists = {name: unique(labels.get(label, "").split(", ")) for name, label in LIST_LABELS.items()}
+    flags = {name: read_flag(labels.get(label, "")) for name, label in FLAG_LABELS.items()}
+    tiers = {name: read_tier(labels.get(label, "")) for name, label in TIER_LABELS.items()}
+    enabled = read_enabled(labels.get(ENABLED_LABEL, ""))
+    return Hints(**lists, **flags, **tiers, enabled_by_default=enabled)  # type: ignore[arg-type]
+
+
+def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
+    """Read the examples that end an execution contract; a line without a label goes on the last."""
+    heading = f"{EXAMPLES_LABEL}:"
+    starts = [position for position, line in enumerate(lines) if line.strip() == heading]
+    if not starts:
+        return ()
+    found: list[dict[str, list[str]]] = [{}]
+    last = ""
+    for line in lines[starts[-1] + 1 :]:
+        label, colon, value = line.partition(":")
+        if colon and label in _EXAMPLE_LABELS:
+            if _begins_example(label, found[-1]):
+                found.append({})
+            found[-1][label] = [value.strip()]
+            last = label
+        elif last and line.strip():
+            found[-1][last].append(line.rstrip())
+    texts = ({label: "\n".join(lines) for label, lines in one.items()} for one in found)
+    return tuple(
+        ToolExample(members[INPUT_LABEL], members.get(OUTPUT_LABEL), members.get(DESCRIPTION_LABEL))
+        for members in texts
+        if members.get(INPUT_LABEL)
+    )
+
+
+def _begins_example(label: str, members: Mapping[str, object]) -> bool:
+    """Whether *label* cannot belong to the example that has *members* already."""
+    return label in members or (label == DESCRIPTION_LABEL and INPUT_LABEL in members)
+
+
+def read_description(lines: list[str], flat: str) -> str:
+    """Find the lines of a description whose breaks the front matter has turned into spaces.
+
+    Args:
+        lines: The execution contract, where the .NET gateway keeps the breaks.
+        flat: The description as the front matter gives it.
+
+    Returns:
+        The description with its breaks, or *flat* when the contract does not hold it.
+    """
+    wanted = flat.split()
+    for start, line in enumerate(lines):
+        if line.startswith(f"{DESCRIPTION_LABEL}:"):
+            return _join_until(lines, start, wanted) or flat
+    return flat
+
+
+def _join_until(lines: list[str], start: int, wanted: list[str]) -> str:
+    """Join lines from *start* on for as long as their words are the *wanted* ones."""
+    text = lines[start].partition(":")[2].strip()
+    words = text.split()
+    for line in lines[start + 1 :]:
+        if len(words) >= len(wanted):
+            break
+        text += f"\n{line}"
+        words += line.split()
+    return text.rstrip() if words == wanted and "\n" in text else ""

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.jsontext import MAX_DEPTH, is_deeper
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.descriptor import descriptor_text
-from mcpg.documents.extras import extras_for
-from mcpg.documents.facets import tags_of
-from mcpg.documents.frontmatter import EXTRAS_KEY, MAX_FRONT_MATTER
-from mcpg.documents.identity import tool_uri
-from mcpg.documents.links import GROUPS_KEY, LINK_KEYS, RELATIONS_KEY, evidence_of
+from mcpg.documents.facts import extras_for
+from mcpg.documents.front_matter import (
+    EXTRAS_KEY,
+    MAX_FRONT_MATTER,
+    flow,
+    indented,
+    member,
+    one_line,
+    quoted,
+    split_front_matter,
+    without_breaks,
+)
+from mcpg.documents.model import is_absolute, tags_of, tool_uri
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,
     INPUT_HEADING,
     NOTES_HEADING,
     OUTPUT_HEADING,
+    descriptor_text,
     fence_for,
     tidy,
 )
-from mcpg.documents.reader import EXCERPT_LENGTH, tool_without_extras
-from mcpg.documents.records import encode_record
-from mcpg.documents.scalars import (
-    flow,
-    indented,
-    member,
-    one_line,
-    quoted,
-    without_breaks,
+from mcpg.documents.reader import (
+    EXCERPT_LENGTH,
+    GROUPS_KEY,
+    LINK_KEYS,
+    RELATIONS_KEY,
+    URI_KEYS,
+    evidence_of,
+    parse_document,
+    tool_without_extras,
 )
+from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcpg.catalog.model import Tool
+    from mcpg.documents.front_matter import FrontMatter
     from mcpg.documents.model import ToolDocument
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.json_types import JsonObject, JsonValue
 
 # What stands in a record stands in front matter four times at most, each time with six characters
 # for one at most, and each time beside a key.
@@ -180,3 +191,46 @@ def _fenced(schema: JsonObject) -> str:
     text = indented(schema)
     fence = fence_for(text)
     return f"{fence}json\n{text}\n{fence}\n"
+
+
+# SECTION addressed: Texts that say themselves what only their bundle says of them: the URI.
+
+
+def addressed_text(document: SourceDocument) -> str:
+    """Return the text of *document* with front matter that states its URI where nothing else does.
+
+    Text without front matter gets some, since a folder may hold other Markdown as well. A text
+    that states a URI, or cannot be read, stays as it is.
+    """
+    uri = document.canonical_uri
+    text = document.content.removeprefix("\ufeff")
+    if uri is None:
+        return document.content
+    try:
+        front = split_front_matter(text, document.path)
+        alone, _ = parse_document(replace(document, canonical_uri=None))
+    except DocumentError:
+        return document.content
+    if front.line == 1:
+        return f"---\n{_stated(uri)}\n---\n{text}"
+    states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in URI_KEYS)
+    return document.content if states_uri or alone.uri == uri else _with_line(text, front, uri)
+
+
+def _stated(uri: str) -> str:
+    return f"{URI_KEYS[0]}: {quoted(uri)}"
+
+
+def _with_line(text: str, front: FrontMatter, uri: str) -> str:
+    """Put a line with *uri* first in the front matter, which is written anew if it takes none."""
+    others = {key: value for key, value in front.values.items() if key not in URI_KEYS}
+    wanted: JsonObject = {URI_KEYS[0]: uri, **others}
+    lines = text.split("\n")
+    lines.insert(front.text_line - 1, _stated(uri))
+    try:
+        if split_front_matter("\n".join(lines), "").values == wanted:
+            return "\n".join(lines)
+    except DocumentError:
+        pass  # such as one mapping in braces
+    written = (line for key, value in wanted.items() for line in member(key, value))
+    return "\n".join(("---", *written, "---", front.markdown))

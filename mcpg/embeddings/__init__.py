@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from mcpg.embeddings.function import FunctionEmbeddings
+import hashlib
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcpg.embeddings.local import LOCAL_MODELS, LocalEmbeddings
 from mcpg.embeddings.provider import (
     EmbeddingError,
     EmbeddingProvider,
+    FunctionEmbeddings,
+    count_tokens,
     embed_query,
     embed_texts,
 )
-from mcpg.embeddings.tokens import count_tokens
+from mcpg.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Embed = Callable[[list[str]], Iterable[NDArray[np.float32]]]
 
 __all__ = [
     "EmbeddingError",
@@ -19,3 +40,214 @@ __all__ = [
     "embed_query",
     "embed_texts",
 ]
+
+# SECTION choosing: From the words in which people name an embedding provider to the provider.
+
+
+LOCAL = tuple(f"local:{name}" for name in LOCAL_MODELS)
+NAMED_KINDS = ("fastembed", "sentence-transformers")
+KNOWN = ("local", *LOCAL, *(f"{kind}:NAME" for kind in NAMED_KINDS))
+"""What `provider_of` takes."""
+
+_ENDPOINT = "openai"  # the command line makes it, which alone knows address and key
+
+
+def provider_of(spec: str) -> EmbeddingProvider:
+    """Give the embedding provider that *spec* names.
+
+    Nothing is loaded yet, and nothing is ever downloaded unless a package that downloads models is
+    named together with a model.
+
+    Args:
+        spec: `local` or `local:english` (the English model that ships in a package),
+            `local:multilingual`, `fastembed:NAME` or `sentence-transformers:NAME` (a model by the
+            name, or for the latter the folder, by which that package knows it).
+
+    Raises:
+        EmbeddingError: A package that the provider needs is not installed (`missing`).
+        UsageError: There is no such provider.
+    """
+    kind, colon, name = spec.strip().partition(":")
+    if kind == "local" and (name or "english") in LOCAL_MODELS and (name or not colon):
+        return LocalEmbeddings(LOCAL_MODELS[name or "english"])
+    if kind in NAMED_KINDS and name:
+        return NAMED[kind](name)
+    raise UsageError(f"there is no embedding provider {spec!r}", remedy=_advice(spec))
+
+
+def _advice(spec: str) -> str:
+    kind, _, model = spec.strip().partition(":")
+    if kind == _ENDPOINT:
+        return "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
+    close = _closest(spec.strip().lower(), model)
+    return f"{close}choose one of {', '.join(KNOWN)}, or {_ENDPOINT}:MODEL on the command line"
+
+
+def _closest(spec: str, model: str) -> str:
+    kind = get_close_matches(spec.partition(":")[0], ("local", *NAMED_KINDS, _ENDPOINT), n=1)
+    if not kind:
+        return ""
+    if kind[0] == "local":
+        return f"did you mean {get_close_matches(spec, ('local', *LOCAL), n=1, cutoff=0)[0]}? "
+    return f"did you mean {kind[0]}:{model or 'NAME'}? "
+
+
+# SECTION named: Models by the names under which fastembed and sentence-transformers know them.
+#
+# Both packages download a model when they do not have it yet. They are asked only by people who
+# name them together with a model, and are not among what mcpg installs.
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model that is ready.
+
+    Attributes:
+        documents: Embeds texts that are searched.
+        queries: Embeds questions.
+        dimensions: How many numbers a vector has, or `None` where the model does not say.
+    """
+
+    documents: Embed
+    queries: Embed
+    dimensions: int | None
+
+
+class NamedEmbeddings:
+    """Vectors made by a model of another package, loaded when it is first asked.
+
+    Raises:
+        EmbeddingError: The package is not installed (`missing`).
+    """
+
+    def __init__(self, package: str, name: str, load: Callable[[str], LoadedModel]) -> None:
+        if find_spec(_module_of(package)) is None:
+            raise EmbeddingError(
+                f"{package}:{name} needs {package}, which is not installed",
+                kind="missing",
+                remedy=f"install it with: pip install {package}",
+            )
+        self._package = package
+        self._name = name
+        self._load = load
+        self._lock = threading.Lock()
+        self._dimensions: int | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        name = _name_of_folder(Path(self._name)) if Path(self._name).is_dir() else self._name
+        printable = name.encode("unicode_escape").decode()
+        return f"{self._package}:{printable} with {_distribution_of(self._package)}"
+
+    @property
+    def dimensions(self) -> int | None:
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _rows(self._loaded().documents(list(texts)))
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _rows(self._loaded().queries(list(texts)))
+
+    def __repr__(self) -> str:
+        return f"NamedEmbeddings({self._package!r}, {self._name!r})"
+
+    def _loaded(self) -> LoadedModel:
+        with self._lock:
+            return self._model
+
+    @cached_property
+    def _model(self) -> LoadedModel:
+        try:
+            model = self._load(self._name)
+        except EmbeddingError:
+            raise
+        except Exception as fault:
+            raise EmbeddingError(
+                f"{self._package} cannot load the model {self._name!r}: {type(fault).__name__}",
+                kind="failed",
+                remedy="check its name, and that it is on this machine or can be downloaded",
+            ) from fault
+        self._dimensions = model.dimensions
+        return model
+
+
+def fastembed(name: str) -> NamedEmbeddings:
+    """Give the model that fastembed calls *name*, on one thread of the processor.
+
+    Raises:
+        EmbeddingError: fastembed is not installed.
+    """
+    return NamedEmbeddings("fastembed", name, _load_fastembed)
+
+
+def sentence_transformers(name: str) -> NamedEmbeddings:
+    """Give the model that sentence-transformers calls *name*, or that lies in the folder *name*.
+
+    Raises:
+        EmbeddingError: sentence-transformers is not installed.
+    """
+    return NamedEmbeddings("sentence-transformers", name, _load_sentence_transformers)
+
+
+def _load_fastembed(name: str) -> LoadedModel:
+    from fastembed import TextEmbedding  # noqa: PLC0415 - takes seconds to import
+
+    sizes = {model["model"]: model["dim"] for model in TextEmbedding.list_supported_models()}
+    dimensions = {known.lower(): size for known, size in sizes.items()}.get(name.lower())
+    if dimensions is None:
+        close = get_close_matches(name, sizes, n=1)
+        raise EmbeddingError(
+            f"fastembed knows no model {name!r}",
+            kind="missing",
+            remedy=f"did you mean {close[0]}?" if close else "choose one that it lists",
+        )
+    model = TextEmbedding(model_name=name, threads=1, providers=["CPUExecutionProvider"])
+    return LoadedModel(model.passage_embed, model.query_embed, int(dimensions))
+
+
+def _load_sentence_transformers(name: str) -> LoadedModel:
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds to import
+
+    model = SentenceTransformer(name)
+    # Since its fifth version it knows how each model wants questions and documents.
+    documents = getattr(model, "encode_document", model.encode)
+    queries = getattr(model, "encode_query", model.encode)
+    return LoadedModel(
+        lambda texts: documents(texts, show_progress_bar=False, convert_to_numpy=True),
+        lambda texts: queries(texts, show_progress_bar=False, convert_to_numpy=True),
+        None,
+    )
+
+
+def _rows(vectors: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
+    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+    return np.asarray(list(vectors), dtype=np.float32)
+
+
+def _module_of(package: str) -> str:
+    return package.replace("-", "_")
+
+
+def _distribution_of(package: str) -> str:
+    """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
+    with suppress(PackageNotFoundError):
+        return f"{package} {version(package)}"
+    names = packages_distributions().get(_module_of(package), ())
+    return " ".join(f"{name} {version(name)}" for name in sorted({*names})) or package
+
+
+def _name_of_folder(folder: Path) -> str:
+    """Name a model by what lies in its *folder*, wherever that is on this machine."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            total.update(f"{path.relative_to(folder).as_posix()}\n{digest}\n".encode())
+    return f"{folder.resolve().name} ({total.hexdigest()[:16]})"
+
+
+NAMED = {"fastembed": fastembed, "sentence-transformers": sentence_transformers}
+"""What makes providers of models of other packages, by the name of the package."""

@@ -6,8 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any
 
-from mcpg.embeddings.provider import EmbeddingError
-from mcpg.embeddings.tokens import count_tokens
+from mcpg.embeddings.provider import EmbeddingError, count_tokens
 from mcpg.errors import UsageError
 from mcpg.net.http import Budget, Endpoint, EndpointError, usage_of
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
     from mcpg.net.http import Usage
 
 BUDGET = Budget(connect=5.0, read=30.0, total=60.0, retries=4)

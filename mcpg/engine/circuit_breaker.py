@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embedding_error
-from mcpg.errors import McpgError
+from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.net.deadline import within
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.analysis import Analysis
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
-    from mcpg.engine.request import Request
+    from mcpg.engine.query import Analysis
+    from mcpg.engine.results import Request
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from mcpg.diagnostics import Code, Diagnostic, info, warning
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.results import RankingMode
+from mcpg.errors import Code, Diagnostic, info, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.request import Request
-    from mcpg.engine.results import SearchResult
+    from mcpg.engine.results import Request, SearchResult
 
 _CODES = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from mcpg.engine.request import DEFAULT_LIMIT, Request, check_request
-from mcpg.engine.results import Strategy
+from mcpg.engine.results import DEFAULT_LIMIT, Request, Strategy, check_request
 from mcpg.engine.searcher import Searcher
 from mcpg.index.layout import StaleIndexError
 from mcpg.values import replace
@@ -17,15 +16,13 @@ if TYPE_CHECKING:
 
     from mcpg.catalog import Catalog
     from mcpg.catalog.model import Hints, Tool
-    from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
-    from mcpg.engine.cached import Answering
-    from mcpg.engine.equipment import Equipment
-    from mcpg.engine.request import Context
-    from mcpg.engine.results import SearchResult
+    from mcpg.engine.result_cache import Answering
+    from mcpg.engine.results import Context, Equipment, SearchResult
     from mcpg.engine.trace import Explanation, Trace
+    from mcpg.errors import Diagnostic
     from mcpg.index import Index
-    from mcpg.telemetry.guarded import GuardedObserver
+    from mcpg.telemetry.observer import GuardedObserver
 
     Given = ParamSpec("Given")
     Answer = TypeVar("Answer")
@@ -185,7 +182,7 @@ class Engine:
         tool_id = self.catalog.named(tool).id
         if request.is_browsing:
             raise _nothing_asked()
-        from mcpg.engine.whynot import standing  # noqa: PLC0415 - a search needs none of it
+        from mcpg.engine.why_not import standing  # noqa: PLC0415 - a search needs none of it
 
         explanation = self._ask(_explained, request, noticed)
         tool_standing = self._ask(standing, request, tool_id)
@@ -267,7 +264,7 @@ def _guarded(equipment: Equipment) -> Equipment:
 
         equipment = replace(equipment, cache=GuardedCache(equipment.cache))
     if equipment.observer is not None:
-        from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+        from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - as above
 
         equipment = replace(equipment, observer=GuardedObserver.of(equipment.observer))
     return equipment
@@ -277,7 +274,7 @@ def _answering(equipment: Equipment | None) -> Answering:
     """Return what answers searches: from the cache where *equipment* has one, else the searcher."""
     if equipment is None or equipment.cache is None:
         return _answered
-    from mcpg.engine.cached import ResultCache  # noqa: PLC0415 - most engines have no cache
+    from mcpg.engine.result_cache import ResultCache  # noqa: PLC0415 - most engines have no cache
 
     return ResultCache(equipment.cache, _answered).answer
 
@@ -288,7 +285,7 @@ def _answered(
     """Answer *request*, with its query rewritten where it asks for that."""
     if not _is_rewritten(searcher, request):
         return searcher.answer(request, noticed, trace)[0]
-    from mcpg.engine.normalization.run import normalized_answer  # noqa: PLC0415 - only where it is asked for
+    from mcpg.engine.rewrite import normalized_answer  # noqa: PLC0415 - only where it is asked for
 
     return normalized_answer(searcher, request, noticed, trace)
 
@@ -298,10 +295,10 @@ def _explained(
 ) -> Explanation:
     """Answer as `_answered` does, and say how every part of the answer came about."""
     if _is_rewritten(searcher, request):
-        from mcpg.engine.normalization.run import normalized_explanation  # noqa: PLC0415 - as above
+        from mcpg.engine.rewrite import normalized_explanation  # noqa: PLC0415 - as above
 
         return normalized_explanation(searcher, request, noticed)
-    from mcpg.engine.explanation import explain  # noqa: PLC0415 - a search explains nothing
+    from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
 
     return explain(searcher, request, noticed)
 
@@ -311,7 +308,7 @@ def _is_rewritten(searcher: Searcher, request: Request) -> bool:
 
 
 def _recompiled(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
-    from mcpg.engine.recompile import recompiled  # noqa: PLC0415 - a search changes nothing
+    from mcpg.engine.hint_suggestions import recompiled  # noqa: PLC0415 - a search changes nothing
 
     return recompiled(searcher.index, searcher.number(tool_id), hints)
 

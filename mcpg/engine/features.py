@@ -7,7 +7,7 @@ from math import fsum
 from operator import mul
 
 from mcpg.engine.retrieval import POOL, clause_impacts
-from mcpg.index.rarity import inverse_document_frequency
+from mcpg.index.scoring import inverse_document_frequency
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    from mcpg.engine.analysis import Analysis
+    from mcpg.engine.query import Analysis
     from mcpg.index import Index
 
     Sight: TypeAlias = tuple[

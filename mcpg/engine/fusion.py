@@ -2,23 +2,126 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from math import fsum
+from bisect import bisect_right, insort
+from itertools import chain, zip_longest
+from math import fsum, inf
 from operator import mul
 
 from mcpg.engine.features import Candidate
-from mcpg.engine.intents import spread
+from mcpg.engine.query import Analysis
+from mcpg.engine.retrieval import POOL, retrieve
 from mcpg.values import value
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from mcpg.engine.features import Sight
+    from mcpg.index import Index
 
-    # Its tier, its negative rounded score, document, features, sight, score.
     _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Sight, float]
+
+# SECTION intents: Intents: the several wishes of one request, and the tools that answer each of
+# them.
+#
+# What stands between full stops and commas, unless it is short, is taken for an intent. Each
+# brings its own best tools into the pool, and the ranking is built from the top: what a tool adds
+# there is what it answers of the intents that the tools above it leave open. A tool for another
+# intent so comes before one more variant of a tool that is there already, and a part that no tool
+# answers well asks for little.
+#
+# What a tool adds never grows with what is above it, so to take the best tool each time gives
+# scores that never rise, and a limit only cuts.
+#
+# Source: Santos, Macdonald & Ounis, "Exploiting query reformulations for web search result
+# diversification", WWW 2010 (xQuAD), with the parts of the request for sub-queries; Nemhauser,
+# Wolsey & Fisher, "An analysis of approximations for maximizing submodular set functions",
+# Mathematical Programming 14, 1978 (why each time the best); Minoux, "Accelerated greedy
+# algorithms for maximizing submodular set functions", Optimization Techniques, 1978 (why few are
+# looked at again).
+
+
+DECIMALS_INTENTS = 9
+# An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
+# common words are long, and find little that these do not.
+_TELLING_WORDS = 4
+# So many places of the pool at most are kept for the best tools of single intents.
+_OWN_PLACES = POOL // 2
+
+
+def retrieve_for_each(
+    analysis: Analysis,
+    index: Index,
+    *,
+    disabled: Iterable[int],
+    size: int,
+    among: Collection[int] | None = None,
+) -> list[int]:
+    """Give the *size* documents with the best lexical scores, those of each intent among them.
+
+    The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
+    which is at least that; the rest follows them. The order is not that of the scores. Where
+    *among* names documents, the others are not looked at.
+    """
+    hidden = frozenset(disabled)
+    whole = retrieve(analysis, index, disabled=hidden, size=size, among=among)
+    if not analysis.intents:
+        return whole
+    alone = (_alone(analysis, places) for places in analysis.intents)
+    bests = [
+        retrieve(each, index, disabled=hidden, size=_OWN_PLACES, among=among) for each in alone
+    ]
+    in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
+    own = list(in_turns)[:_OWN_PLACES]
+    return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
+
+
+def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
+    """Give what the request would be with nothing but the words that tell most of one intent."""
+    clauses = sorted([analysis.clauses[place] for place in places], key=lambda one: -one.weight)
+    telling = tuple(clauses[:_TELLING_WORDS])
+    return Analysis(telling, total_weight=fsum([one.weight for one in telling]))
+
+
+def spread(
+    scores: Sequence[float], answered: Sequence[Sequence[float]], weight: float, limit: int
+) -> Iterator[tuple[int, float, float]]:
+    """Order candidates so that each adds most to those before it, and say what it adds.
+
+    Args:
+        scores: The score of each candidate without its intents; of equals the first is taken.
+        answered: For each candidate, the share of the request that it answers by each intent.
+        weight: Weight of what is added beside the scores; at least 0.
+        limit: How many are ordered.
+
+    Yields:
+        The place of a candidate in *scores*, what it adds, in [0, 1], and its score with that. It
+        adds, of each intent, what those before it leave open and it answers as well as any tool
+        does. An intent weighs what its best tool answers of the request; together they weigh 1.
+    """
+    best = [max(column) for column in zip(*answered, strict=True)]
+    total = fsum(best) or 1.0
+    shares = [one / total for one in best]
+    degrees = [
+        [one / top if top else 0.0 for one, top in zip(row, best, strict=True)] for row in answered
+    ]
+    # Minus what each reached when it was looked at last, its place, after how many that was, and
+    # what it added. What was reached before is a bound of what is reached now.
+    left = [(-inf, place, -1, 0.0) for place in range(len(scores))]
+    count = 0
+    while left and count < limit:
+        negative, place, at, added = left.pop(0)
+        if at == count:
+            yield place, added, -negative
+            shares = list(map(mul, shares, [1 - degree for degree in degrees[place]]))
+            count += 1
+        else:
+            added = fsum(map(mul, shares, degrees[place]))
+            reached = round(scores[place] + weight * added, DECIMALS_INTENTS)
+            insort(left, (-reached, place, count, added))
+
 
 # Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
 # here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.

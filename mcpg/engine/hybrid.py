@@ -21,21 +21,20 @@ from mcpg.engine.hybrid_scoring import (
     words_of,
 )
 from mcpg.engine.pipeline import Outcome, gather, stage
-from mcpg.engine.request import MAX_LIMIT
-from mcpg.engine.results import Strategy
+from mcpg.engine.results import MAX_LIMIT, Strategy
 from mcpg.engine.retrieval import POOL, depth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.candidate_source import Choice
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
-    from mcpg.engine.request import Request
+    from mcpg.engine.query import Analysis, Memo
+    from mcpg.engine.results import Request
     from mcpg.engine.retrieval import Pool
-    from mcpg.engine.semantics import Nearness, SearchVectors
     from mcpg.engine.trace import Trace
+    from mcpg.engine.vectors import Nearness, SearchVectors
     from mcpg.index import Index
 
 _UNKNOWN = "unknown"

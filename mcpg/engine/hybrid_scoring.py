@@ -16,22 +16,20 @@ from typing import TYPE_CHECKING, Final
 
 from mcpg.engine.confidence import DECIMALS, MARGIN_DEPTH, Calibration, Inputs, logistic
 from mcpg.engine.features import FEATURES, Candidate
-from mcpg.engine.fusion import Fused, feature_values, greatest_lexical
-from mcpg.engine.intents import spread
-from mcpg.engine.request import MAX_LIMIT
-from mcpg.engine.results import RankingMode
+from mcpg.engine.fusion import Fused, feature_values, greatest_lexical, spread
+from mcpg.engine.results import MAX_LIMIT, RankingMode
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.semantics import FOREIGN_POWER
+from mcpg.engine.vectors import FOREIGN_POWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from mcpg.diagnostics import Diagnostic
-    from mcpg.engine.analysis import Analysis
     from mcpg.engine.features import Sight
     from mcpg.engine.model import Model
-    from mcpg.engine.semantics import Nearness
+    from mcpg.engine.query import Analysis
+    from mcpg.engine.vectors import Nearness
+    from mcpg.errors import Diagnostic
 
     Values: TypeAlias = Callable[[Sight], tuple[float, ...]]
 

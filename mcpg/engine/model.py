@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from mcpg.engine.features import FEATURES
 from mcpg.values import value
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcpg.engine.provenance import ModelOrigin
     from mcpg.index import Index
 
 INPUTS = (
@@ -63,3 +67,38 @@ def unflatten(numbers: Sequence[float]) -> Model:
     if len(numbers) != count + 1 + len(INPUTS):
         raise StaleIndexError("its model is of another kind")
     return Model(tuple(numbers[:count]), numbers[count], tuple(numbers[count + 1 :]))
+
+
+# SECTION defaults: The model that ships with mcpg: a data file with its provenance.
+
+
+_FILE = os.path.join(os.path.dirname(__file__), "data", "ranking.json")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the file
+
+
+def recipe() -> bytes:
+    """Give what an index depends on beside its documents: the shipped model, as written."""
+    with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
+        return file.read()
+
+
+def default_origin() -> ModelOrigin:
+    """Say where the model of `data/ranking.json` comes from."""
+    import json  # noqa: PLC0415 - as below
+
+    from mcpg.engine.provenance import ModelOrigin  # noqa: PLC0415 - as below
+
+    members = json.loads(recipe())
+    return ModelOrigin(members["name"], members["provenance"])
+
+
+def default_model() -> Model:
+    """Read the model of `data/ranking.json`."""
+    import json  # noqa: PLC0415 - a search finds the model in its index
+
+    members = json.loads(recipe())
+    weights, calibration = members["weights"], members["calibration"]
+    return Model(
+        tuple(float(weights[name]) for name in FEATURES),
+        float(calibration["intercept"]),
+        tuple(float(calibration["coefficients"][name]) for name in INPUTS),
+    )

@@ -9,12 +9,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mcpg.embeddings.tokens import counted_tokens
+from mcpg.embeddings.provider import counted_tokens
 from mcpg.engine.expansion import focused_graph
 from mcpg.engine.results import RankingMode
 from mcpg.engine.trace import Trace
-from mcpg.telemetry.facts import BuildFacts, SearchFacts, VectorFacts
-from mcpg.telemetry.guarded import GuardedObserver
+from mcpg.telemetry.observer import BuildFacts, GuardedObserver, SearchFacts, VectorFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from mcpg.engine.analysis import analyse
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate, worth_offering
 from mcpg.engine.features import look_closely, named_exactly
-from mcpg.engine.fusion import fuse
-from mcpg.engine.intents import retrieve_for_each
+from mcpg.engine.fusion import fuse, retrieve_for_each
+from mcpg.engine.query import analyse
 from mcpg.engine.retrieval import depth, pooled
 from mcpg.values import value
 
@@ -14,14 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from mcpg.engine.analysis import Analysis, Memo
     from mcpg.engine.candidate_source import Choice
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
     from mcpg.engine.hybrid_scoring import Semantic
     from mcpg.engine.model import Model
-    from mcpg.engine.request import Request
+    from mcpg.engine.query import Analysis, Memo
+    from mcpg.engine.results import Request
     from mcpg.engine.retrieval import Pool
     from mcpg.engine.trace import Trace
     from mcpg.index import Index

@@ -13,14 +13,14 @@ from bisect import bisect_left
 from itertools import islice
 from math import fsum
 
-from mcpg.engine.request import MAX_LIMIT
+from mcpg.engine.results import MAX_LIMIT
 from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from mcpg.engine.analysis import Analysis, Clause
+    from mcpg.engine.query import Analysis, Clause
     from mcpg.index import Index
 
 POOL = 20

@@ -9,10 +9,9 @@ from mcpg.engine.expansion import expand, focused_graph
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import run_graph, stage
 from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
-from mcpg.index.fields import FIELDS
-from mcpg.index.layout import StaleIndexError
-from mcpg.index.postings import add_fields
-from mcpg.index.tables import ABSENT
+from mcpg.index.layout import ABSENT, StaleIndexError
+from mcpg.index.reader import add_fields
+from mcpg.index.scoring import FIELDS
 from mcpg.values import replace
 
 TYPE_CHECKING = False
@@ -21,18 +20,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.catalog.model import Tool
-    from mcpg.diagnostics import Diagnostic
     from mcpg.documents.model import ToolDocument
-    from mcpg.engine.analysis import Memo
     from mcpg.engine.candidate_source import Choice, Chooser
     from mcpg.engine.circuit_breaker import GuardedNormalizer
-    from mcpg.engine.equipment import Equipment
     from mcpg.engine.expansion import Reached
     from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.request import Request
-    from mcpg.engine.results import Via
-    from mcpg.engine.semantics import SearchVectors, Semantics
+    from mcpg.engine.query import Memo
+    from mcpg.engine.results import Equipment, Request, Via
     from mcpg.engine.trace import Trace
+    from mcpg.engine.vectors import SearchVectors, Semantics
+    from mcpg.errors import Diagnostic
     from mcpg.index import Index
 
 # Tools of which what is shown is kept once it has been read.
@@ -187,8 +184,8 @@ class Searcher:
 
     def semantics(self) -> Semantics:
         """Give the vectors of the index; nothing is loaded yet."""
-        from mcpg.engine.equipment import NONE  # noqa: PLC0415 - the graph needs no vectors
-        from mcpg.engine.semantics import Semantics  # noqa: PLC0415 - as above
+        from mcpg.engine.results import NONE  # noqa: PLC0415 - the graph needs no vectors
+        from mcpg.engine.vectors import Semantics  # noqa: PLC0415 - as above
 
         with self._lock:
             if self._semantics is None:
@@ -197,7 +194,7 @@ class Searcher:
 
     def search_vectors(self) -> SearchVectors:
         """Return the vectors for one search; nothing is loaded yet."""
-        from mcpg.engine.semantics import SearchVectors  # noqa: PLC0415 - as above
+        from mcpg.engine.vectors import SearchVectors  # noqa: PLC0415 - as above
 
         return SearchVectors(self.semantics())
 

@@ -7,10 +7,17 @@ number of relevant tools that there are, at least 1. Every value is in [0, 1]. R
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeAlias
+
+from mcpg.engine.confidence import LOW_CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def ndcg_at(hits: Sequence[bool], relevant: int, k: int) -> float:
@@ -59,3 +66,276 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def _gain(hits: Sequence[bool]) -> float:
     return math.fsum(1 / math.log2(rank + 1) for rank, hit in enumerate(hits, start=1) if hit)
+
+
+# SECTION calibration: Whether scores are the probabilities that they claim to be.
+#
+# Every function takes pairs of a score in [0, 1] and whether what got it was right.
+
+
+Scored: TypeAlias = "tuple[float, bool]"
+"""A score and whether what got it was right."""
+
+BINS = 10
+"""Bins of a reliability diagram."""
+
+_CURVE_STEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A bar of a reliability diagram.
+
+    Attributes:
+        low: Smallest score in it.
+        high: Largest score in it.
+        mean_score: Mean of its scores.
+        precision: Share of it that was right.
+        count: How many fell into it.
+    """
+
+    low: float
+    high: float
+    mean_score: float
+    precision: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """What one would get by answering only from a score upwards.
+
+    Attributes:
+        threshold: That score.
+        coverage: Share that would be answered, above 0.
+        precision: Share of the answers that would be right.
+    """
+
+    threshold: float
+    coverage: float
+    precision: float
+
+
+def reliability_bins(scored: Sequence[Scored], bins: int = BINS) -> tuple[Bin, ...]:
+    """Cut the pairs, in order of score, into *bins* of equal mass.
+
+    Equal scores are in one bin, where the middle one lies: nothing tells which of them come first.
+    So there are fewer bins when there are few different scores.
+
+    Source: Nguyen, O'Connor: Posterior calibration and exploratory analysis for natural language
+    processing models. EMNLP 2015 (adaptive binning).
+    """
+    starts = [number * len(scored) // bins for number in range(bins)]
+    parts: list[list[Scored]] = [[] for _ in starts]
+    passed = 0
+    for _, alike in groupby(sorted(scored), key=itemgetter(0)):
+        tied = list(alike)
+        parts[bisect_right(starts, passed + len(tied) / 2) - 1] += tied
+        passed += len(tied)
+    return tuple(map(_bin, filter(None, parts)))
+
+
+def expected_calibration_error(bins: Sequence[Bin]) -> float:
+    """Give the mean distance of score and precision over *bins*, weighed by their counts.
+
+    Source: Naeini, Cooper, Hauskrecht: Obtaining well calibrated probabilities using Bayesian
+    binning. AAAI 2015.
+    """
+    total = sum(one.count for one in bins)
+    return math.fsum(abs(one.mean_score - one.precision) * one.count for one in bins) / total
+
+
+def brier_score(scored: Sequence[Scored]) -> float:
+    """Give the mean squared distance of score and outcome.
+
+    Source: Brier: Verification of forecasts expressed in terms of probability. Monthly Weather
+    Review 78(1), 1950.
+    """
+    return math.fsum((score - right) ** 2 for score, right in scored) / len(scored)
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
+    """Give the chance that a positive score is above a negative one, ties counting half.
+
+    `None` when there are no positive or no negative scores.
+
+    Source: Hanley, McNeil: The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve. Radiology 143(1), 1982: it is the Mann-Whitney statistic.
+    """
+    if not positive or not negative:
+        return None
+    pairs = sorted([(score, 1) for score in positive] + [(score, 0) for score in negative])
+    rank_sum, before = 0.0, 0
+    for _, tied in groupby(pairs, key=itemgetter(0)):
+        group = [label for _, label in tied]
+        rank_sum += sum(group) * (before + (len(group) + 1) / 2)
+        before += len(group)
+    wins = rank_sum - len(positive) * (len(positive) + 1) / 2
+    return wins / (len(positive) * len(negative))
+
+
+def precision_coverage(scored: Sequence[Scored]) -> tuple[CurvePoint, ...]:
+    """Give precision and coverage at thresholds from 0 to 1 in equal steps.
+
+    Thresholds that no score reaches are left out.
+
+    Source: El-Yaniv, Wiener: On the foundations of noise-free selective classification. JMLR 11,
+    2010, where precision is 1 - risk.
+    """
+    points = (_point(scored, step / _CURVE_STEPS) for step in range(_CURVE_STEPS + 1))
+    return tuple(point for point in points if point.coverage)
+
+
+def _bin(part: Sequence[Scored]) -> Bin:
+    scores = [score for score, _ in part]
+    right = sum(hit for _, hit in part)
+    return Bin(scores[0], scores[-1], math.fsum(scores) / len(part), right / len(part), len(part))
+
+
+def _point(scored: Sequence[Scored], threshold: float) -> CurvePoint:
+    answered = [right for score, right in scored if score >= threshold]
+    precision = sum(answered) / len(answered) if answered else 0.0
+    return CurvePoint(threshold, len(answered) / len(scored), precision)
+
+
+# SECTION outcomes: What a search made of judged queries, and the figures that sum it up.
+
+
+SCORE_DECIMALS = 6
+"""Decimals of the scores and figures of a report."""
+
+DEPTH = 10
+"""The deepest rank that a figure looks at, but for the mean reciprocal rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match, judged.
+
+    Attributes:
+        tool_id: The tool.
+        score: Its score, with `SCORE_DECIMALS` decimals.
+        is_relevant: Whether a person says that it answers the query.
+    """
+
+    tool_id: str
+    score: float
+    is_relevant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search made of one judged query.
+
+    Attributes:
+        id: Name of the query.
+        query: The query.
+        judged: What its file calls the tools that answer it.
+        relevant: The ids of these tools.
+        unknown: Those of the names that mean no tool.
+        matches: What was found, best first.
+    """
+
+    id: str
+    query: str
+    judged: tuple[str, ...]
+    relevant: tuple[str, ...]
+    unknown: tuple[str, ...]
+    matches: tuple[Found, ...]
+
+    @property
+    def is_answerless(self) -> bool:
+        """Whether a person said that no tool answers it."""
+        return not self.judged
+
+    @property
+    def hits(self) -> list[bool]:
+        """For each match whether it is relevant."""
+        return [match.is_relevant for match in self.matches]
+
+    @property
+    def relevant_count(self) -> int:
+        """How many tools answer it, those that cannot be found among them."""
+        return len(self.relevant) + len(self.unknown)
+
+    @property
+    def rank(self) -> int | None:
+        """Rank of the first relevant match, counted from 1."""
+        return first_rank(self.hits)
+
+    @property
+    def ndcg(self) -> float | None:
+        """The nDCG@5, `None` when no tool answers the query."""
+        if self.is_answerless:
+            return None
+        return round(ndcg_at(self.hits, self.relevant_count, 5), SCORE_DECIMALS)
+
+    @property
+    def top_score(self) -> float:
+        """Score of the best match, 0 when there is none."""
+        return self.matches[0].score if self.matches else 0.0
+
+    @property
+    def scored(self) -> Scored:
+        """The score of the best match and whether it was right."""
+        return self.top_score, any(self.hits[:1])
+
+
+RANKING: Mapping[str, Callable[[Outcome], float]] = {
+    "ndcg@5": lambda one: ndcg_at(one.hits, one.relevant_count, 5),
+    "ndcg@10": lambda one: ndcg_at(one.hits, one.relevant_count, 10),
+    "recall@1": lambda one: recall_at(one.hits, one.relevant_count, 1),
+    "recall@5": lambda one: recall_at(one.hits, one.relevant_count, 5),
+    "mrr": lambda one: reciprocal_rank(one.hits),
+    "hit@1": lambda one: hit_at(one.hits, 1),
+    "hit@5": lambda one: hit_at(one.hits, 5),
+}
+"""The figures of a ranking: means over the queries that a tool answers; more is better."""
+
+
+def figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
+    """Give every figure of the *outcomes*, with `SCORE_DECIMALS` decimals.
+
+    The keys are those of `RANKING`, then `ece`, `brier`, `auroc` and `abstention`. What there is
+    nothing to measure by is `None`.
+    """
+    made = ranking_figures(outcomes) | trust_figures(outcomes)
+    return {name: None if one is None else round(one, SCORE_DECIMALS) for name, one in made.items()}
+
+
+def ranking_figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
+    """Give the figures of `RANKING`."""
+    answerable = [one for one in outcomes if not one.is_answerless]
+    return {name: _mean([measure(one) for one in answerable]) for name, measure in RANKING.items()}
+
+
+def trust_figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
+    """Give the figures of the scores: how far they may be trusted."""
+    scored = [one.scored for one in outcomes]
+    right, wrong = split_scores(outcomes)
+    answerless = [one for one in outcomes if one.is_answerless]
+    return {
+        "ece": expected_calibration_error(reliability_bins(scored)) if scored else None,
+        "brier": brier_score(scored) if scored else None,
+        "auroc": auroc(right, wrong),
+        "abstention": _mean([float(is_abstaining(one)) for one in answerless]),
+    }
+
+
+def split_scores(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+    """Give the best scores of the queries whose best match was right, and of all others."""
+    pick = partial(_scores_of, [one.scored for one in outcomes])
+    return pick(is_right=True), pick(is_right=False)
+
+
+def is_abstaining(outcome: Outcome) -> bool:
+    """Tell whether the search said that it is not sure, or said nothing."""
+    return outcome.top_score < LOW_CONFIDENCE
+
+
+def _scores_of(scored: Sequence[Scored], *, is_right: bool) -> list[float]:
+    return [score for score, right in scored if right is is_right]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections import Counter
 from dataclasses import dataclass
+from dataclasses import replace as replace_from_dataclasses
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mcpg.diagnostics import Code
-from mcpg.engine.cached import LASTING
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.request import MAX_LIMIT, check_strategy
-from mcpg.engine.results import Strategy
-from mcpg.evaluation.calibration import auroc, precision_coverage, reliability_bins
-from mcpg.evaluation.metrics import percentile
-from mcpg.evaluation.outcomes import (
+from mcpg.engine.result_cache import LASTING
+from mcpg.engine.results import MAX_LIMIT, Strategy, check_strategy
+from mcpg.errors import Code, UsageError, remedy_of
+from mcpg.evaluation.judged import disabled_tools, resolve
+from mcpg.evaluation.metrics import (
     DEPTH,
     RANKING,
     SCORE_DECIMALS,
     Found,
     Outcome,
+    auroc,
     figures,
     is_abstaining,
+    percentile,
+    precision_coverage,
+    reciprocal_rank,
+    reliability_bins,
     split_scores,
 )
-from mcpg.evaluation.resolved import disabled_tools, resolve
-from mcpg.remedies import remedy_of
+from mcpg.evaluation.significance import paired_randomisation
 from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcpg.diagnostics import Diagnostic
+    from mcpg.catalog.model import Hints
     from mcpg.engine import Engine
-    from mcpg.evaluation.compare import Comparison
-    from mcpg.evaluation.gates import Gate
-    from mcpg.evaluation.judged import Judgements
-    from mcpg.evaluation.resolved import ResolvedQuery
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.errors import Diagnostic
+    from mcpg.evaluation.judged import Judgements, ResolvedQuery
+    from mcpg.evaluation.significance import Significance
+    from mcpg.json_types import JsonObject, JsonValue
 
 SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""
@@ -58,7 +62,7 @@ class Report:
         normalize: Whether queries might be rewritten in English.
         limit: The most matches that were looked at for a query.
         outcomes: One for each judged query, in the order of the file.
-        figures: The figures of `mcpg.evaluation.outcomes.figures`.
+        figures: The figures of `mcpg.evaluation.metrics.figures`.
         durations: How long each search took, in milliseconds.
         diagnostics: What was noticed of the bundle, of the file, of the tools it names, and of what
             searches ask for and may not get, such as vectors.
@@ -297,3 +301,320 @@ def _diagnostic(item: Diagnostic) -> JsonValue:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, SCORE_DECIMALS)
+
+
+# SECTION gates: Gates: what somebody asks of the figures of a report.
+
+
+MIN, MAX, MAX_DROP = "min", "max", "max-drop"
+"""The kinds of gates: a figure must not be below, not above, not fall by more than a limit."""
+
+TRUST = ("ece", "brier", "auroc", "abstention")
+LATENCY = {"p50": 0.5, "p95": 0.95}
+METRICS = (*RANKING, *TRUST, *LATENCY)
+"""The figures that a gate may name; latencies are in milliseconds, all others in [0, 1]."""
+
+_MORE_IS_BETTER = (*RANKING, "auroc", "abstention")
+_TIME_DECIMALS_of_gates = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is asked of one figure.
+
+    Attributes:
+        kind: `min`, `max` or `max-drop`.
+        metric: One of `METRICS`.
+        limit: The bound.
+    """
+
+    kind: str
+    metric: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A bound, and whether a report keeps it.
+
+    Attributes:
+        bound: What is asked.
+        value: The figure, or by how much it fell; `None` when there is nothing to measure by.
+        passed: Whether the bound is kept; what cannot be measured does not keep it.
+    """
+
+    bound: Bound
+    value: float | None
+    passed: bool
+
+    def json(self) -> JsonObject:
+        """Give it as a JSON object."""
+        return {
+            "kind": self.bound.kind,
+            "metric": self.bound.metric,
+            "limit": self.bound.limit,
+            "value": self.value,
+            "passed": self.passed,
+        }
+
+    @property
+    def sentence(self) -> str:
+        """What the figure is and what was asked of it."""
+        metric, limit = self.bound.metric, f"{self.bound.limit:g}"
+        if self.value is None:
+            return f"{metric} cannot be measured: no query says anything about it"
+        if self.bound.kind == MAX_DROP:
+            fell = f"{'fell' if self.value >= 0 else 'rose'} by {abs(self.value):.4f}"
+            return f"{metric} {fell}; at most {limit} was allowed"
+        side = "at least" if self.bound.kind == MIN else "at most"
+        return f"{metric} is {self.value:.4f}; {side} {limit} was asked for"
+
+
+def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
+    """Read `METRIC=VALUE`; of a `max-drop`, a bare `VALUE` speaks of every figure of the ranking.
+
+    Raises:
+        UsageError: The figure is unknown or cannot be bounded so, or the value is no number.
+    """
+    name, sign, value = text.rpartition("=")
+    if not sign and kind != MAX_DROP:
+        raise _fault(kind, f"{text!r} names no figure or no value", "write it as ndcg@5=0.8")
+    if not sign:
+        return tuple(Bound(kind, metric, _number(kind, metric, value)) for metric in RANKING)
+    metric = _metric(kind, name.strip())
+    return (Bound(kind, metric, _number(kind, metric, value)),)
+
+
+def judge(report: Report, bounds: tuple[Bound, ...]) -> tuple[Gate, ...]:
+    """Hold *report* to *bounds*; those about a drop need its comparison with a baseline."""
+    return tuple(_gate(bound, _value(report, bound)) for bound in bounds)
+
+
+def _gate(bound: Bound, value: float | None) -> Gate:
+    if value is None:
+        return Gate(bound, None, passed=False)
+    passed = value >= bound.limit if bound.kind == MIN else value <= bound.limit
+    return Gate(bound, value, passed)
+
+
+def _value(report: Report, bound: Bound) -> float | None:
+    if bound.kind == MAX_DROP:
+        delta = report.baseline.delta(bound.metric) if report.baseline else None
+        return None if delta is None else round(0 - delta, SCORE_DECIMALS)
+    if bound.metric in LATENCY:
+        return round(report.latency(LATENCY[bound.metric]), _TIME_DECIMALS_of_gates)
+    return report.figures[bound.metric]
+
+
+def _metric(kind: str, name: str) -> str:
+    known = _MORE_IS_BETTER if kind == MAX_DROP else METRICS
+    if name.casefold() in known:
+        return name.casefold()
+    near = difflib.get_close_matches(name.casefold(), known, n=1)
+    advice = f"did you mean {near[0]}? " if near else ""
+    raise _fault(kind, f"no figure is called {name!r}", f"{advice}known: {', '.join(known)}")
+
+
+def _number(kind: str, metric: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value) or math.isinf(value):
+        raise _fault(kind, f"{text!r} is no number", "give it a number such as 0.8")
+    if value < 0 or (value > 1 and metric not in LATENCY):
+        raise _fault(kind, f"{metric} never is {text}", "give it a number from 0 to 1")
+    return value
+
+
+def _fault(kind: str, message: str, remedy: str) -> UsageError:
+    return UsageError(message, place=f"--{kind}", remedy=remedy)
+
+
+# SECTION compare: An evaluation compared with the report of an earlier one, query by query.
+
+
+TESTED = "ndcg@5"
+"""The figure whose difference is tested for chance."""
+
+CHANCE = 0.05
+"""A difference is called chance when its p is at least this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A query that is answered better or worse than before.
+
+    Attributes:
+        before: What came of it then.
+        now: What comes of it.
+    """
+
+    before: Outcome
+    now: Outcome
+
+    def json(self) -> JsonObject:
+        """Give it as a JSON object."""
+        return {
+            "id": self.now.id,
+            "query": self.now.query,
+            "rankBefore": self.before.rank,
+            "rankNow": self.now.rank,
+            "ndcg@5Before": self.before.ndcg,
+            "ndcg@5Now": self.now.ndcg,
+            "topScoreBefore": self.before.top_score,
+            "topScoreNow": self.now.top_score,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How an evaluation compares with an earlier one.
+
+    Queries are compared when both have them under the same id with the same judgement. The text may
+    differ: whoever names a query may put it in other words.
+
+    Attributes:
+        common: How many queries are compared.
+        before: Figures of these queries then.
+        now: Figures of these queries now.
+        better: Those that are answered better, the greatest gain first.
+        worse: Those that are answered worse, the greatest loss first.
+        added: Ids of queries that the earlier one has not.
+        removed: Ids of queries that only the earlier one has.
+        rejudged: Ids of queries whose judgement has changed.
+        significance: Whether the difference of nDCG@5 may be chance; `None` without such queries.
+    """
+
+    common: int
+    before: dict[str, float | None]
+    now: dict[str, float | None]
+    better: tuple[Change, ...] = ()
+    worse: tuple[Change, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    rejudged: tuple[str, ...] = ()
+    significance: Significance | None = None
+
+    def delta(self, name: str) -> float | None:
+        """Give how much the figure called *name* rose, `None` where it could not be measured."""
+        before, now = self.before[name], self.now[name]
+        return None if before is None or now is None else round(now - before, SCORE_DECIMALS)
+
+    def json(self) -> JsonObject:
+        """Give it as a JSON object."""
+        return {
+            "common": self.common,
+            "metrics": {
+                name: {"before": self.before[name], "now": now, "delta": self.delta(name)}
+                for name, now in self.now.items()
+            },
+            "significance": _significance_json(self.significance),
+            "better": [one.json() for one in self.better],
+            "worse": [one.json() for one in self.worse],
+            "added": list(self.added),
+            "removed": list(self.removed),
+            "rejudged": list(self.rejudged),
+        }
+
+
+def compare(
+    before: Sequence[Outcome], now: Sequence[Outcome], depth: int | None = None
+) -> Comparison:
+    """Compare the outcomes of two evaluations, as far as both looked.
+
+    Args:
+        before: The earlier ones.
+        now: The later ones.
+        depth: How many matches of a query both looked at; `None` for all that are there.
+    """
+    then = {one.id: one for one in before}
+    pairs = [Change(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then]
+    same = [pair for pair in pairs if _is_judged_alike(pair)]
+    ids = {one.id for one in now}
+    return Comparison(
+        common=len(same),
+        before=figures([pair.before for pair in same]),
+        now=figures([pair.now for pair in same]),
+        better=_sorted(pair for pair in same if _goodness(pair.now) > _goodness(pair.before)),
+        worse=_sorted(pair for pair in same if _goodness(pair.now) < _goodness(pair.before)),
+        added=tuple(one.id for one in now if one.id not in then),
+        removed=tuple(one.id for one in before if one.id not in ids),
+        rejudged=tuple(pair.now.id for pair in pairs if not _is_judged_alike(pair)),
+        significance=_tested(same),
+    )
+
+
+def _cut(one: Outcome, depth: int | None) -> Outcome:
+    return replace_from_dataclasses(one, matches=one.matches[:depth])
+
+
+def _is_judged_alike(pair: Change) -> bool:
+    return set(pair.before.judged) == set(pair.now.judged)
+
+
+def _goodness(one: Outcome) -> tuple[float, float]:
+    """Rate an outcome: by nDCG@5, then by rank; by its doubt where nothing answers the query."""
+    if one.ndcg is None:
+        return float(is_abstaining(one)), 0.0
+    return one.ndcg, reciprocal_rank(one.hits)
+
+
+def _sorted(pairs: Iterable[Change]) -> tuple[Change, ...]:
+    def size(pair: Change) -> tuple[float, float]:
+        now, before = _goodness(pair.now), _goodness(pair.before)
+        return abs(now[0] - before[0]), abs(now[1] - before[1])
+
+    return tuple(sorted(pairs, key=size, reverse=True))
+
+
+def _tested(pairs: Sequence[Change]) -> Significance | None:
+    measure = RANKING[TESTED]
+    differences = [
+        measure(pair.now) - measure(pair.before) for pair in pairs if not pair.now.is_answerless
+    ]
+    return paired_randomisation(differences) if differences else None
+
+
+def _significance_json(found: Significance | None) -> JsonObject | None:
+    if found is None:
+        return None
+    return {
+        "test": "paired randomisation",
+        "metric": TESTED,
+        "difference": round(found.difference, SCORE_DECIMALS),
+        "p": round(found.p, SCORE_DECIMALS),
+        "pairs": found.pairs,
+        "changed": found.changed,
+    }
+
+
+# SECTION effect: What a change to one tool's hints does to other queries.
+
+
+def effect_of(
+    engine: Engine,
+    tool: str,
+    hints: Hints,
+    judgements: Judgements,
+    *,
+    include_disabled: bool = False,
+) -> Comparison:
+    """Compare what judged queries find now with what they would find with further *hints*.
+
+    Args:
+        engine: What is searched.
+        tool: The tool that gets the hints: an id, `source::name` or name.
+        hints: What to add to it.
+        judgements: The queries.
+        include_disabled: Whether tools that are off by default may be found.
+
+    Raises:
+        NotFoundError: No tool is called *tool*, or several are.
+        DocumentError: The tool's document becomes too long to be written.
+    """
+    changed = engine.with_hints(tool, hints)
+    before, now = (
+        evaluate(one, judgements, include_disabled=include_disabled) for one in (engine, changed)
+    )
+    return compare(before.outcomes, now.outcomes)

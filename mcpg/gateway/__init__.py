@@ -6,23 +6,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpg.gateway.blocking import SyncGateway
+    from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.graphsources import CustomGraph, FileGraph, GeneratedGraph, GraphSource
+    from mcpg.gateway.index.manager import Snapshot
     from mcpg.gateway.limits import Limits
     from mcpg.gateway.opening import open_sources
-    from mcpg.gateway.preference import Preference
-    from mcpg.gateway.results import Fault, FaultCode, Invoked
-    from mcpg.gateway.routeweights import RouteWeights
-    from mcpg.gateway.routing import (
+    from mcpg.gateway.routing.preference import Preference
+    from mcpg.gateway.routing.route import (
         Adjustment,
         RoutedCategory,
         RoutedMatch,
         RouteResult,
         route,
     )
-    from mcpg.gateway.snapshot import Snapshot
-    from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
+    from mcpg.gateway.routing.weights import RouteWeights
+    from mcpg.gateway.sources import (
+        CustomGraph,
+        FileGraph,
+        FileSource,
+        FunctionSource,
+        GeneratedGraph,
+        GraphSource,
+        ServerSource,
+        Source,
+    )
+    from mcpg.gateway.sync import SyncGateway
 
 __all__ = [
     "Adjustment",
@@ -53,16 +61,15 @@ __all__ = [
 # Routing needs no MCP SDK: nothing is imported before it is asked for.
 _MODULES = (
     "mcpg.gateway.limits",
-    "mcpg.gateway.results",
+    "mcpg.gateway.calls.model",
     "mcpg.gateway.sources",
-    "mcpg.gateway.graphsources",
     "mcpg.gateway.opening",
-    "mcpg.gateway.preference",
-    "mcpg.gateway.routeweights",
-    "mcpg.gateway.routing",
+    "mcpg.gateway.routing.preference",
+    "mcpg.gateway.routing.weights",
+    "mcpg.gateway.routing.route",
     "mcpg.gateway.gateway",
-    "mcpg.gateway.blocking",
-    "mcpg.gateway.snapshot",
+    "mcpg.gateway.sync",
+    "mcpg.gateway.index.manager",
 )
 
 

@@ -9,36 +9,33 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcpg.catalog.sources.servers import Live
-from mcpg.engine.equipment import NONE
+from mcpg.engine.results import NONE
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.gateway.graphsources import GENERATED
-from mcpg.gateway.indexkeeper import IndexKeeper
-from mcpg.gateway.invoking import Invoker
+from mcpg.gateway.calls.invoke import Invoker
+from mcpg.gateway.calls.model import Fault, Invoked, Plan
+from mcpg.gateway.index.manager import IndexKeeper
 from mcpg.gateway.limits import Limits
 from mcpg.gateway.observing import watched_call
-from mcpg.gateway.plan import Plan
-from mcpg.gateway.registry import Registry
-from mcpg.gateway.results import Fault, Invoked
-from mcpg.gateway.routing import route
-from mcpg.gateway.sessions import Sessions
-from mcpg.gateway.sources import ServerSource
+from mcpg.gateway.routing.route import route
+from mcpg.gateway.sessions.pool import Sessions
+from mcpg.gateway.sessions.registry import Registry
+from mcpg.gateway.sources import GENERATED, ServerSource
+from mcpg.sources.client_config import Live
 from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from mcpg.catalog.model import Tool
-    from mcpg.catalog.sources.servers import Server
-    from mcpg.diagnostics import Diagnostic
     from mcpg.engine import Explanation, SearchResult
-    from mcpg.engine.equipment import Equipment
-    from mcpg.gateway.graphsources import GraphSource
-    from mcpg.gateway.progress import Progress
-    from mcpg.gateway.routing import RouteResult
-    from mcpg.gateway.snapshot import Snapshot
-    from mcpg.gateway.sources import Source
-    from mcpg.jsontypes import JsonValue
+    from mcpg.engine.results import Equipment
+    from mcpg.errors import Diagnostic
+    from mcpg.gateway.calls.model import Progress
+    from mcpg.gateway.index.manager import Snapshot
+    from mcpg.gateway.routing.route import RouteResult
+    from mcpg.gateway.sources import GraphSource, Source
+    from mcpg.json_types import JsonValue
+    from mcpg.sources.client_config import Server
     from mcpg.telemetry.observer import Observer
 
     Answer = TypeVar("Answer")
@@ -269,10 +266,10 @@ class Gateway:
 
         Args:
             query: The wish in any words.
-            asked: As for `mcpg.gateway.routing.route`.
+            asked: As for `mcpg.gateway.routing.route.route`.
 
         Raises:
-            UsageError: As for `mcpg.gateway.routing.route`; or the gateway is not open.
+            UsageError: As for `mcpg.gateway.routing.route.route`; or the gateway is not open.
         """
         snapshot = await self.snapshot()
         return await self._in_thread(partial(route, snapshot.engine, query, **asked))

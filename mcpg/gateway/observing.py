@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.sources.kinds import PYTHON
-from mcpg.catalog.sources.servers import StdioServer
 from mcpg.gateway.sources import FileSource, FunctionSource
+from mcpg.sources.client_config import StdioServer
+from mcpg.sources.model import PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcpg.diagnostics import Diagnostic
     from mcpg.engine.engine import Engine
-    from mcpg.gateway.results import Invoked
+    from mcpg.errors import Diagnostic
+    from mcpg.gateway.calls.model import Invoked
     from mcpg.gateway.sources import Source
     from mcpg.telemetry.observer import Observer
 
@@ -33,7 +33,7 @@ def watched_build(
         yield _nothing
         return
     from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
-    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+    from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - as above
 
     with GuardedObserver.of(observer).build() as tell:
         yield lambda engine: tell(build_facts(engine.index))
@@ -48,8 +48,10 @@ def watched_route(
     if observer is None:
         yield _nothing
         return
-    from mcpg.telemetry.facts import RouteFacts  # noqa: PLC0415 - as above
-    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+    from mcpg.telemetry.observer import (  # noqa: PLC0415 - as above
+        GuardedObserver,
+        RouteFacts,
+    )
 
     with GuardedObserver.of(observer).route((query or "").strip()) as tell:
         yield lambda categories, tools: tell(RouteFacts(categories, tools))
@@ -63,8 +65,11 @@ def watched_call(
     if observer is None:
         yield _nothing
         return
-    from mcpg.telemetry.facts import SUCCESS, InvokeFacts  # noqa: PLC0415 - as above
-    from mcpg.telemetry.guarded import GuardedObserver  # noqa: PLC0415 - as above
+    from mcpg.telemetry.observer import (  # noqa: PLC0415 - as above
+        SUCCESS,
+        GuardedObserver,
+        InvokeFacts,
+    )
 
     with GuardedObserver.of(observer).invoke() as tell:
 

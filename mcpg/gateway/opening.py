@@ -7,22 +7,17 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.sources.addresses import is_address, server_at
-from mcpg.catalog.sources.clientconfig import read_client_configuration
-from mcpg.catalog.sources.kinds import PYTHON, FileKind, kind_of_named
-from mcpg.catalog.sources.missing import missing_source
-from mcpg.catalog.sources.textfile import read_text
-from mcpg.diagnostics import Code, Diagnostic, error
-from mcpg.errors import NotFoundError, SourceError, UsageError
+from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, error
 from mcpg.files import is_folder, text_of_path
 from mcpg.gateway.sources import FileSource, ServerSource
+from mcpg.sources.client_config import is_address, read_client_configuration, server_at
+from mcpg.sources.model import PYTHON, FileKind, kind_of_named, missing_source, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcpg.catalog.sources.servers import Live, Server
-    from mcpg.gateway.addressing import Addressing
-    from mcpg.gateway.sources import Source
+    from mcpg.gateway.sources import Addressing, Source
+    from mcpg.sources.client_config import Live, Server
 
 _STDIN = "-"
 _SAME_NAME = "another source is called like this server; it is not asked (rename one)"

@@ -6,7 +6,7 @@ imported by name, by those who use them.
 
 from __future__ import annotations
 
+from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import distinct_documents, triples_of
-from mcpg.graph.vocabulary import PREFIXES
 
 __all__ = ["PREFIXES", "distinct_documents", "triples_of"]

@@ -6,16 +6,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.graph.search.profile import DEFAULT_PROFILE
-from mcpg.graph.terms import Literal
+from mcpg.graph.search.model import DEFAULT_PROFILE
+from mcpg.graph.terms import PREFIXES, RDF_TYPE, Literal
 from mcpg.graph.triples import triples_of
-from mcpg.graph.vocabulary import PREFIXES, RDF_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcpg.documents.model import ToolDocument
-    from mcpg.graph.search.profile import SearchProfile
+    from mcpg.graph.search.model import SearchProfile
     from mcpg.graph.terms import Triple
 
 NODE = "IRI"

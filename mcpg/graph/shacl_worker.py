@@ -32,7 +32,7 @@ def work(data: bytes, shapes: Sequence[str]) -> bytes:
         shapes: Shapes in Turtle.
 
     Returns:
-        In JSON a list with the members of a `mcpg.graph.shacl.Result` for each result, or a text
+        In JSON a list with the members of a `validation.Result` for each result, or a text
         that says why there is none.
     """
     sys.addaudithook(_refuse_network)

@@ -9,9 +9,9 @@ import rdflib
 from oxrdflib import OxigraphStore
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.exports import turtle
+from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
-from mcpg.graph.vocabulary import PREFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

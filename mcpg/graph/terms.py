@@ -5,14 +5,137 @@ IRIs are plain texts; no node of the graph is blank.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from urllib.parse import quote
 
-from mcpg.graph.vocabulary import RDF_JSON, XSD_STRING
+from mcpg.text.words import normalized, strip_accents
 
 if TYPE_CHECKING:
-    from mcpg.jsontypes import JsonObject
+    from collections.abc import Mapping
+    from re import Match
+
+    from mcpg.json_types import JsonObject
+
+# SECTION vocabulary: The names that the graph uses: schema.org, SKOS, PROV, the .NET library's,
+# and ours.
+#
+# Ours are described in `data/ontology.ttl`.
+
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+OWL = "http://www.w3.org/2002/07/owl#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+PROV = "http://www.w3.org/ns/prov#"
+SCHEMA = "https://schema.org/"
+KB = "urn:managedcode:markdown-ld-kb:vocab:"
+MCPG = "urn:mcpg:vocab:"
+
+PREFIXES: Mapping[str, str] = {
+    "kb": KB,
+    "mcpg": MCPG,
+    "owl": OWL,
+    "prov": PROV,
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "schema": SCHEMA,
+    "skos": SKOS,
+    "xsd": XSD,
+}
+"""The prefix of each namespace, as in every export and every query."""
+
+RDF_TYPE = f"{RDF}type"
+RDF_STATEMENT = f"{RDF}Statement"
+RDF_SUBJECT = f"{RDF}subject"
+RDF_PREDICATE = f"{RDF}predicate"
+RDF_OBJECT = f"{RDF}object"
+RDF_JSON = f"{RDF}JSON"
+RDF_LANG_STRING = f"{RDF}langString"
+
+XSD_STRING = f"{XSD}string"
+XSD_BOOLEAN = f"{XSD}boolean"
+XSD_DATE = f"{XSD}date"
+XSD_DECIMAL = f"{XSD}decimal"
+
+SCHEMA_ABOUT = f"{SCHEMA}about"
+SCHEMA_ALTERNATE_NAME = f"{SCHEMA}alternateName"
+SCHEMA_ARTICLE = f"{SCHEMA}Article"
+SCHEMA_ARTICLE_BODY = f"{SCHEMA}articleBody"
+SCHEMA_AUTHOR = f"{SCHEMA}author"
+SCHEMA_DATE_MODIFIED = f"{SCHEMA}dateModified"
+SCHEMA_DATE_PUBLISHED = f"{SCHEMA}datePublished"
+SCHEMA_DEFINED_TERM = f"{SCHEMA}DefinedTerm"
+SCHEMA_DESCRIPTION = f"{SCHEMA}description"
+SCHEMA_KEYWORDS = f"{SCHEMA}keywords"
+SCHEMA_MENTIONS = f"{SCHEMA}mentions"
+SCHEMA_NAME = f"{SCHEMA}name"
+SCHEMA_SAME_AS = f"{SCHEMA}sameAs"
+SCHEMA_THING = f"{SCHEMA}Thing"
+SCHEMA_VALUE_REQUIRED = f"{SCHEMA}valueRequired"
+
+SKOS_CONCEPT = f"{SKOS}Concept"
+SKOS_CONCEPT_SCHEME = f"{SKOS}ConceptScheme"
+SKOS_IN_SCHEME = f"{SKOS}inScheme"
+SKOS_PREF_LABEL = f"{SKOS}prefLabel"
+
+PROV_DERIVED_FROM = f"{PROV}wasDerivedFrom"
+
+KB_CONFIDENCE = f"{KB}confidence"
+KB_ENTRY_TYPE = f"{KB}entryType"
+KB_MARKDOWN_DOCUMENT = f"{KB}MarkdownDocument"
+KB_MEMBER_OF = f"{KB}memberOf"
+KB_NEXT_STEP = f"{KB}nextStep"
+KB_RELATED_TO = f"{KB}relatedTo"
+KB_SOURCE_PROJECT = f"{KB}sourceProject"
+
+MCPG_ALLOWED_VALUE = f"{MCPG}allowedValue"
+MCPG_ANNOTATIONS = f"{MCPG}annotations"
+MCPG_CATEGORY = f"{MCPG}category"
+MCPG_COST_TIER = f"{MCPG}costTier"
+MCPG_DATA_SOURCE = f"{MCPG}dataSource"
+MCPG_DESTRUCTIVE = f"{MCPG}destructive"
+MCPG_ENABLED_BY_DEFAULT = f"{MCPG}enabledByDefault"
+MCPG_EXAMPLE = f"{MCPG}Example"
+MCPG_FRONT_MATTER = f"{MCPG}frontMatter"
+MCPG_HAS_EXAMPLE = f"{MCPG}example"
+MCPG_HAS_PARAMETER = f"{MCPG}parameter"
+MCPG_HAS_RELATION = f"{MCPG}relation"
+MCPG_IDEMPOTENT = f"{MCPG}idempotent"
+MCPG_INPUT = f"{MCPG}input"
+MCPG_INPUT_SCHEMA = f"{MCPG}inputSchema"
+MCPG_KEYWORD = f"{MCPG}keyword"
+MCPG_LATENCY_TIER = f"{MCPG}latencyTier"
+MCPG_META = f"{MCPG}meta"
+MCPG_OPEN_WORLD = f"{MCPG}openWorld"
+MCPG_ORIGIN = f"{MCPG}origin"
+MCPG_OUTPUT = f"{MCPG}output"
+MCPG_OUTPUT_SCHEMA = f"{MCPG}outputSchema"
+MCPG_PARAMETER = f"{MCPG}Parameter"
+MCPG_PATH = f"{MCPG}path"
+MCPG_READ_ONLY = f"{MCPG}readOnly"
+MCPG_REASON = f"{MCPG}reason"
+MCPG_SOURCE = f"{MCPG}Source"
+MCPG_SOURCE_KIND = f"{MCPG}sourceKind"
+MCPG_STATED_GROUP = f"{MCPG}statedGroup"
+MCPG_STATED_TARGET = f"{MCPG}statedTarget"
+MCPG_STATED_URI = f"{MCPG}statedUri"
+MCPG_STATES_RELATIONS = f"{MCPG}statesRelations"
+MCPG_TAG = f"{MCPG}tag"
+MCPG_TITLE = f"{MCPG}title"
+MCPG_TOOL = f"{MCPG}Tool"
+MCPG_TOOL_ID = f"{MCPG}toolId"
+MCPG_TOOL_NAME = f"{MCPG}toolName"
+MCPG_JSON_TYPE = f"{MCPG}jsonType"
+MCPG_HAS_SOURCE = f"{MCPG}source"
+
+GROUP_SCHEME = "urn:mcpg:groups"
+"""The concept scheme that every group belongs to."""
 
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 
@@ -44,3 +167,177 @@ def json_value(value: JsonObject) -> Literal:
     """Give a JSON object as an rdf:JSON value, its members in the order in which they stand."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Literal(_UNPAIRED.sub("\ufffd", text), RDF_JSON)
+
+
+# SECTION iris: The IRI of each node: the same for the same document, on every machine.
+
+
+BASE = "urn:managedcode:markdown-ld-kb:/"
+"""What the IRI of a thing known by a label alone begins with, as in the .NET library."""
+
+SOURCES = "urn:mcpg:source:"
+"""What the IRI of a source begins with."""
+
+# A scheme, and either no host or one with nothing odd in it: no `[`, no port that is no number.
+_ABSOLUTE = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:"
+    r"(?:(?!//)\S|//(?:[^\s/?#\[\]@]*@)?[^\s/?#\[\]@:]*(?::[0-9]*)?(?=[/?#]|\Z))"
+)
+# What RFC 3987 allows in no IRI, and a `%` that escapes nothing.
+_FORBIDDEN = re.compile(
+    '[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufff0-\uffff'
+    "\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    "\U000e0000-\U000e0fff\U000f0000-\U0010ffff]|%(?![0-9A-Fa-f]{2})"
+)
+_BRACKET = re.compile(r"[\[\]#]")
+_DROPPED = re.compile(r"[^\w\s-]|_")
+_SPACE = re.compile(r"[\s-]+")
+_DIGITS = 8
+
+
+def node_iri(name: str) -> str:
+    """Give the IRI of what a document calls *name*.
+
+    An absolute IRI stands for itself, with what no IRI may hold percent-encoded, and one that
+    begins with a prefix of `PREFIXES`, such as `schema:Thing`, for what it abbreviates. Any other
+    text is a label: its node stands below `BASE`.
+    """
+    if _ABSOLUTE.match(name) is None:
+        return f"{BASE}id/{slug(name)}"
+    scheme, _, rest = name.partition(":")
+    is_short = scheme in PREFIXES and not rest.startswith("//")
+    return escaped(f"{PREFIXES[scheme]}{rest}" if is_short else name)
+
+
+def escaped(iri: str) -> str:
+    """Give *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
+    if iri.isascii() and iri.isprintable() and "#" not in iri and _FORBIDDEN.search(iri) is None:
+        return _BRACKET.sub(_encoded, iri) if "[" in iri or "]" in iri else iri
+    address, mark, fragment = _FORBIDDEN.sub(_encoded, iri).partition("#")
+    return f"{_BRACKET.sub(_encoded, address)}{mark}{_BRACKET.sub(_encoded, fragment)}"
+
+
+def slug(label: str) -> str:
+    """Give *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
+
+    Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. A
+    label that differs from another in what is dropped, such as `C++`
+    from `C`, keeps eight hexadecimal digits of its SHA-256.
+    """
+    kept, dropped = _DROPPED.subn("", strip_accents(label.strip().casefold()))
+    words = normalized("NFC", _SPACE.sub("-", kept).strip("-"))
+    if words and not dropped:
+        return escaped(words)
+    return escaped(f"{words}-{digest(label)}".strip("-"))
+
+
+def part_iri(owner: str, kind: str, name: str) -> str:
+    """Give the IRI of the part *name*, of a *kind* such as `parameter`, of the node *owner*."""
+    mark = "/" if "#" in owner else "#"
+    return f"{owner}{mark}{kind}/{quote(name, safe='', errors='replace')}"
+
+
+def source_iri(source_id: str) -> str:
+    """Give the IRI of the source that tools call *source_id*."""
+    return f"{SOURCES}{quote(source_id, safe='', errors='replace')}"
+
+
+def digest(text: str) -> str:
+    """Give eight hexadecimal digits that tell *text* from others."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def _encoded(found: Match[str]) -> str:
+    return quote(found.group(), safe="", errors="replace")
+
+
+# SECTION context: The JSON-LD context: how predicates are called in JSON, and what kind of value
+# each has.
+
+
+CONTEXT_IRI = "urn:mcpg:context"
+"""The name by which a JSON-LD document may refer to the context instead of holding it."""
+
+REFERENCE = "@id"
+"""The kind of value that is no datatype: an IRI."""
+
+_FOLDER = files("mcpg.graph") / "data"
+
+
+class Term(NamedTuple):
+    """How JSON calls a predicate.
+
+    Attributes:
+        name: The key.
+        kind: `REFERENCE`, or the IRI of the datatype of its values.
+        is_set: Whether its values always stand in an array.
+    """
+
+    name: str
+    kind: str
+    is_set: bool
+
+
+@cache
+def context_text() -> str:
+    """Give the file of the context, a JSON object with the one key `@context`."""
+    return (_FOLDER / "context.jsonld").read_text("utf-8")
+
+
+@cache
+def context() -> Mapping[str, Any]:
+    """Give the content of the context; treat it as read-only."""
+    members: Mapping[str, Any] = json.loads(context_text())["@context"]
+    return members
+
+
+@cache
+def terms() -> Mapping[str, Term]:
+    """Give the key of each predicate, by IRI."""
+    return {
+        expanded(entry["@id"]): Term(name, _kind(entry), entry.get("@container") == "@set")
+        for name, entry in _entries()
+    }
+
+
+@cache
+def class_names() -> Mapping[str, str]:
+    """Give the key of each class, by IRI."""
+    named = {name: iri for name, iri in context().items() if name[:1].isupper()}
+    return {expanded(iri): name for name, iri in named.items()}
+
+
+def expanded(name: str) -> str:
+    """Give the IRI that *name* abbreviates, or *name* when it has no prefix of ours."""
+    prefix, colon, local = name.partition(":")
+    is_short = colon and prefix in PREFIXES and not local.startswith("//")
+    return f"{PREFIXES[prefix]}{local}" if is_short else name
+
+
+def compacted(iri: str) -> str:
+    """Give *iri* with its prefix, or as it is when none of ours fits."""
+    if iri.startswith(_NAMESPACES):
+        for prefix, namespace in PREFIXES.items():
+            local = iri.removeprefix(namespace)
+            # What follows a prefix never begins with two slashes: that is an IRI of its own.
+            if local not in {iri, ""} and not local.startswith("//"):
+                return f"{prefix}:{local}"
+    return iri
+
+
+_NAMESPACES = tuple(PREFIXES.values())
+
+
+def _entries() -> list[tuple[str, Any]]:
+    """Give the keys of predicates, the short form of each made long."""
+    found = {
+        name: {"@id": entry} if isinstance(entry, str) else entry
+        for name, entry in context().items()
+        if name not in PREFIXES and name[:1].islower()
+    }
+    return [(name, entry) for name, entry in found.items() if not entry["@id"].startswith("@")]
+
+
+def _kind(entry: Mapping[str, Any]) -> str:
+    kind = entry.get("@type", XSD_STRING)
+    return kind if kind.startswith("@") else expanded(kind)

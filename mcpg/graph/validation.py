@@ -2,20 +2,343 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from mcpg.graph.blame import Blame
-from mcpg.graph.exports.turtle import turtle
-from mcpg.graph.shacl import check_shapes, shipped_shapes, validate
-from mcpg.graph.triples import distinct_documents, triples_of
+from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, text_of
+from mcpg.documents.front_matter import split_front_matter
+from mcpg.documents.model import Marks
+from mcpg.errors import DocumentError, InputError, UsageError
+from mcpg.graph import terms as v
+from mcpg.graph.exports import turtle
+from mcpg.graph.terms import digest, node_iri, part_iri
+from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from mcpg.diagnostics import Diagnostic
-    from mcpg.documents.model import ToolDocument
-    from mcpg.graph.shacl import Result
+    from mcpg.documents.model import Link, ToolDocument
+    from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonObject, JsonValue
+
+# SECTION blame: Where in a document an author wrote what a shape finds wrong.
+
+
+_THINGS = {
+    v.SCHEMA_ABOUT: ("about",),
+    v.SCHEMA_MENTIONS: ("entity_hints", "entityHints", "graph_entities", "graphEntities"),
+    v.SCHEMA_AUTHOR: ("authors", "author"),
+}
+_EDGES = {
+    v.KB_RELATED_TO: ("graph_related", "graphRelated"),
+    v.KB_NEXT_STEP: ("graph_next_steps", "graphNextSteps"),
+    v.KB_MEMBER_OF: ("graph_groups", "graphGroups"),
+}
+_KEYS = {
+    **_THINGS,
+    **_EDGES,
+    v.RDF_TYPE: ("rdf_types", "rdfTypes", "entry_type", "entryType"),
+    v.SCHEMA_NAME: ("title", "displayName", "display_name", "name"),
+    v.SCHEMA_DESCRIPTION: ("description", "summary"),
+    v.SCHEMA_KEYWORDS: ("keywords", "tags"),
+    v.SCHEMA_ALTERNATE_NAME: ("aliases",),
+    v.SCHEMA_DATE_PUBLISHED: ("date_published", "datePublished"),
+    v.SCHEMA_DATE_MODIFIED: ("date_modified", "dateModified"),
+    v.KB_ENTRY_TYPE: ("entry_type", "entryType"),
+    v.KB_SOURCE_PROJECT: ("source_project", "sourceProject"),
+    v.PROV_DERIVED_FROM: ("canonical_url", "canonicalUrl"),
+    v.MCPG_TOOL_NAME: ("name", "toolName", "tool_name"),
+    v.MCPG_HAS_SOURCE: ("source", "server", "sourceId", "source_id"),
+}
+_STATED = ("rdf_properties", "rdfProperties", "graph_edges", "graphEdges")
+
+
+class Blame:
+    """Finds the document and the line of what is wrong."""
+
+    def __init__(
+        self, documents: Iterable[ToolDocument], originals: Mapping[str, tuple[str, str]]
+    ) -> None:
+        """Take the documents, and the texts that their authors wrote.
+
+        Args:
+            documents: The documents that the graph was made of.
+            originals: Place and text of what was written, by path of the document,
+                and by its place where its path is another in the bundle.
+        """
+        self._documents = list(documents)
+        self._originals = originals
+        self._fronts: dict[str, _Front] = {}
+        self._links: dict[str, Mapping[str, Link]] = {}
+
+    def place_of(self, result: Result) -> str | None:
+        """Give `file:line` of what *result* is about, or as much of it as is known."""
+        owner = self._owner(result.focus)
+        if owner is None:
+            return None
+        front = self._front(owner.path) or self._front(owner.tool.place)
+        if front is None:
+            return owner.tool.place or owner.path
+        return front.at(*self._path(result, owner, front))
+
+    def _owner(self, focus: str) -> ToolDocument | None:
+        """Give the document that says something of the node *focus*."""
+        whole, _, _ = focus.rpartition("#")
+        known = self._by_node.get(focus) or self._by_node.get(whole)
+        # Where the document's own IRI has a fragment, its parts stand below that.
+        return known or self._things.get(focus) or self._by_node.get(focus.rsplit("/", 2)[0])
+
+    def _path(self, result: Result, owner: ToolDocument, front: _Front) -> tuple[str | int, ...]:
+        if result.focus in self._things and result.focus not in self._by_node:
+            keys = tuple(key for keys in _THINGS.values() for key in keys)
+            return front.item(keys, result.focus)
+        link = self._statements(owner).get(result.focus)
+        if link is not None:
+            return front.item(_EDGES[PREDICATES[link.kind]], link.target)
+        return front.item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
+
+    def _statements(self, owner: ToolDocument) -> Mapping[str, Link]:
+        """Return the links of *owner* by the nodes that describe them."""
+        if owner.path not in self._links:
+            node = node_iri(owner.uri)
+            self._links[owner.path] = {
+                part_iri(node, link.kind.value, digest(link.target)): link for link in owner.links
+            }
+        return self._links[owner.path]
+
+    @cached_property
+    def _by_node(self) -> dict[str, ToolDocument]:
+        return {node_iri(document.uri): document for document in self._documents}
+
+    @cached_property
+    def _things(self) -> dict[str, ToolDocument]:
+        """For each thing that a document names, the first such document."""
+        found: dict[str, ToolDocument] = {}
+        for document in self._documents:
+            for keys in _THINGS.values() if document.further else ():
+                for key in keys:
+                    for item in _listed(document.further.get(key)):
+                        for name in _names(item):
+                            found.setdefault(node_iri(name), document)
+        return found
+
+    def _front(self, path: str) -> _Front | None:
+        if path not in self._fronts and path in self._originals:
+            place, content = self._originals[path]
+            self._fronts[path] = _Front(content, place)
+        return self._fronts.get(path)
+
+
+class _Front:
+    """The front matter of a text, as its author wrote it."""
+
+    def __init__(self, content: str, place: str) -> None:
+        self._place = place
+        self._values: JsonObject = {}
+        self._meanings: dict[str, dict[str, int]] = {}
+        self._marks = Marks("", place, 1)
+        try:
+            matter = split_front_matter(content.removeprefix("\ufeff"), place)
+        except DocumentError:
+            return
+        self._values = matter.values
+        self._marks = Marks(matter.text, place, matter.text_line)
+
+    def item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
+        """Give the path of the item under one of *keys* that means one of *values*, or its key."""
+        present = [key for key in keys if key in self._values]
+        for value in filter(None, values):
+            for key in present:
+                numbers = self._numbers(key)
+                found = [numbers[one] for one in (value, _ending(value)) if one in numbers]
+                if found:
+                    return (key, min(found))
+        return (present[0],) if present and present[0] not in _STATED else ()
+
+    def _numbers(self, key: str) -> Mapping[str, int]:
+        """Return the number of the first item under *key* that means a node or value, by that."""
+        if key not in self._meanings:
+            found = self._meanings[key] = {}
+            for number, item in enumerate(_listed(self._values[key])):
+                for name in _names(item):
+                    for meaning in (name, node_iri(name), _last(name)):
+                        found.setdefault(meaning, number)
+        return self._meanings[key]
+
+    def at(self, *path: str | int) -> str:
+        """Give `file:line` of the value under *path*; of the first line without one."""
+        return self._marks.at(*path) if path else f"{self._place}:1"
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _names(item: JsonValue) -> list[str]:
+    """Give all that an item can be called by."""
+    members = item if isinstance(item, dict) else {}
+    nested = (members.get(key) for key in ("object", "target", "predicate"))
+    texts = [text_of(item, TARGET_KEYS), text_of(item, LABEL_KEYS)]
+    texts += [text_of(one, TARGET_KEYS) for one in nested]
+    texts += [key for key in members if ":" in key]
+    return list(filter(None, texts))
+
+
+def _last(name: str) -> str:
+    """Return how the URI of a tool ends that an author calls *name*."""
+    return f"/{quote(name.rpartition('::')[2], safe='')}/"
+
+
+def _ending(value: str) -> str:
+    """Return the last segment of an address that ends with a slash, with the slashes; else ""."""
+    last = value.removesuffix("/").rpartition("/")[2]
+    return f"/{last}/" if value.endswith("/") else ""
+
+
+# SECTION shacl: SHACL validation, in a process of its own.
+#
+# Shapes may come from anybody and may ask for work that never ends: patterns that backtrack, paths
+# that branch, queries over every pair of nodes. No library can be stopped in the middle of such
+# work, but a process can. The process has no way to the network either.
+
+
+_PROGRAM = """\
+import json, sys
+asked = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = asked["path"]
+from mcpg.graph.shacl_worker import work
+sys.stdout.buffer.write(work(sys.stdin.buffer.read(), asked["shapes"]))
+"""
+_SHIPPED = "shapes.ttl"
+_SH = "http://www.w3.org/ns/shacl#"
+_SCRIPTED = tuple(f"{_SH}{name}" for name in ("js", "jsFunctionName", "jsLibrary", "jsLibraryURL"))
+_ADVANCED = tuple(f"{_SH}{name}" for name in ("rule", "target", "expression", "returnType"))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One thing that a shape finds wrong.
+
+    Attributes:
+        severity: `violation`, `warning` or `info`.
+        message: What is wrong, in the shape's words.
+        focus: IRI of the node at fault.
+        path: IRI of its property at fault, or "".
+        value: The value at fault, IRI or text, or "".
+        constraint: Name of the constraint, such as `MinCount`.
+        shape: IRI of the shape, "" for one without a name.
+    """
+
+    severity: str
+    message: str
+    focus: str
+    path: str = ""
+    value: str = ""
+    constraint: str = ""
+    shape: str = ""
+
+
+def shipped_shapes() -> str:
+    """Give the shapes of tools, documents and relations that come with the package, in Turtle."""
+    return (files("mcpg.graph") / "data" / _SHIPPED).read_text("utf-8")
+
+
+def check_shapes(text: str, place: str) -> None:
+    """See that *text* is Turtle and asks for nothing that is not done.
+
+    Args:
+        text: Shapes in Turtle.
+        place: Name of the file, for messages.
+
+    Raises:
+        InputError: It is no Turtle, holds no shape, or needs JavaScript or SHACL's advanced
+            features; these would be passed over, and passing would mean nothing.
+    """
+    predicates = _predicates(text, place)
+    for names, what in ((_SCRIPTED, "JavaScript"), (_ADVANCED, "SHACL's advanced features")):
+        used = next((name for name in names if name in predicates), None)
+        if used:
+            raise InputError(
+                f"these shapes need {what} (sh:{used.removeprefix(_SH)}), which is not run",
+                place=place,
+                remedy="state it with core constraints, or with sh:sparql",
+            )
+    if not any(predicate.startswith(_SH) for predicate in predicates):
+        remedy = "give a file of SHACL shapes"
+        raise InputError("there is no shape in this file", place=place, remedy=remedy)
+
+
+def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Result, ...]:
+    """Validate a graph, with a limit on time.
+
+    Args:
+        data: The graph in Turtle.
+        shapes: Texts of shapes in Turtle, which `check_shapes` has seen; they count together.
+        timeout: Longest time to take, in seconds.
+
+    Returns:
+        What was found: by severity, then node, property, value and message.
+
+    Raises:
+        UsageError: The validator is not installed.
+        InputError: The shapes cannot be used, or take too long.
+    """
+    if find_spec("pyshacl") is None:
+        raise UsageError(
+            "the SHACL validator is not installed",
+            remedy="pip install 'mcpg-graph[shacl]'",
+        )
+    answer = _answer(data, shapes, timeout)
+    if isinstance(answer, str):
+        raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
+    return tuple(sorted((Result(*members) for members in answer), key=_order_of_shacl))
+
+
+def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str]] | str:
+    """Have the work done, and give what was found, or why nothing could be."""
+    # The folder in which somebody happens to stand must not lend its modules to the process.
+    command = [sys.executable, "-P", "-c", _PROGRAM]
+    head = json.dumps({"path": sys.path, "shapes": list(shapes)}).encode()
+    try:
+        run = subprocess.run(  # noqa: S603 - our own program, nothing of it from outside
+            command, input=head + b"\n" + data, capture_output=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired as fault:
+        raise InputError(
+            f"validation took longer than {timeout:g} seconds and was stopped",
+            remedy="simplify the shapes, or give it more time with --timeout",
+        ) from fault
+    if run.returncode:
+        return "the validator came to a sudden end, perhaps for want of memory"
+    answer: list[list[str]] | str = json.loads(run.stdout)
+    return answer
+
+
+def _order_of_shacl(result: Result) -> tuple[Any, ...]:
+    rank = ("violation", "warning", "info").index(result.severity)
+    return rank, result.focus, result.path, result.value, result.message, result.shape
+
+
+def _predicates(text: str, place: str) -> set[str]:
+    import pyoxigraph  # noqa: PLC0415 - only these commands need it
+
+    try:
+        triples = pyoxigraph.parse(text.encode(), format=pyoxigraph.RdfFormat.TURTLE)
+        return {triple.predicate.value for triple in triples}
+    except (SyntaxError, UnicodeEncodeError) as fault:
+        line = getattr(fault, "lineno", None)
+        where = f"{place}:{line}" if line else place
+        reason = str(getattr(fault, "msg", fault)).partition(" at line ")[0]
+        remedy = "correct the Turtle"
+        raise InputError(f"this is no Turtle: {reason}", place=where, remedy=remedy) from fault
+
 
 DEFAULT_TIMEOUT = 300.0
 """How long a validation may take, in seconds."""

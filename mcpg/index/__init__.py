@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcpg.index.fields import FIELDS
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import Index
+from mcpg.index.scoring import FIELDS
 
 __all__ = ["FIELDS", "Index", "StaleIndexError"]

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import struct
 import zlib
+from bisect import bisect_left
+from zlib import crc32
 
 from mcpg.values import value
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     Buffer: TypeAlias = "bytes | memoryview"
@@ -197,3 +200,263 @@ def check(data: Buffer, name: str, entry: Entry) -> None:
 def section_sizes(entries: Mapping[str, Entry]) -> dict[str, int]:
     """Give the length of every section in bytes, by name."""
     return {name: entry.end - entry.start for name, entry in entries.items()}
+
+
+# SECTION sections: The sections of an index file, and the numbers that stand for something in
+# them.
+#
+# A table of rows or texts called *x* is two sections: *x* and *x*`.at`. Tools are numbered in the
+# order of their ids; sources, groups, reasons, keys, terms and words in the order of their texts.
+
+
+TABLES = {
+    # one text for each tool
+    "ids": "B",
+    "names": "B",
+    "titles": "B",
+    "summaries": "B",
+    # texts with numbers of their own
+    "sources": "B",
+    "groups": "B",
+    "reasons": "B",
+    "keys": "B",
+    "terms": "B",
+    "words": "B",
+    # for each key or group its tools, for each tool its groups, links and the terms of its name
+    "keys.tools": "I",
+    "members": "I",
+    "groups_of": "I",
+    "links": "I",
+    "names.terms": "I",
+    # for each term the tools that hold it, for each pair of characters the words
+    "postings": "I",
+    "pairs": "I",
+    # for each tool the 3-grams of its name and description
+    "grams_of": "I",
+    # for each tool its whole document
+    "records": "B",
+}
+
+KEYS = ("ids", "keys", "terms", "words")
+"""The tables of texts that are looked up: a third section, *x*`.slots`, finds their numbers."""
+
+SECTIONS = {
+    **TABLES,
+    **{f"{name}.at": "I" for name in TABLES},
+    **{f"{name}.slots": "I" for name in KEYS},
+    "records.at": "Q",
+    # for each record its CRC-32
+    "records.crc": "I",
+    # for each tool; the norm is that of its vector of impacts times rarities
+    "source_of": "I",
+    "enabled": "B",
+    "tools.norm": "d",
+    # for each link
+    "links.kind": "B",
+    "links.weight": "d",
+    "links.reason": "I",
+    # for each term: what it is, its first word, its highest impact
+    "terms.kind": "B",
+    "terms.word": "I",
+    "terms.impact": "H",
+    # for each word its term
+    "words.term": "I",
+    # for each posting: impact, and a bit for each field
+    "postings.impact": "H",
+    "postings.fields": "H",
+    # for each field its mean number of words
+    "fields.mean": "d",
+    # hashes of words less one character, sorted, and the word of each
+    "deletions": "I",
+    "deletions.word": "I",
+    # pairs of characters in words of one length, sorted
+    "pairs.key": "Q",
+    # character 3-grams, sorted, and how many tools hold each; for each tool their norm
+    "grams": "Q",
+    "grams.tools": "I",
+    "grams.norm": "d",
+    # the language of the descriptions, "" when none is told
+    "language": "B",
+    # weights for whoever ranks; JSON for people
+    "model": "d",
+    "meta": "B",
+}
+
+STEM, IDENTIFIER = 1, 2
+"""What a term is, as bits: the stem of words, a whole identifier, or both."""
+
+KINDS = ("related", "nextStep")
+"""What links say of their targets."""
+
+NONE = 0xFFFF_FFFF
+"""No tool, or no word."""
+
+IMPACT_SCALE = 0xFFFF
+"""The impact of a term that would saturate wholly."""
+
+SUMMARY_LENGTH = 300
+"""The most characters of a description that are kept outside its record."""
+
+# SECTION tables: Tables of rows of unequal length: many texts, or many lists of numbers, in two
+# flat arrays.
+#
+# The rows stand one after the other in the one array; the other holds where each begins, and where
+# the last one ends.
+
+
+ABSENT = -1
+"""What a look-up gives for something that is not there."""
+
+# Texts that are made to share a hash would otherwise take time with the square of their number.
+_MOST_PROBES = 64
+
+
+def span(starts: memoryview, number: int) -> tuple[int, int]:
+    """Give begin and end of row *number*.
+
+    Raises:
+        StaleIndexError: The table has no such row, or the row ends before it begins.
+    """
+    try:
+        start, end = starts[number], starts[number + 1]
+    except IndexError as fault:
+        raise StaleIndexError("a number leads out of its table") from fault
+    if start > end:
+        raise StaleIndexError("its rows are out of order")
+    return start, end
+
+
+class Rows:
+    """Rows of numbers."""
+
+    __slots__ = ("_end", "_items", "_starts")
+
+    def __init__(self, items: memoryview, starts: memoryview) -> None:
+        self._items = items
+        self._starts = starts
+        self._end = len(items)
+
+    def __len__(self) -> int:
+        return max(0, len(self._starts) - 1)
+
+    def __getitem__(self, number: int) -> memoryview:
+        starts = self._starts
+        try:
+            start, end = starts[number], starts[number + 1]
+        except IndexError as fault:
+            raise StaleIndexError("a number leads out of its table") from fault
+        if not start <= end <= self._end:
+            raise StaleIndexError("a row leads out of its table")
+        return self._items[start:end]
+
+
+class Texts:
+    """Texts by number."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, data: memoryview, starts: memoryview) -> None:
+        self._rows = Rows(data, starts)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, number: int) -> str:
+        try:
+            return str(self._rows[number], "utf-8", "surrogatepass")
+        except UnicodeDecodeError as fault:
+            raise StaleIndexError("a text is broken") from fault
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def beginning_with(self, prefix: str) -> Iterator[str]:
+        """Give the texts of a sorted table that begin with *prefix*, in order."""
+        for number in range(bisect_left(self, prefix), len(self)):
+            text = self[number]
+            if not text.startswith(prefix):
+                return
+            yield text
+
+
+class Keys(Texts):
+    """Distinct texts by number, in order, and their numbers by text.
+
+    Numbers are found through a hash table with open addressing: each stands in the first free
+    slot from the one that the text's CRC-32 points at. Half of the slots at least are free. A text
+    whose first 64 slots are all taken is in none, and found by its place in the order.
+    """
+
+    __slots__ = ("_slots",)
+
+    def __init__(self, data: memoryview, starts: memoryview, slots: memoryview) -> None:
+        super().__init__(data, starts)
+        self._slots = slots
+
+    def find(self, text: str) -> int:
+        """Give the number of *text*, `ABSENT` when it is not there."""
+        key = text.encode("utf-8", "surrogatepass")
+        slots, rows = self._slots, self._rows
+        last = len(slots) - 1
+        first = crc32(key)
+        for place in range(first, first + min(last, _MOST_PROBES)):
+            number = slots[place & last]
+            if number == NONE:
+                return ABSENT
+            if rows[number] == key:
+                return number
+        return self._found_in_order(text)
+
+    def _found_in_order(self, text: str) -> int:
+        number = bisect_left(self, text)
+        return number if number < len(self) and self[number] == text else ABSENT
+
+
+def rows_sections(name: str, rows: Iterable[Sequence[int]], item_type: str = "I") -> list[Section]:
+    """Make the sections of `Rows`: *name* and *name*`.at`."""
+    from array import array  # noqa: PLC0415 - needed to build, not to search
+
+    items, starts = array(item_type), array("I", [0])
+    for row in rows:
+        items.extend(row)
+        starts.append(len(items))
+    return [
+        Section(name, item_type, items.tobytes()),
+        Section(f"{name}.at", "I", starts.tobytes()),
+    ]
+
+
+def texts_sections(name: str, texts: Iterable[str]) -> list[Section]:
+    """Make the sections of `Texts`: *name* and *name*`.at`."""
+    return bytes_sections(name, (text.encode("utf-8", "surrogatepass") for text in texts))
+
+
+def keys_sections(name: str, texts: Sequence[str]) -> list[Section]:
+    """Make the sections of `Keys`, whose texts are sorted: *name*, *name*`.at`, *name*`.slots`."""
+    from array import array  # noqa: PLC0415 - as above
+
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    size = 1 << (2 * len(parts)).bit_length()
+    slots = array("I", [NONE]) * size
+    for number, part in enumerate(parts):
+        first = crc32(part)
+        for place in range(first, first + _MOST_PROBES):
+            if slots[place & (size - 1)] == NONE:
+                slots[place & (size - 1)] = number
+                break
+    return [*bytes_sections(name, parts), Section(f"{name}.slots", "I", slots.tobytes())]
+
+
+def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") -> list[Section]:
+    """Make the sections of rows of bytes: *name* and *name*`.at`."""
+    from array import array  # noqa: PLC0415 - as above
+
+    kept, starts, end = [], array(offset_type, [0]), 0
+    for part in parts:
+        kept.append(part)
+        end += len(part)
+        starts.append(end)
+    return [
+        Section(name, "B", b"".join(kept)),
+        Section(f"{name}.at", offset_type, starts.tobytes()),
+    ]

@@ -7,24 +7,306 @@ whole record is asked for.
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from itertools import islice
 
 from mcpg import __version__
-from mcpg.index.grams import Grams
-from mcpg.index.layout import StaleIndexError, check, crc, section_sizes, unpack
-from mcpg.index.names import Names
-from mcpg.index.postings import Postings
-from mcpg.index.sections import IDENTIFIER, KINDS, NONE, SECTIONS, STEM
+from mcpg.index.layout import (
+    ABSENT,
+    IDENTIFIER,
+    KINDS,
+    NONE,
+    SECTIONS,
+    STEM,
+    Keys,
+    Rows,
+    Section,
+    StaleIndexError,
+    Texts,
+    check,
+    crc,
+    rows_sections,
+    section_sizes,
+    span,
+    unpack,
+)
+from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import Speller
-from mcpg.index.tables import ABSENT, Keys, Rows, Texts, span
+from mcpg.text import split_words
+from mcpg.values import value
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.index.layout import Buffer
+
+# SECTION names: The words of tools' names, and how much each of them says.
+
+
+# Tools whose names, and terms whose rarities, are kept once they have been read.
+_MOST_NAMES = 16_384
+
+
+@value
+class Name:
+    """The name of a tool.
+
+    Attributes:
+        terms: The distinct terms of the name; words of the source's name are left out, unless the
+            name has no other.
+        rarities: Each of them, in the name's order, with its rarity, above 0.
+        weight: The sum of the rarities.
+    """
+
+    terms: frozenset[int]
+    rarities: tuple[tuple[int, float], ...]
+    weight: float
+
+
+class Names:
+    """The names of an index."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._size = len(index)
+        self._names: dict[int, Name] = {}
+        self._rarities: dict[int, float] = {}
+
+    def of_tool(self, tool: int) -> Name:
+        """Give the name of a tool."""
+        known = self._names.get(tool)
+        if known is None:
+            known = self._read(tool)
+            if len(self._names) < _MOST_NAMES:
+                self._names[tool] = known
+        return known
+
+    def _read(self, tool: int) -> Name:
+        terms = self._index.name_terms(tool).tolist()
+        weight = 0.0
+        rarities = []
+        for term in terms:
+            rarity = self._rarities.get(term) or self._rarity(term)
+            weight += rarity
+            rarities.append((term, rarity))
+        return Name(frozenset(terms), tuple(rarities), weight)
+
+    def _rarity(self, term: int) -> float:
+        rarity = inverse_document_frequency(self._size, self._index.document_frequency(term))
+        if len(self._rarities) < _MOST_NAMES:
+            self._rarities[term] = rarity
+        return rarity
+
+
+# SECTION postings: Which tools hold a term, how strongly, and in which fields.
+
+
+_SECTIONS = ("postings", "postings.impact", "postings.fields")
+# How many postings are kept once they have been read, and the longest list of them that is.
+_MOST_KEPT = 262_144
+_LONGEST_KEPT = 1_024
+
+
+class Postings:
+    """The postings of an index."""
+
+    def __init__(self, index: Index) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
+        self._starts = index.section("postings.at")
+        self._tools, self._impacts, self._fields = map(index.section, _SECTIONS)
+        self._kept: dict[int, dict[int, int]] = {}
+        self._left = _MOST_KEPT
+        if not len(self._tools) == len(self._impacts) == len(self._fields):
+            raise StaleIndexError("its postings are of unequal length")
+
+    def count(self, term: int) -> int:
+        """Give the number of tools that hold a term."""
+        start, end = span(self._starts, term)
+        return end - start
+
+    def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
+        """Give the tools that hold a term in order, its impacts there, and in which fields."""
+        start, end = span(self._starts, term)
+        if end > len(self._tools):
+            raise StaleIndexError("a row leads out of its table")
+        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
+
+    def impacts(self, term: int) -> dict[int, int] | None:
+        """Give the impacts of a term by tool, in order; `None` where they are too many to keep.
+
+        What is given must not be changed.
+        """
+        known = self._kept.get(term)
+        if known is None and self.count(term) <= min(_LONGEST_KEPT, self._left):
+            tools, impacts, _ = self.of_term(term)
+            known = self._kept[term] = dict(zip(tools.tolist(), impacts.tolist(), strict=True))
+            self._left -= len(known)
+        return known
+
+
+def posting(index: Index, term: int, document: int) -> tuple[int, int]:
+    """Give impact and field mask of *term* in *document*, zeros when it does not occur there."""
+    documents, impacts, fields = index.postings(term)
+    place = bisect_left(documents, document)
+    if place == len(documents) or documents[place] != document:
+        return 0, 0
+    return impacts[place], fields[place]
+
+
+def impact_of(index: Index, term: int, document: int) -> int:
+    """Give the impact of *term* in *document*, 0 when it does not occur there."""
+    return posting(index, term, document)[0]
+
+
+def add_fields(index: Index, term: int, asked: Iterable[int], masks: dict[int, int]) -> None:
+    """Add, for each document *asked* about, a bit for every field in which *term* occurs there."""
+    documents, _, fields = index.postings(term)
+    end = len(documents)
+    for document in asked:
+        place = bisect_left(documents, document)
+        if place < end and documents[place] == document:
+            masks[document] |= fields[place]
+
+
+# SECTION grams: Character 3-grams of tools: what is alike in words that share no stem.
+#
+# Source: McNamee & Mayfield, "Character n-gram tokenization for European language text retrieval",
+# Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest of the index.
+
+
+# Code points take up to 21 bits, so three of them fit one number of 64.
+_BITS = 21
+_PAD = "_"
+# What a tool is stands at the beginning of its description.
+_DESCRIPTION_LENGTH = 300
+# Words, and 3-grams, that are remembered; words of queries are endless, so there is a bound.
+_MOST_WORDS = 16_384
+# Tools whose 3-grams are kept once they have been read; each takes some kilobytes.
+_MOST_TOOLS = 4_096
+
+
+def grams_of_word(word: str) -> list[int]:
+    """Give the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
+    codes = list(map(ord, f"{_PAD}{word}{_PAD}"))
+    return [
+        first << 2 * _BITS | second << _BITS | third
+        for first, second, third in zip(codes, codes[1:], codes[2:], strict=False)
+    ]
+
+
+def described_words(tool: Tool) -> list[str]:
+    """Give the words whose 3-grams stand for *tool*, each once."""
+    title = "" if tool.display_name == tool.name else tool.display_name
+    description = tool.description[:_DESCRIPTION_LENGTH]
+    text = f"{tool.name} {title} {tool.source_id} {description}"
+    return list(dict.fromkeys(split_words(text)))
+
+
+def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
+    """Give the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
+
+    Args:
+        described: For each tool its `described_words`.
+    """
+    from array import array  # noqa: PLC0415 - needed to build, not to search
+    from collections import Counter  # noqa: PLC0415 - as above
+    from itertools import chain  # noqa: PLC0415 - as above
+    from math import fsum  # noqa: PLC0415 - as above
+
+    known = _GramsOfWords()
+    held = [frozenset[int]().union(*map(known.__getitem__, words)) for words in described]
+    holders = Counter(chain.from_iterable(held))
+    ordered = sorted(holders)
+    numbers = {gram: number for number, gram in enumerate(ordered)}
+    counts = [holders[gram] for gram in ordered]
+    squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
+    rows = [sorted(map(numbers.__getitem__, grams)) for grams in held]
+    # `sum` adds in other ways from one Python to the next.
+    norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
+    return [
+        Section("grams", "Q", array("Q", ordered).tobytes()),
+        Section("grams.tools", "I", array("I", counts).tobytes()),
+        *rows_sections("grams_of", rows),
+        Section("grams.norm", "d", array("d", norms).tobytes()),
+    ]
+
+
+class _GramsOfWords(dict[str, tuple[int, ...]]):
+    """The 3-grams of each word met."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        grams = self[word] = tuple(grams_of_word(word))
+        return grams
+
+
+class Grams:
+    """The 3-grams of an index."""
+
+    def __init__(self, index: Index) -> None:
+        """Find the sections.
+
+        Raises:
+            StaleIndexError: They do not fit each other.
+        """
+        self._size = len(index)
+        self._grams = index.section("grams")
+        self._holders = index.section("grams.tools")
+        self._rows = index.rows("grams_of")
+        self._norms = index.section("grams.norm")
+        self._words: dict[str, tuple[tuple[int, float], ...]] = {}
+        self._known: dict[int, tuple[int, float] | None] = {}
+        self._tools: dict[int, list[int]] = {}
+        if (len(self._holders), len(self._norms)) != (len(self._grams), self._size):
+            raise StaleIndexError("its 3-grams are of unequal length")
+
+    def of_word(self, word: str) -> Sequence[tuple[int, float]]:
+        """Give number and rarity, above 0, of those 3-grams of a folded *word* that occur."""
+        known = self._words.get(word)
+        if known is None:
+            known = tuple(self._found(word))
+            if len(self._words) < _MOST_WORDS:
+                self._words[word] = known
+        return known
+
+    def _found(self, word: str) -> Iterator[tuple[int, float]]:
+        for gram in grams_of_word(word):
+            found = self._known[gram] if gram in self._known else self._find(gram)
+            if found:
+                yield found
+
+    def _find(self, gram: int) -> tuple[int, float] | None:
+        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
+        found = None
+        number = bisect_left(self._grams, gram)
+        if number < len(self._grams) and self._grams[number] == gram:
+            found = number, inverse_document_frequency(self._size, self._holders[number])
+        if len(self._known) < _MOST_WORDS:
+            self._known[gram] = found
+        return found
+
+    def of_tool(self, tool: int) -> Sequence[int]:
+        """Give the numbers of the distinct 3-grams of a tool, in order."""
+        known = self._tools.get(tool)
+        if known is None:
+            known = self._rows[tool].tolist()
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools[tool] = known
+        return known
+
+    def norm(self, tool: int) -> float:
+        """Give the length, above 0, of a tool's vector of 3-gram rarities."""
+        norm: float = self._norms[tool]
+        return norm
+
 
 CHECKED_SIZE = 32 << 20
 """Up to this size, without records, every section is compared with its checksum before use."""

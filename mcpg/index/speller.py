@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.index.tables import Rows, Texts
+    from mcpg.index.layout import Rows, Texts
 
 # A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
 # these less the edits is never found.
@@ -119,7 +119,7 @@ def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
 def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
     from array import array  # noqa: PLC0415 - as above
 
-    from mcpg.index.tables import rows_sections  # noqa: PLC0415 - as above
+    from mcpg.index.layout import rows_sections  # noqa: PLC0415 - as above
 
     holders: dict[int, list[int]] = {}
     for number, word in enumerate(words):

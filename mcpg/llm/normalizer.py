@@ -1,6 +1,6 @@
 """Normalisers: they rewrite a query as a short English one.
 
-`mcpg.engine.normalization` calls them and trusts none: it checks every answer, and searches the
+`mcpg.engine.rewrite` calls them and trusts none: it checks every answer, and searches the
 query as it was given too.
 """
 
@@ -13,7 +13,7 @@ from mcpg.net.http import Budget, Endpoint, EndpointError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
     from mcpg.net.http import Usage
 
 BUDGET = Budget(connect=2.0, read=5.0, total=5.0, retries=1)

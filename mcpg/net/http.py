@@ -24,7 +24,7 @@ from mcpg.errors import McpgError, UsageError
 from mcpg.net.addresses import Address, address_of
 from mcpg.net.connections import ConnectionPool
 from mcpg.net.deadline import within
-from mcpg.text.unsafe import UNSAFE, visible_form
+from mcpg.text.safeyaml import UNSAFE, visible_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
     from mcpg.net.deadline import Call
 
 _MOST_REDIRECTS = 3

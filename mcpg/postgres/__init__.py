@@ -8,11 +8,9 @@ from __future__ import annotations
 from mcpg.postgres.errors import PostgresError
 
 try:
-    from mcpg.postgres.cache import PostgresCache
     from mcpg.postgres.candidates import PostgresCandidates, PublishedTool
-    from mcpg.postgres.connection import Database, PostgresSettings
-    from mcpg.postgres.locks import building
-    from mcpg.postgres.store import PostgresStore
+    from mcpg.postgres.connection import Database, PostgresSettings, building
+    from mcpg.postgres.stores import PostgresCache, PostgresStore
 except ModuleNotFoundError as missing:
     raise PostgresError(
         f"PostgreSQL needs the package {missing.name!r}, which is not installed",

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from pgvector import HalfVector
 from psycopg import sql
 
+from mcpg.postgres.connection import need, number_of
 from mcpg.postgres.errors import PostgresError
-from mcpg.postgres.locks import number_of
-from mcpg.postgres.migrations import need
 from mcpg.text import split_words, stem
 
 if TYPE_CHECKING:

@@ -6,28 +6,181 @@ date.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import random
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector
+from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout, TooManyRequests
 
 from mcpg.postgres.errors import PostgresError
-from mcpg.postgres.migrations import migrate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any, Self, TypeAlias
 
     Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+# SECTION migrations: The tables, brought up to date step by step, by one process at a time.
+
+
+# Whoever changes the schema holds the advisory lock of this number: "mcpg" as ASCII.
+_LOCK = 0x6D637067
+_LONGEST_WAIT = "120s"
+
+STEPS = (
+    # 1: vectors. Keys are digests, because ids may be longer than an index entry can be. Which of
+    # two was written last tell the number of the writing and the place in it.
+    """
+    create sequence writings;
+    create table embeddings (
+      key bytea primary key,
+      pair bytea not null,
+      tool_id text not null,
+      document_hash text not null,
+      fingerprint text not null,
+      written bigint not null,
+      place int not null,
+      vector vector not null
+    );
+    create index embeddings_latest on embeddings (pair, written desc, place desc);
+    """,
+    # 2: a cache, which need not survive a crash of the server.
+    """
+    create unlogged table cache (
+      kind text not null,
+      key bytea not null,
+      value bytea not null,
+      used double precision not null,
+      sleeps double precision not null,
+      dies double precision not null,
+      primary key (kind, key)
+    );
+    create index cache_used on cache (used);
+    """,
+    # 3: which catalogues are published; each has tables of its own beside.
+    """
+    create table publications (
+      number int generated always as identity primary key,
+      key text not null,
+      fingerprint text not null,
+      dimensions int not null,
+      tools int not null
+    );
+    """,
+)
+"""Each makes the next version of the schema out of the one before; none is ever changed."""
+
+
+def migrate(connection: Connection, schema: str, place: str) -> int:
+    """Bring the tables in *schema* up to date and give their version.
+
+    Nothing is written when they are, so that a role that may only read can do this as well. Safe
+    when many processes start at once: one changes, the others wait and find it done.
+
+    Args:
+        connection: In autocommit.
+        schema: Where the tables are.
+        place: Where the database is, for errors.
+
+    Raises:
+        PostgresError: pgvector is missing, or the tables were made by a newer mcpg.
+        psycopg.Error: The database cannot be reached, or refuses.
+    """
+    version = _version(connection, schema)
+    if version < len(STEPS):
+        with connection.transaction():
+            connection.execute("select set_config('lock_timeout', %s, true)", (_LONGEST_WAIT,))
+            connection.execute("select pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
+            version = _advance(connection, schema, place)
+    if version > len(STEPS):
+        raise PostgresError(
+            f"the tables in the schema {schema!r} have version {version}, made by a newer mcpg",
+            place=place,
+            remedy="update mcpg, or name another schema",
+        )
+    return version
+
+
+def _advance(connection: Connection, schema: str, place: str) -> int:
+    """Take every step that is left, and give the version."""
+    need(connection, "vector", place)
+    name = sql.Identifier(schema)
+    if not _exists(connection, schema):
+        connection.execute(sql.SQL("create schema if not exists {}").format(name))
+    version = _version(connection, schema)
+    home = connection.execute(_HOME).fetchone()
+    path = sql.SQL("set local search_path to {}, {}").format(name, sql.Identifier(*(home or ())))
+    connection.execute(path)
+    if not version:
+        connection.execute("create table if not exists migrations (version int primary key)")
+    for number, step in enumerate(STEPS[version:], version + 1):
+        connection.execute(step)
+        connection.execute("insert into migrations values (%s)", (number,))
+    return max(version, len(STEPS))
+
+
+_HOME = """
+select nspname from pg_catalog.pg_extension
+join pg_catalog.pg_namespace n on n.oid = extnamespace where extname = 'vector'
+"""
+
+
+def _exists(connection: Connection, schema: str) -> bool:
+    found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
+    return found.fetchone() is not None
+
+
+def _version(connection: Connection, schema: str) -> int:
+    """Give the version of the tables in *schema*, 0 when there are none."""
+    table = sql.Identifier(schema, "migrations").as_string(connection)
+    found = connection.execute("select pg_catalog.to_regclass(%s)", (table,)).fetchone()
+    if found is None or found[0] is None:
+        return 0
+    query = sql.SQL("select coalesce(max(version), 0) from {}").format(
+        sql.Identifier(schema, "migrations")
+    )
+    newest = connection.execute(query).fetchone()
+    return int(newest[0]) if newest else 0
+
+
+def need(connection: Connection, extension: str, place: str) -> None:
+    """Make sure that the database has *extension*, and create it where the role may.
+
+    Raises:
+        PostgresError: The server does not have it, or the role may not create it.
+    """
+    known = connection.execute(
+        "select 1 from pg_catalog.pg_extension where extname = %s", (extension,)
+    )
+    if known.fetchone():
+        return
+    try:
+        with connection.transaction():
+            connection.execute(sql.SQL("create extension {}").format(sql.Identifier(extension)))
+    except errors.InsufficientPrivilege:
+        raise PostgresError(
+            f"the extension {extension!r} is not in this database, and the role may not create it",
+            place=place,
+            remedy=f"let the owner of the database run: create extension {extension}",
+        ) from None
+    except (errors.FeatureNotSupported, errors.UndefinedFile):
+        raise PostgresError(
+            f"the server does not have the extension {extension!r}",
+            place=place,
+            remedy="install it on the server; pgvector is the package of 'vector'",
+        ) from None
+
 
 Answer = TypeVar("Answer")
 
@@ -300,3 +453,59 @@ def _remedy_of(fault: psycopg.Error) -> str | None:
     if is_lost(fault):
         return "check that the server runs, and the connection string"
     return None
+
+
+# SECTION locks: One builder at a time: whoever comes second finds what the first has made.
+
+
+LONGEST_WAIT = 600.0
+"""Seconds after which a builder no longer waits for another."""
+
+
+@contextmanager
+def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterator[bool]:
+    """Let one process at a time, of all that share *database*, build what *key* names.
+
+    The lock is an advisory one of a session of its own: it goes with the process that holds it,
+    however that ends. It is polite, not safe: should the session be lost, another may build too,
+    and what is built must be written so that this does no harm.
+
+    Args:
+        database: What the builders share.
+        key: What is built, in any words.
+        wait: Most seconds to wait for another builder.
+
+    Yields:
+        Whether the lock is held: `False` when the wait was too long, to build all the same.
+
+    Raises:
+        PostgresError: The database cannot be reached, or refuses.
+    """
+    connection = database.connect()
+    try:
+        try:
+            held = _acquired(connection, number_of(database.settings.schema, key), wait)
+        except psycopg.Error as fault:
+            raise database.error(fault) from fault
+        yield held
+    finally:
+        connection.close()
+
+
+def number_of(schema: str, key: str) -> int:
+    """Give the number of the advisory lock of *key*: 64 bits, signed."""
+    text = f"{schema}\0{key}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big", signed=True)
+
+
+def _acquired(connection: Connection, number: int, wait: float) -> bool:
+    longest = str(max(1, round(wait * 1000)))
+    settings = (
+        "select set_config('lock_timeout', %s, false), set_config('statement_timeout', '0', false)"
+    )
+    connection.execute(settings, (longest,))
+    try:
+        connection.execute("select pg_advisory_lock(%s)", (number,))
+    except psycopg.errors.LockNotAvailable:
+        return False
+    return True

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from math import log
 from typing import TYPE_CHECKING
 
+from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.catalog.model import walk_parameters
+from mcpg.text import function_words_in, language_of, split_words, stem
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcpg.catalog.model import Parameter, Tool
 
 
 class EdgeKind(StrEnum):
@@ -69,3 +80,329 @@ class Relations:
     def of(self, tool_id: str) -> ToolRelations:
         """Give what is known about *tool_id*; empty when nothing is."""
         return self.by_tool.get(tool_id, ToolRelations())
+
+
+# SECTION fields: The named fields that a tool's schemas ask for and give.
+
+
+_DEEPEST = 4
+_MOST = 256
+_SHORTEST = 2
+# Marks of list elements and unnamed members, and the dots between the steps of a path.
+_STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
+_WIDER = {
+    "number": {"integer"},
+    "string": {"boolean", "integer", "number"},
+}
+
+FieldKey = tuple[str, ...]
+"""The stems of a field's name, sorted: `orderId` and `id_of_order` are one field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a schema.
+
+    Attributes:
+        name: As the schema writes it.
+        key: The stems of its name.
+        types: JSON types that its value may have; empty when the schema does not say.
+        owner: The stems of the name of the field that holds it; empty at the top.
+    """
+
+    name: str
+    key: FieldKey
+    types: frozenset[str]
+    owner: FieldKey = ()
+
+
+def field_key(name: str) -> FieldKey:
+    """Give the stems of *name*, sorted, without repeats."""
+    return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
+
+
+def singular(term: str) -> str:
+    """Take the plural ending off a stem that kept it because it is short, as in `ids`.
+
+    Keys are only ever compared with keys, so a word such as `status` may lose its ending as well.
+    """
+    is_plural = len(term) > _SHORTEST and term.endswith("s") and not term.endswith("ss")
+    return term[:-1] if is_plural else term
+
+
+def given_fields(tool: Tool) -> list[Field]:
+    """List the fields of the structured result of *tool*, of lists and objects the innermost."""
+    if not tool.output_schema:
+        return []
+    found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
+    holders = {_steps(parameter)[:-1] for parameter in found}
+    # Who asks for a name or a number cannot take a record: its own fields are what flows.
+    return [_field(parameter) for parameter in found if _steps(parameter) not in holders]
+
+
+def needed_fields(tool: Tool) -> list[Field]:
+    """List the required arguments of *tool*."""
+    if not tool.required_arguments:
+        return []
+    found = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST)
+    return [_field(parameter) for parameter in found if parameter.required]
+
+
+def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
+    """Whether a value of one of the *given* types can stand where *needed* ones are asked for.
+
+    A list fits everything, for one takes an element out of it or puts one into it.
+    """
+    if not needed or not given or "array" in needed | given:
+        return True
+    wider = needed.union(*(_WIDER.get(kind, ()) for kind in needed))
+    return not wider.isdisjoint(given)
+
+
+def _steps(parameter: Parameter) -> tuple[str, ...]:
+    return tuple(step for step in _STEPS.split(parameter.path) if step)
+
+
+def _field(parameter: Parameter) -> Field:
+    *owners, name = _steps(parameter)
+    types = frozenset(parameter.type.split("|")) if parameter.type else frozenset[str]()
+    return Field(name, field_key(name), types, field_key(owners[-1]) if owners else ())
+
+
+# SECTION operations: What kind of work a tool does: finding things, looking at one, or changing
+# one.
+
+
+class Operation(StrEnum):
+    """The kind of work a tool does."""
+
+    DISCOVER = "discover"
+    INSPECT = "inspect"
+    ACT = "act"
+    OTHER = "other"
+
+
+VERBS: dict[Operation, tuple[str, ...]] = {
+    Operation.DISCOVER: ("browse", "discover", "find", "list", "query", "search"),
+    Operation.INSPECT: (
+        "detail",
+        "details",
+        "fetch",
+        "get",
+        "inspect",
+        "lookup",
+        "read",
+        "retrieve",
+        "show",
+        "status",
+    ),
+    Operation.ACT: (
+        "add",
+        "create",
+        "delete",
+        "execute",
+        "invoke",
+        "post",
+        "remove",
+        "run",
+        "send",
+        "set",
+        "update",
+        "write",
+    ),
+}
+"""The words that name an operation: the .NET gateway's table, kept so that both agree.
+
+They only tell the kind of work; how well a tool answers a query never depends on them.
+"""
+
+FOLLOWED_BY = {Operation.DISCOVER: Operation.INSPECT, Operation.INSPECT: Operation.ACT}
+"""What one does next with what a tool of this kind gave: look at it, then act on it."""
+
+_BY_WORD = {word: operation for operation, words in VERBS.items() for word in words}
+_BY_STEM = {
+    operation: frozenset(stem(word) for word in words) for operation, words in VERBS.items()
+}
+
+
+def names_operation(word: str) -> bool:
+    """Whether the folded *word* names an operation, and so says nothing about the subject."""
+    return word in _BY_WORD
+
+
+def operation_of(tool: Tool) -> Operation:
+    """Tell the kind of work of *tool*.
+
+    The first word of the name, else of the display name, that names an operation decides; where
+    neither holds one, the description is searched for discovery, inspection and action in this
+    order; where it is silent too, the author's hint that a tool changes things makes it an action.
+    """
+    for name in (tool.name, tool.display_name):
+        for word in split_words(name):
+            if word in _BY_WORD:
+                return _BY_WORD[word]
+    return _described(split_words(tool.description)) or _hinted(tool)
+
+
+def _described(words: Iterable[str]) -> Operation | None:
+    stems = {stem(word) for word in words}
+    return next((kind for kind, verbs in _BY_STEM.items() if stems & verbs), None)
+
+
+def _hinted(tool: Tool) -> Operation:
+    changes = tool.hints.read_only is False or tool.hints.destructive is True
+    return Operation.ACT if changes else Operation.OTHER
+
+
+# SECTION vocabulary: The terms that say what a tool is about, and how much each says in its
+# catalogue.
+
+
+PROSE = 0.3
+"""The weight of a term that stands only in prose, which names much besides the subject."""
+
+_TERMS_PER_TOOL = 12
+_SHORTEST_of_vocabulary = 2
+# A term is generic when more tools than this hold it: half of them, once a few are there to count.
+_GENERIC_SHARE = 0.5
+_TOO_FEW_TO_COUNT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The terms of a catalogue.
+
+    A term is a stem. It weighs more the fewer tools hold it and the plainer the place it stands in:
+    a name says more about a tool than a tag.
+
+    Attributes:
+        terms: For each tool, its terms and the weight of the place of each, in (0, 1]; those that
+            say most come first.
+        holders: For each term, how many tools hold it.
+        words: For each term, the word form that people read.
+        size: How many tools there are.
+    """
+
+    terms: Sequence[Mapping[str, float]]
+    holders: Mapping[str, int]
+    words: Mapping[str, str]
+    size: int
+
+    def rarity(self, term: str) -> float:
+        """How much it says that two tools share *term*, in (0, 1]; see `rarity`."""
+        return rarity(self.holders[term], self.size)
+
+
+@lru_cache(maxsize=1 << 16)
+def rarity(holders: int, size: int) -> float:
+    """Weigh what *holders* of *size* things share: 1 for a single holder, near 0 for all.
+
+    The inverse document frequency, scaled to (0, 1]: Sparck Jones, "A statistical interpretation of
+    term specificity and its application in retrieval", Journal of Documentation 28, 1972.
+    """
+    return log((size + 1) / holders) / log(size + 1)
+
+
+def subject_terms(text: str, language: str | None = None) -> list[str]:
+    """Give the stems of the words of *text* that may name a subject: no function words or verbs.
+
+    *language* is the one that the text is likely in.
+    """
+    return [stem(word) for word in _subject_words(text, language)]
+
+
+def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
+    """Find the terms of *tools*; the order of the tools does not matter.
+
+    Args:
+        tools: The tools.
+        memo: What is known from an earlier run; what comes out is the same without it.
+    """
+    forms: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    language = language_of(word for tool in tools for word in split_words(tool.description))
+    found = [_terms_of(_subjects_of(tool, language, memo), forms) for tool in tools]
+    holders = Counter(term for terms in found for term in terms)
+    words = {term: _most_used(counted) for term, counted in forms.items()}
+    kept = tuple(_telling(terms, holders, len(tools)) for terms in found)
+    return Vocabulary(kept, holders, words, len(tools))
+
+
+def _places(tool: Tool) -> Iterator[tuple[float, Sequence[str]]]:
+    """Give the texts that name what *tool* is about, with the weight of their place.
+
+    Aliases are not among them: an alias is a whole request in any language, verbs and all, and
+    two tools that are asked for with the same verb have nothing in common.
+    """
+    hints = tool.hints
+    yield 1.0, (tool.name,)
+    yield 0.9, (tool.display_name,)
+    yield 0.8, hints.keywords
+    yield 0.7, hints.categories
+    yield 0.6, (*hints.tags, *hints.data_sources)
+    yield PROSE, (tool.description,)
+
+
+def _encode(subjects: _Subjects) -> bytes:
+    return json.dumps(subjects).encode()
+
+
+def _decode(data: bytes) -> _Subjects:
+    return [(weight, words) for weight, words in json.loads(data)]
+
+
+_Subjects = list[tuple[float, list[str]]]
+_SUBJECTS = Kind("subjects", _encode, _decode)
+
+
+def _subjects_of(tool: Tool, language: str | None, memo: Memo) -> _Subjects:
+    """Give the words that may name a subject of *tool*, with the weight of their place."""
+    places = list(_places(tool))
+
+    def work() -> _Subjects:
+        return [
+            (weight, [word for text in texts for word in _subject_words(text, language)])
+            for weight, texts in places
+        ]
+
+    return memo.recall(_SUBJECTS, lambda: json.dumps([language, places]).encode(), work)
+
+
+def _terms_of(subjects: _Subjects, forms: defaultdict[str, Counter[str]]) -> dict[str, float]:
+    """Collect the terms of a tool with their place weights, and count their word *forms*."""
+    terms: dict[str, float] = {}
+    for weight, words in subjects:
+        for word in words:
+            term = stem(word)
+            forms[term][word] += weight > PROSE
+            terms.setdefault(term, weight)
+    return terms
+
+
+def _subject_words(text: str, language: str | None) -> list[str]:
+    words = split_words(text)
+    dropped = function_words_in(words, language)
+    return [word for word in words if word not in dropped and _names_a_subject(word)]
+
+
+def _names_a_subject(word: str) -> bool:
+    return len(word) >= _SHORTEST_of_vocabulary and not word.isdigit() and not names_operation(word)
+
+
+def _most_used(forms: Counter[str]) -> str:
+    return min(forms, key=lambda word: (-forms[word], len(word), word))
+
+
+def _telling(terms: Mapping[str, float], holders: Mapping[str, int], size: int) -> dict[str, float]:
+    """Keep the terms of one tool that tell most: first the shared ones, of these the rarest.
+
+    A term that nobody else holds relates a tool to nothing, so it only fills what room is left. A
+    term that most tools hold is dropped, unless the tool has no other: then the rarest stays, so
+    that the tool belongs somewhere.
+    """
+    limit = max(_TOO_FEW_TO_COUNT, int(size * _GENERIC_SHARE))
+    ranked = sorted(
+        (holders[term] > limit, holders[term] == 1, -weight * rarity(holders[term], size), term)
+        for term, weight in terms.items()
+    )
+    told = [term for is_generic, _, _, term in ranked if not is_generic]
+    return {term: terms[term] for term in told[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mcpg.reports.evaluation import eval_page
 from mcpg.reports.explain import explain_page
-from mcpg.reports.graphmap import graph_page
+from mcpg.reports.graph import graph_page
 from mcpg.reports.page import MARK
 
 __all__ = ["MARK", "eval_page", "explain_page", "graph_page"]

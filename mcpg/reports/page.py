@@ -4,15 +4,145 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import json
+import math
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from mcpg import __version__
-from mcpg.reports.assets import asset
-from mcpg.reports.markup import Markup, element, embedded, joined, verbatim
+from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    Child: TypeAlias = str | Iterable["Child"] | None
+    Attribute: TypeAlias = str | float | bool | None
+
+# SECTION markup: HTML put together so that no text of a stranger can become markup.
+
+
+_VOID = frozenset({"input", "link", "meta"})
+# Within a script element nothing but `</script` and `<!--` means anything to the parser of HTML;
+# the two separators end a line for old parsers of JavaScript.
+_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"} | {
+    "\u2029": "\\u2029"
+}
+_ESCAPES = str.maketrans(_IN_SCRIPT)
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
+    """Write an element.
+
+    Args:
+        name: Its tag.
+        children: What is in it: markup as it stands, other text escaped, nested iterables in
+            order, `None` left out.
+        attributes: By name, where `_` stands for `-` and one at the end is dropped (`class_`);
+            `None` and `False` are left out, `True` is an attribute without a value.
+    """
+    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in _VOID:
+        return Markup(f"<{name}{given}>")
+    return Markup(f"<{name}{given}>{joined(*children)}</{name}>")
+
+
+def joined(*children: Child) -> Markup:
+    """Write *children* one after the other."""
+    return Markup("".join(map(_child, children)))
+
+
+def verbatim(name: str, content: str, **attributes: Attribute) -> Markup:
+    """Write an element whose trusted *content* the parser of HTML takes as it is."""
+    return element(name, Markup(content), **attributes)
+
+
+def embedded(value: Any, identity: str) -> Markup:
+    """Write the JSON *value* into a block of data that scripts find by *identity*.
+
+    Characters that hide, reorder or steer become visible escapes, as everywhere on the page.
+    """
+    text = json.dumps(cleaned(value), ensure_ascii=False, separators=(",", ":"))
+    return verbatim("script", text.translate(_ESCAPES), type="application/json", id=identity)
+
+
+def cleaned(value: Any) -> Any:
+    """Give the JSON *value* with what is unsafe in its texts made visible."""
+    if isinstance(value, str):
+        return lines_kept(value)
+    if isinstance(value, dict):
+        return {lines_kept(key): cleaned(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [cleaned(part) for part in value]
+    return value
+
+
+def _child(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, Markup):
+        return child
+    if isinstance(child, str):
+        return html.escape(lines_kept(child))
+    return "".join(map(_child, child))
+
+
+def _attribute(name: str, value: Attribute) -> str:
+    if value is None or value is False:
+        return ""
+    name = name.rstrip("_").replace("_", "-")
+    if value is True:
+        return f" {name}"
+    text = value if isinstance(value, str) else f"{value:g}"
+    return f' {name}="{html.escape(lines_kept(text))}"'
+
+
+# SECTION assets: What is written into every report: styles, scripts, and the drawing library.
+#
+# The library is D3: twelve of its modules, as published on the npm registry, whose names, versions
+# and hashes stand in `assets/vendor/vendored.json`. They draw SVG, so that every node is an
+# element of the page: it takes the focus, has a name for screen readers, follows the theme and
+# prints sharp.
+
+
+_FOLDER = files("mcpg.reports") / "assets"
+_VENDOR = _FOLDER / "vendor"
+_FORCES = ("d3-quadtree", "d3-force")
+
+
+@cache
+def asset(name: str) -> str:
+    """Give the text of the file *name* of this package."""
+    return (_FOLDER / name).read_text("utf-8")
+
+
+def vendored() -> list[dict[str, Any]]:
+    """Give the record of each vendored file, in the order in which they are to be run."""
+    records: list[dict[str, Any]] = json.loads((_VENDOR / "vendored.json").read_text("utf-8"))
+    return records
+
+
+@cache
+def drawing_library(*, has_forces: bool = False) -> str:
+    """Give the vendored modules as one script, with their licence.
+
+    Args:
+        has_forces: Whether to include those that place nodes by forces between them.
+    """
+    licence = (_VENDOR / "D3-LICENSE.txt").read_text("utf-8")
+    records = [one for one in vendored() if has_forces or one["package"] not in _FORCES]
+    modules = [(_VENDOR / record["file"]).read_text("utf-8") for record in records]
+    return "\n".join([f"/*\n{licence}*/", *modules])
+
 
 GENERATOR = f"mcpg {__version__}"
 MARK = b'<!doctype html>\n<html lang="en" data-mcpg-report='
@@ -126,3 +256,356 @@ def _section(section: Section) -> Markup:
         id=section.identity,
         aria_labelledby=heading,
     )
+
+
+# SECTION parts: The small parts that reports are made of: tables, meters, stacked bars, notices.
+
+
+COLORS = 10
+"""Number of colours that the style sheet has for the parts of a bar."""
+
+
+def bdi(text: str, class_: str | None = None) -> Markup:
+    """Write *text* so that its direction changes nothing around it."""
+    return element("bdi", text, class_=class_)
+
+
+def cut(text: str, length: int) -> str:
+    """Shorten *text* to at most *length* characters, marking the cut."""
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def number(value: float, decimals: int = 3) -> str:
+    """Write *value* with a fixed number of decimals."""
+    return f"{value:.{decimals}f}"
+
+
+def signed(value: float, decimals: int = 3) -> str:
+    """Write *value* with its sign, and a real minus."""
+    return f"{value:+.{decimals}f}".replace("-", "−")
+
+
+def times(factor: float) -> str:
+    """Write *factor* as what something is multiplied by."""
+    return f"× {factor:g}".replace("-", "−")
+
+
+def table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Child]], *, numeric: str = ""
+) -> Markup:
+    """Write a table that scrolls in a frame of its own where it is too wide.
+
+    Args:
+        caption: What the table is, for those who do not see its surroundings.
+        columns: Headings.
+        rows: Cells; the first of a row is its heading.
+        numeric: One character a column, `n` where it holds numbers.
+    """
+    kinds = [("num" if kind == "n" else None) for kind in numeric.ljust(len(columns))]
+    head = [
+        element("th", name, scope="col", class_=kind)
+        for name, kind in zip(columns, kinds, strict=True)
+    ]
+    body = [
+        element(
+            "tr",
+            element("th", row[0], scope="row", class_=kinds[0]),
+            [
+                element("td", cell, class_=kind)
+                for cell, kind in zip(row[1:], kinds[1:], strict=True)
+            ],
+        )
+        for row in rows
+    ]
+    return element(
+        "div",
+        element(
+            "table",
+            element("caption", caption),
+            element("thead", element("tr", head)),
+            element("tbody", body),
+        ),
+        class_="frame",
+        tabindex="0",
+        role="region",
+        aria_label=caption,
+    )
+
+
+def meter(share: float, label: str, class_: str = "meter") -> Markup:
+    """Draw *share*, in [0, 1], as the filled part of a bar."""
+    share = min(1.0, max(0.0, share))
+    return element(
+        "svg",
+        element("rect", class_="track", width="100%", height="100%", rx=3),
+        element("rect", class_="fill", width=f"{share:.2%}", height="100%", rx=3),
+        class_=class_,
+        role="img",
+        aria_label=label,
+    )
+
+
+def stacked_bar(
+    parts: Sequence[tuple[str, float]], span: tuple[float, float], colors: Mapping[str, int]
+) -> Markup:
+    """Draw named *parts* one after the other: the negative left of zero, the others right of it.
+
+    Args:
+        parts: Names and sizes.
+        span: The smallest and the largest sum that bars of this group reach; low <= 0 <= high.
+        colors: Number of the colour of each name.
+    """
+    low, high = span
+    width = (high - low) or 1.0
+    reach = {True: -low / width, False: -low / width}
+    pieces = []
+    for name, size in parts:
+        share = abs(size) / width
+        negative = size < 0
+        start = reach[negative] - share if negative else reach[negative]
+        reach[negative] += -share if negative else share
+        pieces.append(_piece(name, size, start, share, colors[name]))
+    told = ", ".join(f"{name} {signed(size)}" for name, size in parts) or "nothing"
+    zero = f"{-low / width:.3%}"
+    axis = element("line", class_="zero", x1=zero, x2=zero, y1="0", y2="100%") if low < 0 else None
+    return element(
+        "svg", pieces, axis, class_="stack", role="img", aria_label=f"Contributions: {told}"
+    )
+
+
+def _piece(name: str, size: float, start: float, share: float, color: int) -> Markup:
+    return element(
+        "rect",
+        element("title", f"{name} {signed(size)}"),
+        class_=f"c{color % COLORS}" + (" less" if size < 0 else ""),
+        x=f"{start:.3%}",
+        width=f"{share:.3%}",
+        height="100%",
+    )
+
+
+def legend(colors: Mapping[str, int]) -> Markup:
+    """Say which colour stands for what."""
+    return element(
+        "ul",
+        [element("li", swatch(color), name) for name, color in colors.items()],
+        class_="legend",
+        aria_label="Colours of the contributions",
+    )
+
+
+def swatch(color: int) -> Markup:
+    """Draw one colour of a legend."""
+    return element(
+        "svg",
+        element("rect", width="100%", height="100%", rx=2, class_=f"c{color % COLORS}"),
+        class_="swatch",
+        aria_hidden="true",
+    )
+
+
+def notices(items: Iterable[Mapping[str, Any]]) -> Markup:
+    """Write diagnostics as JSON has them, each with its weight."""
+    return element(
+        "ul",
+        [
+            element(
+                "li",
+                element("b", item["severity"], class_="severity"),
+                " ",
+                element("code", item["code"]),
+                element("span", item["message"], dir="auto", class_="message"),
+                element("small", bdi(item["place"])) if item["place"] else None,
+                element("span", item["remedy"], dir="auto", class_="remedy")
+                if item.get("remedy")
+                else None,
+                class_=f"notice {item['severity']}",
+            )
+            for item in items
+        ],
+        class_="notices",
+    )
+
+
+def facts(rows: Iterable[tuple[str, Child]]) -> Markup:
+    """Write names and values side by side."""
+    return element(
+        "dl",
+        [
+            element("div", element("dt", name), element("dd", value))
+            for name, value in rows
+            if value is not None
+        ],
+        class_="facts",
+    )
+
+
+# SECTION charts: Charts of calibration, as SVG that needs no script: every mark has its numbers in
+# its title.
+
+
+_WIDTH, _HEIGHT = 460.0, 400.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72.0, 16.0, 14.0, 52.0
+_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_SMALLEST, _LARGEST = 4.0, 11.0
+_APART = 62.0
+_HIGH, _RIGHTMOST = 0.9, 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place in a chart: two shares in [0, 1]."""
+
+    x: float
+    y: float
+
+    @property
+    def left(self) -> float:
+        """Distance from the left edge, in units of the drawing."""
+        return round(_LEFT + self.x * (_WIDTH - _LEFT - _RIGHT), 2)
+
+    @property
+    def top(self) -> float:
+        """Distance from the upper edge, in units of the drawing."""
+        return round(_TOP + (1 - self.y) * (_HEIGHT - _TOP - _BOTTOM), 2)
+
+
+def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw for each bin of scores how many of its answers were right, against what it claimed.
+
+    On the diagonal a score is the probability that it says it is (DeGroot and Fienberg 1983, The
+    comparison and evaluation of forecasters). The area of a mark grows with the number of queries.
+
+    Args:
+        bins: Objects with `low`, `high`, `meanScore`, `precision` and `count`, as `eval` has them.
+    """
+    shown = [one for one in bins if one["precision"] is not None and one["count"]]
+    most = max((one["count"] for one in shown), default=1)
+    return _chart(
+        f"Reliability diagram: share of right answers by score, in {len(shown)} bins",
+        ("Mean score of the bin", "Share of right answers"),
+        [
+            _line(Point(0, 0), Point(1, 1), "ideal"),
+            [_gap(one) for one in shown],
+            _path([_place(one) for one in shown]),
+            [_mark(one, most) for one in shown],
+        ],
+    )
+
+
+def coverage_curve(curve: Sequence[Mapping[str, Any]], low: float) -> Markup:
+    """Draw how many answers are right among those that score at least as high as a threshold.
+
+    Args:
+        curve: Objects with `threshold`, `coverage` and `precision`, as `eval` has them.
+        low: The threshold below which a search says that it is not sure.
+    """
+    shown = [one for one in curve if one["precision"] is not None]
+    points = [Point(one["coverage"], one["precision"]) for one in shown]
+    return _chart(
+        "Precision by coverage, for thresholds of the score from 0 to 1",
+        ("Coverage: share of queries that are answered", "Precision: share of right answers"),
+        [
+            _path(points),
+            [_step(one, point, low) for one, point in zip(shown, points, strict=True)],
+            list(_labels(shown, points)),
+        ],
+    )
+
+
+def _place(one: Mapping[str, Any]) -> Point:
+    return Point(one["meanScore"], one["precision"])
+
+
+def _gap(one: Mapping[str, Any]) -> Markup:
+    """Draw how far a bin is from what it claims."""
+    return _line(_place(one), Point(one["meanScore"], one["meanScore"]), "gap")
+
+
+def _mark(one: Mapping[str, Any], most: int) -> Markup:
+    size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(one["count"] / most)
+    queries = f"{one['count']} {'query' if one['count'] == 1 else 'queries'}"
+    told = (
+        f"Scores {one['low']:.2f} to {one['high']:.2f}: {queries}, mean score "
+        f"{one['meanScore']:.3f}, right {one['precision']:.3f}"
+    )
+    return _dot(_place(one), size, "mark", told)
+
+
+def _step(one: Mapping[str, Any], point: Point, low: float) -> Markup:
+    told = (
+        f"Threshold {one['threshold']:.2f}: {one['coverage']:.1%} answered, "
+        f"{one['precision']:.1%} of them right"
+    )
+    is_low = math.isclose(one["threshold"], low)
+    return _dot(point, 7.0 if is_low else 3.5, "mark default" if is_low else "mark", told)
+
+
+def _labels(shown: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> Iterator[Markup]:
+    """Name thresholds beside the curve, as many as keep apart."""
+    last: Point | None = None
+    for one, point in zip(shown, points, strict=True):
+        if last is None or math.hypot(point.left - last.left, point.top - last.top) >= _APART:
+            last = point
+            yield element(
+                "text",
+                f"{one['threshold']:g}",
+                x=point.left,
+                y=point.top + (22 if point.y > _HIGH else -12),
+                text_anchor="end" if point.x > _RIGHTMOST else "middle",
+                class_="note",
+            )
+
+
+def _dot(point: Point, size: float, class_: str, told: str) -> Markup:
+    return element(
+        "circle",
+        element("title", told),
+        cx=point.left,
+        cy=point.top,
+        r=round(size, 2),
+        class_=class_,
+    )
+
+
+def _line(start: Point, end: Point, class_: str) -> Markup:
+    return element("line", x1=start.left, y1=start.top, x2=end.left, y2=end.top, class_=class_)
+
+
+def _path(points: Sequence[Point]) -> Markup | None:
+    if not points:
+        return None
+    places = " ".join(f"{point.left:g},{point.top:g}" for point in points)
+    return element("polyline", points=places, class_="curve")
+
+
+def _chart(label: str, axes: tuple[str, str], content: list[Any]) -> Markup:
+    across, up = axes
+    middle = Point(0.5, 0.5)
+    return element(
+        "svg",
+        [_tick(value) for value in _TICKS],
+        element("text", across, x=middle.left, y=_HEIGHT - 8, text_anchor="middle", class_="axis"),
+        element(
+            "text",
+            up,
+            text_anchor="middle",
+            class_="axis",
+            transform=f"translate(14 {middle.top:g}) rotate(-90)",
+        ),
+        content,
+        class_="chart",
+        viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
+        role="img",
+        aria_label=label,
+    )
+
+
+def _tick(value: float) -> list[Markup]:
+    across, up = Point(value, 0), Point(0, value)
+    return [
+        _line(across, Point(value, 1), "grid"),
+        _line(up, Point(1, value), "grid"),
+        element("text", f"{value:g}", x=across.left, y=across.top + 18, text_anchor="middle"),
+        element("text", f"{value:g}", x=up.left - 8, y=up.top + 4, text_anchor="end"),
+    ]

@@ -6,20 +6,20 @@ tells OpenTelemetry, with spans and metrics; a host may bring its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import Any
 
-from mcpg.telemetry.facts import (
+from mcpg.errors import UsageError
+from mcpg.telemetry.observer import (
     BuildFacts,
+    GuardedObserver,
     InvokeFacts,
+    Observer,
     RouteFacts,
     SearchFacts,
+    Tell,
     VectorFacts,
 )
-from mcpg.telemetry.guarded import GuardedObserver
-from mcpg.telemetry.observer import Observer, Tell
-
-if TYPE_CHECKING:
-    from mcpg.telemetry.opening import telemetry
 
 __all__ = [
     "BuildFacts",
@@ -37,7 +37,55 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import what needs the API of OpenTelemetry when it is first asked for."""
     if name == "telemetry":
-        from mcpg.telemetry.opening import telemetry  # noqa: PLC0415 - as above
-
         return telemetry
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# SECTION opening: From the wish to tell OpenTelemetry to an observer that does.
+
+
+API = "opentelemetry"
+
+
+def is_installed() -> bool:
+    """Say whether the API of OpenTelemetry is there."""
+    return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
+
+
+def listener() -> str | None:
+    """Name the kind of the provider that takes the process's spans, `None` where none is set up.
+
+    The API has to be installed.
+    """
+    from opentelemetry import trace  # noqa: PLC0415 - as below
+
+    provider = trace.get_tracer_provider()
+    is_stand_in = isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+    return None if is_stand_in else type(provider).__qualname__
+
+
+def telemetry(
+    *, record_queries: bool = False, tracer_provider: Any = None, meter_provider: Any = None
+) -> Observer:
+    """Make an observer that tells OpenTelemetry.
+
+    Args:
+        record_queries: Whether spans may hold the text of queries, cut to 256 characters.
+        tracer_provider: Takes spans, `None` for the one that the process has set up.
+        meter_provider: Takes metrics, `None` likewise.
+
+    Raises:
+        UsageError: The API of OpenTelemetry is not installed.
+    """
+    if not is_installed():
+        raise UsageError(
+            "the API of OpenTelemetry is not installed",
+            remedy="install it with `pip install 'mcpg-graph[telemetry]'`, or do without telemetry",
+        )
+    from mcpg.telemetry.otel import OpenTelemetryObserver  # noqa: PLC0415 - only where it is there
+
+    return OpenTelemetryObserver(
+        record_queries=record_queries,
+        tracer_provider=tracer_provider,
+        meter_provider=meter_provider,
+    )

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from opentelemetry import context, metrics, trace
 
 from mcpg import __version__
-from mcpg.telemetry.facts import (
-    SUCCESS,
-    BuildFacts,
-    InvokeFacts,
-    RouteFacts,
-    SearchFacts,
-    VectorFacts,
-)
-from mcpg.telemetry.names import (
+from mcpg.telemetry.observer import (
     BOUNDARIES,
     BUILD,
     ERROR_TYPE,
@@ -30,9 +22,15 @@ from mcpg.telemetry.names import (
     ROUTE,
     SCOPE,
     SEARCH,
+    SUCCESS,
     VECTORS,
+    BuildFacts,
+    InvokeFacts,
     Kind,
     Metric,
+    RouteFacts,
+    SearchFacts,
+    VectorFacts,
 )
 
 if TYPE_CHECKING:

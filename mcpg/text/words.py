@@ -6,16 +6,235 @@ search longer than the search itself. What was cut once is remembered, for words
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import os
+import unicodedata
+from bisect import bisect_left, bisect_right
 from itertools import groupby, pairwise
 
-from mcpg.text.folding import fold, is_mark, normalized, strip_accents
-from mcpg.text.function_words import function_words_of
+from mcpg.text.spelling import edit_distance, signature
 from mcpg.values import value
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Literal, TypeAlias
+
+    Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+
+# SECTION function_words: Function words: the words that hold a sentence together and name nothing.
+#
+# The rule is neutral to language. Each supported language has a list of function words kept by the
+# Snowball project. A text is taken to be in the language whose list it uses most, counted in
+# running words; only that language's list applies to it, so that *die* is a word in English and an
+# article in German. Nothing that names a tool's work stands in these lists.
+#
+# Source: stop word profiles as language identification, Grefenstette, "Comparing two language
+# identification schemes", JADT 1995.
+
+
+# Where lists tie, the first wins.
+LANGUAGES = (
+    "english",
+    "danish",
+    "dutch",
+    "finnish",
+    "french",
+    "german",
+    "hungarian",
+    "italian",
+    "norwegian",
+    "portuguese",
+    "russian",
+    "spanish",
+    "swedish",
+    "turkish",
+)
+
+_FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
+
+_lists: dict[str, frozenset[str]] = {}
+_languages: dict[str, tuple[int, ...]] = {}
+_by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
+
+
+def function_words_of(language: str) -> frozenset[str]:
+    """Give the folded function words of *language*, a member of `LANGUAGES`."""
+    if not _lists:
+        _lists.update(_read())
+    return _lists[language]
+
+
+def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
+    """Name the language whose function words *words* uses most, `None` when that cannot be told.
+
+    One function word is no evidence, for every language has some that are names of things in
+    another ("dog" is "though" in Danish); it counts only for the language that is *expected*.
+    """
+    votes = [0] * len(LANGUAGES)
+    table = _languages or _read_languages()
+    for word in words:
+        for number in table.get(word, ()):
+            votes[number] += 1
+    best = max(votes)
+    if expected and votes[LANGUAGES.index(expected)] == best > 0:
+        return expected
+    return LANGUAGES[votes.index(best)] if best > 1 else None
+
+
+def function_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
+    """Give those of *words* that are function words in the language they are written in.
+
+    *expected* is the language that one function word is enough to tell.
+    """
+    words = list(words)
+    language = language_of(words, expected)
+    return function_words_of(language).intersection(words) if language else frozenset()
+
+
+def is_near_function_word(word: str, language: str, distance: int) -> bool:
+    """Tell whether at most *distance* edits, at least 1, make *word* a function word."""
+    mine = signature(word)
+    by_length = _by_length.get(language) or _sort_by_length(language)
+    return any(
+        (mine ^ theirs).bit_count() <= 2 * distance
+        and edit_distance(word, other, distance) is not None
+        for length in range(len(word) - distance, len(word) + distance + 1)
+        for other, theirs in by_length.get(length, ())
+    )
+
+
+def _sort_by_length(language: str) -> dict[int, list[tuple[str, int]]]:
+    rows: dict[int, list[tuple[str, int]]] = {}
+    for word in sorted(function_words_of(language)):
+        rows.setdefault(len(word), []).append((word, signature(word)))
+    return _by_length.setdefault(language, rows)
+
+
+def _read() -> dict[str, frozenset[str]]:
+    with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
+        lists = [line.split() for line in lines if not line.startswith("#")]
+    return {language: frozenset(words) for language, *words in lists}
+
+
+def _read_languages() -> dict[str, tuple[int, ...]]:
+    """Fill the table of the languages of each word."""
+    table: dict[str, tuple[int, ...]] = {}
+    for number, language in enumerate(LANGUAGES):
+        for word in function_words_of(language):
+            table[word] = (*table.get(word, ()), number)
+    _languages.update(table)
+    return _languages
+
+
+# SECTION folding: Unicode folding: one spelling for texts that a reader would call the same.
+
+
+# Putting the marks of one character in order takes time that grows with the square of their number.
+_MOST_MARKS = 30
+_FIRST_MARK = "\u0300"
+_RIGHT_TO_LEFT = ("R", "AL")
+_ACCENTED_SCRIPTS = ("LATIN ", "GREEK ")
+_SEPARATOR = "COMBINING GRAPHEME JOINER"
+
+# What a character is: a letter that keeps its marks or one that may do without, a vowel sign, a
+# mark that may go with a letter of the second kind, or a mark that shows nothing itself.
+_LETTER, _BARE_LETTER, _VOWEL, _POINT, _NOTHING = range(1, 6)
+_kinds: dict[str, int] = {}
+_sorted: dict[str, bool] = {}
+
+
+def fold(text: str) -> str:
+    """Give *text* in compatibility form and without case (NFKC, full case folding).
+
+    Source: Unicode Standard, section 3.13, "toNFKC_Casefold" without the removal of ignorables.
+    """
+    if text.isascii():
+        return text.lower()
+    plain = normalized("NFKC", text)
+    folded = plain.casefold()
+    return plain if folded == plain else normalized("NFKC", folded)
+
+
+def strip_accents(text: str) -> str:
+    """Return *text* without the marks that people leave out when they type in a hurry.
+
+    These are the accents of Latin and Greek, and the points of scripts that are written from right
+    to left, such as Hebrew and Arabic. In Cyrillic, marks make other letters, and in the scripts of
+    India and South-East Asia they are vowels.
+    """
+    if text.isascii():
+        return text
+    decomposed = normalized("NFD", text)
+    if decomposed.isalnum():  # there is no mark
+        return unicodedata.normalize("NFC", decomposed)
+    kept: list[str] = []
+    is_optional = False
+    for character in decomposed:
+        kind = _kinds.get(character) or _kind_of(character)
+        if kind in (_LETTER, _BARE_LETTER):
+            is_optional = kind == _BARE_LETTER
+            kept.append(character)
+        elif kind == _VOWEL or (kind == _POINT and not is_optional):
+            kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def is_mark(character: str) -> bool:
+    """Return whether *character* belongs to the letter before it: an accent or a vowel sign."""
+    return unicodedata.category(character) in ("Mn", "Mc")
+
+
+def normalized(form: Form, text: str) -> str:
+    """Return *text* in a normal form of Unicode, with at most 30 marks on a character.
+
+    Source: Unicode Standard Annex 15, section 13, "Stream-Safe Text Format".
+    """
+    # Of more marks in a row, one stands at one of these places.
+    if len(text) > _MOST_MARKS and any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
+        text = "".join(_bounded(text))
+    return unicodedata.normalize(form, text)
+
+
+def _bounded(text: str) -> Iterator[str]:
+    marks = 0
+    for character in text:
+        marks = marks + 1 if _is_sorted(character) else 0
+        if marks <= _MOST_MARKS:
+            yield character
+
+
+def _is_sorted(character: str) -> bool:
+    """Return whether a normal form may put *character* before the one in front of it."""
+    if character < _FIRST_MARK:
+        return False
+    known = _sorted.get(character)
+    if known is None:
+        first = unicodedata.normalize("NFKD", character)[0]
+        known = _sorted[character] = unicodedata.combining(first) > 0
+    return known
+
+
+def _kind_of(character: str) -> int:
+    """Tell what *character* is to `strip_accents`, and remember it."""
+    if is_mark(character):
+        kind = _POINT if unicodedata.combining(character) else _VOWEL
+        name = unicodedata.name(character, "")
+        if kind == _VOWEL and ("VARIATION SELECTOR" in name or name == _SEPARATOR):
+            kind = _NOTHING
+    else:
+        kind = _BARE_LETTER if _sheds_marks(character) else _LETTER
+    _kinds[character] = kind
+    return kind
+
+
+def _sheds_marks(letter: str) -> bool:
+    return (
+        letter.isascii()
+        or unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT
+        or unicodedata.name(letter, "").startswith(_ACCENTED_SCRIPTS)
+    )
+
 
 # Runs that a single sign joins are one chunk: an identifier, a version, a date, an address.
 _JOINTS = "-_.@:"
@@ -308,3 +527,95 @@ def _is_spoken(run: str) -> bool:
 
 def _has_unspaced(run: str) -> bool:
     return max(run, default="") >= _FIRST_UNSPACED and any(map(is_unspaced, run))
+
+
+# SECTION stems: Light stemming: one form for the inflections of a word.
+
+
+_SHORTEST_STEMMED = 4
+_MOST_REMEMBERED_of_stems = 65_536
+
+_stems: dict[str, str] = {}
+_stemmers: list[Callable[[str], str]] = []
+
+
+def stem(word: str) -> str:
+    """Give the stem of a folded *word*.
+
+    Words of ASCII letters are stemmed by the Snowball English rules, which also bring the
+    plurals of most Latin-script languages together; others, numbers and short words stay.
+
+    Source: Porter, "Snowball: a language for stemming algorithms", 2001.
+    """
+    found = _stems.get(word)
+    if found is None:
+        if len(_stems) >= _MOST_REMEMBERED_of_stems:
+            _stems.clear()
+        found = _stems[word] = _stemmed(word)
+    return found
+
+
+def _stemmed(word: str) -> str:
+    if len(word) < _SHORTEST_STEMMED or not (word.isascii() and word.isalpha()):
+        return word
+    return _stemmer()(word)
+
+
+def _stemmer() -> Callable[[str], str]:
+    if not _stemmers:
+        import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
+
+        _stemmers.append(Stemmer.Stemmer("english").stemWord)
+    return _stemmers[0]
+
+
+# SECTION background: Background frequencies: how common a word is in its language, whatever the
+# catalogue.
+#
+# A request is made of words that name what is wanted and words that people say in any request. A
+# catalogue cannot tell them apart: "want" is as rare in it as "invoice". The language can.
+
+
+# The length, in words, of the imaginary text that `share_of_texts` asks about.
+TEXT_LENGTH = 100
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "data", "background")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
+_lines: dict[str, list[str]] = {}
+# What has been asked before; words of queries are endless, so there is a bound.
+_shares: dict[tuple[str, str], float] = {}
+_MOST_SHARES = 65_536
+
+
+def share_of_texts(word: str, language: str) -> float:
+    """Give the share, in [0, 1], of texts of 100 words in *language* that hold a folded *word*.
+
+    It is 0 for words that make up less than one in twenty thousand.
+    """
+    known = _shares.get((word, language))
+    if known is None:
+        zipf = _zipf(word, language)
+        known = 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
+        if len(_shares) < _MOST_SHARES:
+            _shares[word, language] = known
+    return known
+
+
+def _zipf(word: str, language: str) -> float:
+    """Give the frequency of *word* on the Zipf scale, 0 when it is not listed.
+
+    Source: van Heuven et al., "SUBTLEX-UK: a new and improved word frequency database for British
+    English", Quarterly Journal of Experimental Psychology 67, 2014.
+    """
+    lines = _lines.get(language) or _read_of_background(language)
+    start = f"{word} "
+    place = bisect_left(lines, start)
+    if place == len(lines) or not lines[place].startswith(start):
+        return 0.0
+    return int(lines[place][len(start) :]) / 100
+
+
+def _read_of_background(language: str) -> list[str]:
+    """Read the lines of *language*, which are sorted."""
+    path = os.path.join(_FOLDER, f"{language}.txt")  # noqa: PTH118 - as above
+    with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - as above
+        return _lines.setdefault(language, file.read().split("\n")[1:-1])

@@ -1,25 +1,40 @@
-"""Samples: what a search sees of one judged query, kept so that any model can rank it."""
+"""Contests: for each relevant tool, how far ahead of it each of its rivals is.
+
+Of a ranking, nDCG sees only how many tools are ahead of each relevant one. So all that a fit need
+know of a query are differences between features; and rivals that are ahead, or are not, whatever
+the weights in their bounds, need no further look. What a tool adds for an intent of the query is
+left out, because it depends on the order.
+"""
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from itertools import islice
+from math import fsum, log2
+from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
-from mcpg.engine.features import look_closely
+from mcpg.engine.features import FEATURES, look_closely
 from mcpg.engine.fusion import fuse
+from mcpg.engine.loading import BY_ORDER, FITTED, GIVEN, MOST_WEIGHT
 from mcpg.engine.pipeline import gather
-from mcpg.engine.request import Request
+from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from mcpg.engine.analysis import Analysis
     from mcpg.engine.features import Sight
     from mcpg.engine.model import Model
+    from mcpg.engine.query import Analysis
     from mcpg.index import Index
+
+# SECTION samples: Samples: what a search sees of one judged query, kept so that any model can rank
+# it.
+
 
 DEPTH = 5
 """How many of the best matches a fit looks at."""
@@ -93,3 +108,115 @@ def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[Top]:
         Top(rank, one.inputs, one.score, fused.candidate.document in sample.right)
         for rank, (fused, one) in enumerate(islice(pairs, depth))
     ]
+
+
+DISCOUNTS = tuple(1 / log2(place + 2) for place in range(DEPTH))
+"""What a relevant tool at each place is worth."""
+
+_PLACES = [FEATURES.index(name) for name in FITTED]
+_FIXED = [FEATURES.index(name) for name in GIVEN if name not in BY_ORDER]
+# Of equal scores, rounded to nine decimals, the smaller document number comes first.
+_TIE = 5e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A relevant tool against its rivals.
+
+    Attributes:
+        worth: What it adds to the objective when it comes first.
+        ahead: How many rivals are ahead of it whatever the fitted weights are.
+        leads: For each other rival, how far it is ahead by features that are not fitted.
+        columns: For each fitted feature, by how much each of these rivals has more of it.
+    """
+
+    worth: float
+    ahead: int
+    leads: tuple[float, ...]
+    columns: tuple[tuple[float, ...], ...]
+
+
+def contests_of(sample: Sample, given: Sequence[float], share: float) -> Iterator[Contest]:
+    """Give the contests of the relevant tools that can be among the first `DEPTH`.
+
+    Args:
+        sample: The query.
+        given: All weights, of which those that are fitted do not count.
+        share: What the query counts for in the objective.
+    """
+    ranked = fuse(sample.sights, [0.0] * len(FEATURES), len(sample.sights))
+    rows = [(one.candidate.document, one.values) for one in ranked]
+    ideal = sum(DISCOUNTS[: sample.count])
+    for document, values in rows:
+        if document in sample.right:
+            rivals = [one for one in rows if one[0] != document]
+            contest = _contest(document, values, rivals, given, share / ideal)
+            if contest.ahead < DEPTH:
+                yield contest
+
+
+def _contest(
+    document: int,
+    values: Sequence[float],
+    rivals: Sequence[tuple[int, Sequence[float]]],
+    given: Sequence[float],
+    worth: float,
+) -> Contest:
+    fixed = [weight if place in _FIXED else 0.0 for place, weight in enumerate(given)]
+    ahead, leads, rows = 0, [], []
+    for rival, has in rivals:
+        more = [one - own for one, own in zip(has, values, strict=True)]
+        lead = fsum(map(mul, more, fixed)) + (_TIE if rival < document else -_TIE)
+        row = [more[place] for place in _PLACES]
+        if lead + MOST_WEIGHT * fsum(min(one, 0.0) for one in row) > 0:
+            ahead += 1
+        elif lead + MOST_WEIGHT * fsum(max(one, 0.0) for one in row) > 0:
+            leads.append(lead)
+            rows.append(row)
+    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(_PLACES)
+    return Contest(worth, ahead, tuple(leads), columns)
+
+
+# SECTION folds: Folds: parts of the queries, each of which is held out once.
+
+
+def grouped(keys: Sequence[Collection[Hashable]]) -> list[int]:
+    """Give each item the number of its group: items that share a key, directly or by way of others.
+
+    Groups are numbered in the order of their first items.
+    """
+    parents = list(range(len(keys)))
+
+    def root(item: int) -> int:
+        while parents[item] != item:
+            parents[item] = parents[parents[item]]
+            item = parents[item]
+        return item
+
+    first: dict[Hashable, int] = {}
+    for item, own in enumerate(keys):
+        for key in own:
+            one, other = root(first.setdefault(key, item)), root(item)
+            parents[max(one, other)] = min(one, other)
+    numbers: dict[int, int] = {}
+    return [numbers.setdefault(root(item), len(numbers)) for item in range(len(keys))]
+
+
+def folds_of(groups: Sequence[int], count: int, seed: int = 0) -> list[int]:
+    """Give each item its fold, from 0 to *count* - 1; no group is in two.
+
+    In an order drawn by *seed*, the greatest groups first, each goes to the fold with the fewest
+    items.
+    """
+    sizes = dict.fromkeys(groups, 0)
+    for group in groups:
+        sizes[group] += 1
+    order = list(sizes)
+    random.Random(seed).shuffle(order)  # noqa: S311 - chance, not secrecy, is wanted
+    order.sort(key=lambda group: -sizes[group])
+    filled = [0] * count
+    fold: dict[int, int] = {}
+    for group in order:
+        fold[group] = min(range(count), key=filled.__getitem__)
+        filled[fold[group]] += sizes[group]
+    return [fold[group] for group in groups]

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mcpg.diagnostics import Code, Diagnostic, warning
 from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embed_texts
-from mcpg.embeddings.stores.protocol import EmbeddingKey
-from mcpg.errors import McpgError
+from mcpg.embeddings.stores import EmbeddingKey
+from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.vectors.matrix import ToolVectors
 from mcpg.vectors.texts import WEIGHTS, embedding_texts, hash_of_texts
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores.protocol import EmbeddingStore
+    from mcpg.embeddings.stores import EmbeddingStore
 
     Vector = NDArray[np.float32]
 

@@ -2,16 +2,167 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import hashlib
+import struct
+import warnings
+import zlib
+from contextlib import contextmanager
+from importlib.util import find_spec
+from math import isqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from mcpg.vectors.storage import Stored
+from mcpg.errors import OutputError
+from mcpg.files import atomic_write
+from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+# SECTION storage: Rows of numbers kept in 32, 16 or 8 bits, and their products with a query.
+#
+# A product over rows that are kept in fewer than 32 bits widens a part of them at a time: a
+# hundred thousand vectors need no second copy.
+
+
+FLOAT32, FLOAT16, INT8 = "float32", "float16", "int8"
+KINDS = (FLOAT32, FLOAT16, INT8)
+"""How a number may be kept."""
+
+_LARGEST_CODE = 127
+_HALF_BITS, _HALF_BIAS = np.int32(~0x70000000), np.float32(2.0**112)
+_WIDENED_AT_ONCE = 1 << 20
+"""How many numbers are widened at a time: four megabytes, which a processor's cache can hold."""
+
+
+class Stored:
+    """A matrix with one vector of length 1 in each row, kept in few bits.
+
+    Attributes:
+        rows: The rows, as they are kept.
+        scales: What each row is to be multiplied with; `None` where they are kept as they are.
+    """
+
+    __slots__ = ("rows", "scales")
+
+    def __init__(
+        self,
+        rows: NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8],
+        scales: NDArray[np.float32] | None = None,
+    ) -> None:
+        self.rows = rows
+        self.scales = scales
+
+    @property
+    def kind(self) -> str:
+        """How a number is kept: one of `KINDS`."""
+        return self.rows.dtype.name
+
+    @property
+    def dimensions(self) -> int:
+        """How long a row is."""
+        return int(self.rows.shape[1])
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def cosines(
+        self, query: NDArray[np.float32], numbers: NDArray[np.intp] | None = None
+    ) -> NDArray[np.float32]:
+        """Return the products of *query* with all rows, or with those of some *numbers*, in order.
+
+        That of one of some does not depend on which the others are.
+        """
+        rows = self.rows if numbers is None else self.rows[numbers]
+        products = np.empty(len(rows), dtype=np.float32)
+        # A file may say that a number is none; whoever asked gets an answer all the same.
+        with np.errstate(invalid="ignore", over="ignore"):
+            for part in _parts(len(rows), self.dimensions):
+                products[part] = _products(_wide(rows[part]), query, is_whole=numbers is None)
+            if self.scales is not None:
+                products *= self.scales if numbers is None else self.scales[numbers]
+        return products
+
+    def row(self, number: int) -> NDArray[np.float32]:
+        """Give a copy of one row, widened."""
+        row: NDArray[np.float32] = self.rows[number].astype(np.float32)
+        if self.scales is not None:
+            row *= self.scales[number]
+        return row
+
+    def widened(self) -> NDArray[np.float32]:
+        """Give all rows in 32 bits."""
+        rows: NDArray[np.float32] = self.rows.astype(np.float32, copy=False)
+        return rows if self.scales is None else rows * self.scales[:, None]
+
+    def kept_as(self, kind: str) -> Stored:
+        """Give the same rows kept in the way *kind*; see `stored_as`."""
+        return self if kind == self.kind else stored_as(kind, self.widened())
+
+
+def stored_as(kind: str, rows: NDArray[np.float32]) -> Stored:
+    """Keep *rows* in another way.
+
+    Rows that were kept that way once come out as they were, to the bit.
+
+    Args:
+        kind: `float32`; `float16`, which halves the size; or `int8`, which quarters it: each row is
+            divided by its largest number, rounded to one of 255 steps, and scaled back to length 1.
+        rows: The rows, each of length 1, or zero where there is none.
+
+    Raises:
+        ValueError: There is no such *kind*.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"numbers are kept as {', '.join(KINDS)}, not as {kind!r}")
+    if kind != INT8:
+        return Stored(rows.astype(kind, copy=False))
+    codes = np.empty(rows.shape, dtype=np.int8)
+    scales = np.zeros(len(rows), dtype=np.float32)
+    for part in _parts(*rows.shape):
+        largest = np.abs(rows[part]).max(axis=1, keepdims=True, initial=0.0)
+        steps = np.divide(_LARGEST_CODE, largest, where=largest > 0, out=np.zeros_like(largest))
+        codes[part] = np.rint(rows[part] * steps)
+        lengths = np.linalg.norm(codes[part].astype(np.float32), axis=1)
+        np.divide(1.0, lengths, where=lengths > 0, out=scales[part])
+    return Stored(codes, scales)
+
+
+def _products(
+    rows: NDArray[np.float32], query: NDArray[np.float32], *, is_whole: bool
+) -> NDArray[np.float32]:
+    """Return the products of *query* with *rows*.
+
+    A product of matrices rounds a row in one way or another, depending on how many there are.
+    """
+    return np.asarray(rows @ query if is_whole else np.einsum("ij,j->i", rows, query))
+
+
+def _wide(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Give *rows* in 32 bits.
+
+    Half floats go the way of Giesen ("Half to float done quic", 2012): their bits are shifted to
+    where those of a float stand, and the exponent's other bias is multiplied away. That is exact,
+    takes a quarter of the time of a cast, and makes large numbers of infinities.
+    """
+    if rows.dtype != np.float16:
+        return rows.astype(np.float32, copy=False)
+    bits = rows.view(np.int16).astype(np.int32)
+    np.left_shift(bits, 13, out=bits)
+    np.bitwise_and(bits, _HALF_BITS, out=bits)
+    wide = bits.view(np.float32)
+    np.multiply(wide, _HALF_BIAS, out=wide)
+    return wide
+
+
+def _parts(count: int, dimensions: int) -> Iterator[slice]:
+    size = max(1, _WIDENED_AT_ONCE // max(1, dimensions))
+    return (slice(start, start + size) for start in range(0, count, size))
+
 
 NO_VECTOR = -1.0
 """The cosine of a tool that has no vector."""
@@ -175,3 +326,151 @@ def _best(
     order = np.argsort(-cosines, kind="stable")[:count]
     found = zip(numbers[order].tolist(), cosines[order].tolist(), strict=True)
     return [(number, round(cosine, _DECIMALS)) for number, cosine in found]
+
+
+# SECTION approximate: Near vectors without a look at all of them: an inverted file over clusters
+# of vectors.
+#
+# The vectors are put into clusters, and a search looks into those whose centres lie nearest to the
+# query (Sivic and Zisserman, "Video Google: a text retrieval approach to object matching in
+# videos", 2003; Jégou, Douze and Schmid, "Product quantization for nearest neighbor search",
+# 2011), by the package `faiss`. Its vectors take 8 bits a number and serve to choose some; whoever
+# ranks looks at those exactly.
+#
+# A package that reads a file of its own trusts the numbers in it more than is wise with the files
+# of strangers. The clusters are therefore kept in the user's own cache folder and never beside a
+# bundle, where they might come from somebody else.
+
+
+SUFFIX = ".near"
+FEWEST = 100_000
+"""From how many tools on clusters are made; docs/reference/vectors-file.md has the figures."""
+
+_CLUSTERS = 4
+"""How many clusters there are for each unit of the square root of the number of vectors."""
+
+_FOR_A_CENTRE = 40
+"""From how many vectors for each cluster its centre is learned; more change little."""
+
+_LOOKED_INTO = 64
+_FEWEST_CHOSEN = 256
+# magic, digest of what the clusters were made of, checksum of the content
+_HEADER = struct.Struct("<8s32sI")
+_MAGIC = b"mcpgnear"
+
+
+class Clusters:
+    """Finds vectors that are probably the nearest."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+        index.nprobe = _LOOKED_INTO
+
+    def near(self, query: NDArray[np.float32], count: int) -> list[int]:
+        """Give the numbers of more than *count* vectors, probably the nearest, each once.
+
+        There are fewer where the clusters that were looked into hold fewer.
+        """
+        wanted = max(2 * count, _FEWEST_CHOSEN)
+        _, found = self._index.search(query[None], wanted)
+        return [number for number in found[0].tolist() if number >= 0]
+
+    def pack(self) -> bytes:
+        """Give the clusters as bytes; equal vectors give equal ones on one kind of machine."""
+        return bytes(_faiss().serialize_index(self._index))
+
+
+def make_clusters(vectors: ToolVectors) -> Clusters:
+    """Put *vectors* into clusters, on one thread, so that they come out the same every time."""
+    faiss = _faiss()
+    numbers = np.flatnonzero(vectors.present)
+    rows = vectors.stored.widened()[numbers]
+    count = max(1, min(_CLUSTERS * isqrt(len(rows)), len(rows) // _FOR_A_CENTRE))
+    index = faiss.index_factory(vectors.dimensions, f"IVF{count},SQ8", faiss.METRIC_INNER_PRODUCT)
+    with _one_thread(faiss):
+        index.train(rows[:: max(1, len(rows) // (_FOR_A_CENTRE * count))])
+        index.add_with_ids(rows, numbers)
+    return Clusters(index)
+
+
+def with_clusters(
+    vectors: ToolVectors, key: bytes, path: str, *, make: bool = False
+) -> ToolVectors:
+    """Let *vectors* find the nearest by clusters, where they are so many that it pays.
+
+    Args:
+        vectors: The vectors.
+        key: SHA-256 of the bundle that they were made for.
+        path: The file of the clusters, in a folder of the user's own.
+        make: Whether to make the clusters, and keep them, if there are none yet; for 100,000
+            vectors that takes some 20 seconds. Otherwise all vectors are looked at then.
+    """
+    if len(vectors) < FEWEST or not vectors.dimensions or not _is_usable():
+        return vectors
+    seal = _seal(vectors, key)
+    clusters = _read(path, seal)
+    if clusters is None and make:
+        clusters = make_clusters(vectors)
+        _keep(path, seal, clusters)
+    return vectors if clusters is None else vectors.found_by(clusters)
+
+
+def _is_usable() -> bool:
+    """Return whether the package is there and can be loaded: one that cannot is as good as none."""
+    if find_spec("faiss") is None:
+        return False
+    try:
+        _faiss()
+    except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything
+        return False
+    return True
+
+
+def _faiss() -> Any:
+    with warnings.catch_warnings():
+        # What its generator of bindings does is deprecated, and nobody here can change it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import faiss  # noqa: PLC0415 - only large catalogues need it
+
+    return faiss
+
+
+@contextmanager
+def _one_thread(faiss: Any) -> Iterator[None]:
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
+
+
+def _seal(vectors: ToolVectors, key: bytes) -> bytes:
+    """Give a digest of everything that the clusters of *vectors* depend on."""
+    numbers = (RECIPE, len(vectors), vectors.missing, _CLUSTERS, _FOR_A_CENTRE)
+    made_by = f"{_faiss().__version__} {numbers} {vectors.fingerprint}"
+    return hashlib.sha256(key + made_by.encode("utf-8", "replace")).digest()
+
+
+def _read(path: str, seal: bytes) -> Clusters | None:
+    """Read the clusters at *path*, `None` unless they are whole and have that *seal*."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError):
+        return None
+    content = memoryview(data)[_HEADER.size :]
+    if data[: _HEADER.size] != _head(seal, content):
+        return None
+    return Clusters(_faiss().deserialize_index(np.frombuffer(content, dtype=np.uint8)))
+
+
+def _keep(path: str, seal: bytes, clusters: Clusters) -> None:
+    content = clusters.pack()
+    try:
+        atomic_write(path, _head(seal, content) + content)
+    except OutputError:
+        return
+
+
+def _head(seal: bytes, content: bytes | memoryview) -> bytes:
+    return _HEADER.pack(_MAGIC, seal, zlib.crc32(content))

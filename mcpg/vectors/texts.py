@@ -6,9 +6,9 @@ import hashlib
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.schema import walk_parameters
+from mcpg.catalog.model import walk_parameters
 from mcpg.text import split_words
-from mcpg.text.unsafe import UNSAFE
+from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

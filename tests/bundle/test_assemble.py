@@ -22,11 +22,10 @@ from mcpg.bundle import (
     plan_folder,
 )
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
-from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
-from mcpg.diagnostics import Code, Severity
 from mcpg.documents import writer
-from mcpg.errors import BundleError
+from mcpg.errors import BundleError, Code, Severity
 from mcpg.relations import EdgeOrigin
+from mcpg.sources import RawBundle, SourceBatch, read_sources
 
 if TYPE_CHECKING:
     import random
@@ -434,7 +433,7 @@ def test_hash_seed_does_not_show() -> None:
         "import hashlib\n"
         "from builders import make_tool\n"
         "from mcpg.bundle import assemble, bundle_of, encode_bundle\n"
-        "from mcpg.catalog.sources import SourceBatch\n"
+        "from mcpg.sources import SourceBatch\n"
         "words = 'order refund user mail ant'.split()\n"
         "tools = tuple(make_tool(f'{a}_{b}', tags=(a, b)) for a in words for b in words)\n"
         "data = encode_bundle(bundle_of(assemble(SourceBatch(tools=tools))))\n"
@@ -459,7 +458,7 @@ def test_thousands_of_one_name_are_placed_at_once() -> None:
         "import itertools\n"
         "from mcpg.bundle import assemble\n"
         "from mcpg.catalog.model import SourceDocument\n"
-        "from mcpg.catalog.sources import SourceBatch\n"
+        "from mcpg.sources import SourceBatch\n"
         "cases = itertools.product(*((c, c.upper()) for c in 'abcdefghijklmn'))\n"
         "texts = [SourceDocument(''.join(case) + '.md', '---\\ntool: false\\n---\\nText.\\n')\n"
         "    for case in itertools.islice(cases, 12_000)]\n"

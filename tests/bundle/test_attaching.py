@@ -9,8 +9,8 @@ from builders import make_tool
 
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.catalog.model import SourceDocument
-from mcpg.catalog.sources import RawBundle, SourceBatch
-from mcpg.diagnostics import Code
+from mcpg.errors import Code
+from mcpg.sources import RawBundle, SourceBatch
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS = tuple(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mcpg import __version__
 from mcpg.bundle import Bundle, content_hash, decode_bundle, encode_bundle
-from mcpg.bundle import parsing as parsing_module
-from mcpg.bundle.checks import path_fault
+from mcpg.bundle import codec as parsing_module
+from mcpg.bundle.codec import path_fault
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents.paths import path_key
+from mcpg.documents.model import path_key
 from mcpg.errors import BundleError
 
 ALPHA = SourceDocument(

@@ -7,7 +7,7 @@ from builders import make_tool
 
 from mcpg.bundle import Bundle, FieldChange, assemble, bundle_of, diff_bundles, unified_text
 from mcpg.catalog.model import SourceDocument, Tool, ToolExample
-from mcpg.catalog.sources import SourceBatch
+from mcpg.sources import SourceBatch
 
 
 def bundle(*tools: Tool) -> Bundle:

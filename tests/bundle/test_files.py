@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.bundle import Bundle, encode_bundle, read_bundle, write_bundle
-from mcpg.bundle import files as files_module
+from mcpg.bundle import folder as files_module
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import BundleError, NotFoundError, OutputError
 

@@ -21,8 +21,8 @@ from mcpg.bundle import (
     plan_folder,
 )
 from mcpg.catalog.model import SourceDocument
-from mcpg.catalog.sources import RawBundle, SourceBatch, read_sources
-from mcpg.diagnostics import Code, Severity
+from mcpg.errors import Code, Severity
+from mcpg.sources import RawBundle, SourceBatch, read_sources
 
 if TYPE_CHECKING:
     import random
@@ -329,7 +329,7 @@ def test_long_lists_of_pages_join_in_linear_time() -> None:
     program = (
         "from mcpg.bundle import assemble\n"
         "from mcpg.catalog.model import SourceDocument\n"
-        "from mcpg.catalog.sources import SourceBatch\n"
+        "from mcpg.sources import SourceBatch\n"
         "lists = [','.join(f'{letter}{n}' for n in range(35_000)) for letter in 'abc']\n"
         "pages = [f'---\\ntool: ant\\nabout: [{items}]\\n---\\n' for items in lists]\n"
         "texts = ['---\\nname: ant\\n---\\nAn ant.\\n', *pages]\n"

@@ -8,13 +8,13 @@ from bounded import output_of
 from builders import make_tool
 
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
-from mcpg.bundle.stated import PROSE_WEIGHT
+from mcpg.bundle.links import PROSE_WEIGHT
 from mcpg.catalog.model import SourceDocument
-from mcpg.catalog.sources import RawBundle, SourceBatch
-from mcpg.diagnostics import Code
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
+from mcpg.errors import Code
 from mcpg.index import Index
+from mcpg.sources import RawBundle, SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +152,7 @@ def test_broken_links_are_not_looked_for_among_all_pages() -> None:
     program = (
         "from mcpg.bundle import assemble\n"
         "from mcpg.catalog.model import SourceDocument\n"
-        "from mcpg.catalog.sources import SourceBatch\n"
+        "from mcpg.sources import SourceBatch\n"
         "page = '---\\ntool: false\\n---\\nText.\\n'\n"
         "texts = [SourceDocument(f'{number}.md', page) for number in range(8_000)]\n"
         "links = '\\n\\n'.join(['[x](y.md) ' * 100] * 250)\n"

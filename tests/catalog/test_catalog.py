@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog import Assertion, Catalog, HintRule, Hints, Tool, build_catalog
-from mcpg.diagnostics import Code, Severity
-from mcpg.errors import NotFoundError
+from mcpg.errors import Code, NotFoundError, Severity
 
 if TYPE_CHECKING:
     import random

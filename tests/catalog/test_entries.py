@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from mcpg.catalog import SourceKind, ToolExample
-from mcpg.catalog.entries import ManifestTools, read_manifest
-from mcpg.diagnostics import Code
-from mcpg.errors import SourceError
+from mcpg.catalog.manifest import ManifestTools, read_manifest
+from mcpg.errors import Code, SourceError
 
 _SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
 _MCP = {"name": "find", "description": "Finds.", "inputSchema": _SCHEMA}

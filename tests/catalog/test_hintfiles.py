@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mcpg.catalog import HintRule, Hints, ToolExample, read_hint_rules
-from mcpg.diagnostics import Code
-from mcpg.errors import SourceError
+from mcpg.errors import Code, SourceError
 
 _YAML = """\
 tools:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog import Hints, Tier, ToolExample, hints_from
-from mcpg.catalog.hintkeys import hints_of_tool, unusable_keys
+from mcpg.catalog.hints import hints_of_tool, unusable_keys
 
 _FIELD_KEYS = {
     "aliases": "SearchAliases searchAliases search_aliases aliases",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.jsontext import has_surrogate_escapes, parse_json_documents, repair_surrogates
+from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
 from mcpg.errors import SourceError
 
 

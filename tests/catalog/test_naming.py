@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog import append_suffix, assign_ids, normalize, source_qualified, tool_id
-from mcpg.diagnostics import Code
+from mcpg.errors import Code
 
 if TYPE_CHECKING:
     import random

@@ -220,7 +220,7 @@ class TestBundle:
         assert result.code == 2
         assert result.err.startswith("error: standard input: ")
         monkeypatch.setattr(sys, "stdin", None)
-        from mcpg.cli.stdin import standard_input  # noqa: PLC0415 - after the stream is gone
+        from mcpg.cli.terminal import standard_input  # noqa: PLC0415 - after the stream is gone
 
         assert standard_input(10) == b""
 

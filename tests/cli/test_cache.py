@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mcpg.cli import keeping, main
-from mcpg.cli.keeping import shown_size
-from mcpg.embeddings.stores.protocol import EmbeddingKey
-from mcpg.embeddings.stores.sqlite import SqliteStore
+from mcpg.build_cache import KeptMemo
+from mcpg.cli import main
+from mcpg.cli.commands import cache as keeping
+from mcpg.cli.commands.cache import shown_size
+from mcpg.embeddings.sqlite_store import SqliteStore
+from mcpg.embeddings.stores import EmbeddingKey
 from mcpg.index.layout import MAGIC as INDEX_MAGIC
-from mcpg.memo import KeptMemo
-from mcpg.vectors import approximate
+from mcpg.vectors import matrix
 from mcpg.vectors.file import MAGIC as VECTORS_MAGIC
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def test_marks_are_those_that_files_begin_with() -> None:
     """What is looked for is what is written."""
     assert keeping.MARKS[keeping.Kind.INDEXES].start == INDEX_MAGIC
     assert keeping.MARKS[keeping.Kind.VECTORS].start == VECTORS_MAGIC
-    assert keeping.MARKS[keeping.Kind.GRAPHS].start == approximate._MAGIC
+    assert keeping.MARKS[keeping.Kind.GRAPHS].start == matrix._MAGIC
     assert KeptMemo().pack().startswith(keeping.MARKS[keeping.Kind.MEMOS].start)
 
 

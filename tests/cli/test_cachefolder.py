@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.cli.cachefolder import cache_folder
+from mcpg.cli.folders import cache_folder
 from mcpg.cli.quick import quick_search
 
 if TYPE_CHECKING:

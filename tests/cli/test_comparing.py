@@ -8,9 +8,9 @@ import pytest
 from builders import make_engine, make_tool
 from shop import HINTS, MANIFEST
 
-from mcpg.cli.compareview import Compared, Side, compare_markdown, compare_text
 from mcpg.cli.output import Output
-from mcpg.engine.comparison import compare
+from mcpg.cli.views.compare import Compared, Side, compare_markdown, compare_text
+from mcpg.engine.compare import compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,15 +13,13 @@ from typer.main import get_command
 
 from mcpg.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 from mcpg.cli.app import app
-from mcpg.cli.configfile import line_of
-from mcpg.cli.settingkeys import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS
-from mcpg.cli.settings import Settings
+from mcpg.cli.setting_keys import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS
+from mcpg.cli.settings import Settings, line_of
 from mcpg.embeddings import http
 from mcpg.errors import UsageError
 from mcpg.gateway import Limits
-from mcpg.gateway.serving.guard import Rules
-from mcpg.gateway.serving.http import Http
-from mcpg.gateway.serving.options import Serving
+from mcpg.gateway.serve.answers import Serving
+from mcpg.gateway.serve.http import Http, Rules
 from mcpg.llm import normalizer
 
 WHOLE = """\

@@ -13,16 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.catalog.sources.servers import DEFAULT_TIMEOUT, HttpServer, Live, StdioServer
-from mcpg.cli.configsources import open_entries, read_entries
 from mcpg.cli.settings import Settings
-from mcpg.cli.sourcekeys import COMMON, KINDS, OAUTH_KEYS, TRANSPORTS, EntryError
-from mcpg.diagnostics import Code
-from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
+from mcpg.cli.source_settings import (
+    COMMON,
+    KINDS,
+    OAUTH_KEYS,
+    TRANSPORTS,
+    EntryError,
+    open_entries,
+    read_entries,
+)
+from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, HttpServer, Live, StdioServer
 
 if TYPE_CHECKING:
-    from mcpg.cli.configsources import ConfiguredSource
+    from mcpg.cli.source_settings import ConfiguredSource
     from mcpg.gateway import Source
 
 DOCS = Path(__file__).parents[2] / "docs"

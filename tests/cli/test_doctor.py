@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, chat, serving
 
-from mcpg.cli.checks import extras
-from mcpg.cli.checks.check import Check, Status, tried
+from mcpg.cli.checks import checks as extras
+from mcpg.cli.checks.checks import Check, Status, tried
 from mcpg.embeddings.provider import EmbeddingError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_cache_folder_that_cannot_be_written_is_told(
     monkeypatch.setenv("MCPG_CACHE", str(folder / "file"))
     code, checks = told(run)
     assert (code, checks["cache folder"]["status"]) == (1, "failed")
-    monkeypatch.setattr("mcpg.cli.checks.catalogue.cache_folder", lambda: None)
+    monkeypatch.setattr("mcpg.cli.checks.checks.cache_folder", lambda: None)
     code, checks = told(run)
     assert (code, checks["cache folder"]["status"]) == (0, "note")
 
@@ -272,7 +272,7 @@ def test_a_provider_that_is_not_installed_is_a_failure_where_it_is_wanted(
         message = "the model is not installed"
         raise EmbeddingError(message, kind="missing", remedy="")
 
-    monkeypatch.setattr("mcpg.cli.equipping.Equipping.provider", missing)
+    monkeypatch.setattr("mcpg.cli.providers.Equipping.provider", missing)
     code, checks = told(run)
     assert (code, checks["embeddings"]["status"]) == (0, "off")
 
@@ -294,8 +294,8 @@ def test_what_gives_back_something_else_is_a_failure(
     """A store and a cache that forget at once do not work."""
     monkeypatch.setenv("MCPG_STORE", "memory")
     monkeypatch.setenv("MCPG_SEARCH_CACHE", "memory")
-    monkeypatch.setattr("mcpg.embeddings.stores.memory.MemoryStore.get", lambda *_: {})
-    monkeypatch.setattr("mcpg.caches.memory.MemoryCache.get", lambda *_: None)
+    monkeypatch.setattr("mcpg.embeddings.stores.MemoryStore.get", lambda *_: {})
+    monkeypatch.setattr("mcpg.caches.MemoryCache.get", lambda *_: None)
     code, checks = told(run)
     assert code == 1
     assert [checks[name]["status"] for name in ("store", "search cache")] == ["failed"] * 2

@@ -9,12 +9,12 @@ from shop import MANIFEST
 from vectorial import FailingProvider, HashProvider
 
 import mcpg
+from mcpg import embeddings
 from mcpg.cli import embedding
-from mcpg.cli.cachefolder import cache_folder
-from mcpg.embeddings import choosing
+from mcpg.cli.folders import cache_folder
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.index.file import content_key
-from mcpg.vectors import approximate, build
+from mcpg.vectors import build, matrix
 from mcpg.vectors.file import open_vectors
 from mcpg.vectors.texts import WEIGHTS
 
@@ -36,7 +36,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> HashProvider:
 
 def give(monkeypatch: pytest.MonkeyPatch, provider: HashProvider) -> None:
     """Let the runs have *provider*, whatever they ask for."""
-    monkeypatch.setattr(choosing, "provider_of", lambda _spec: provider)
+    monkeypatch.setattr(embeddings, "provider_of", lambda _spec: provider)
 
 
 def report(run: Callable[..., Run], *arguments: str) -> dict[str, object]:
@@ -86,7 +86,7 @@ def test_nothing_changed_embeds_nothing(
         "reused": 4,
     }
     assert report(run, "--force") == unchanged
-    monkeypatch.setattr("mcpg.catalog.sources.read_sources", None)
+    monkeypatch.setattr("mcpg.sources.read_sources", None)
     assert report(run) == unchanged
     assert provider.asked == []
     assert Path("graph.mdld.vec").read_bytes() == data
@@ -264,7 +264,7 @@ def test_clusters_are_made_on_another_machine(
 ) -> None:
     """A bundle that came with its vectors gets its clusters, and no text is embedded."""
     assert run(*EMBED).code == 0
-    for module in (approximate, embedding):
+    for module in (matrix, embedding):
         monkeypatch.setattr(module, "FEWEST", 3)
     provider.asked.clear()
     assert report(run)["vectorsWritten"] is False
@@ -277,7 +277,7 @@ def test_many_vectors_are_put_into_clusters(
     run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clusters lie in the cache folder, and never beside the bundle."""
-    for module in (approximate, embedding):
+    for module in (matrix, embedding):
         monkeypatch.setattr(module, "FEWEST", 3)
     assert run(*EMBED).code == 0
     (kept,) = Path.cwd().parent.glob(f"{Path.cwd().name}-cache/*.vec.near")

@@ -10,12 +10,11 @@ import pytest
 from loopback import answer, serving
 
 from mcpg.caches import RESULT, MemoryCache
-from mcpg.cli.equipping import STORE_FILE, Equipping
-from mcpg.cli.latestore import LateStore
+from mcpg.cli.providers import STORE_FILE, Equipping, LateStore
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, embed_query
-from mcpg.embeddings.stores.protocol import EmbeddingKey, StoreError
+from mcpg.embeddings.stores import EmbeddingKey, StoreError
 from mcpg.errors import UsageError
 from mcpg.llm.normalizer import ChatNormalizer
 
@@ -108,7 +107,7 @@ def test_a_store_may_be_none_or_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(store.get(list(ENTRY))) == list(ENTRY)
     for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr("mcpg.cli.equipping.cache_folder", lambda: None)
+    monkeypatch.setattr("mcpg.cli.providers.cache_folder", lambda: None)
     assert equipping(tmp_path).store() is None
 
 

@@ -12,12 +12,11 @@ import anyio
 import pytest
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
-from mcpg.catalog.sources import read_sources
-from mcpg.cli.gatewaying import Wanted, gateway_of, limits_of
+from mcpg.cli.live_gateway import Wanted, gateway_of, limits_of
 from mcpg.cli.settings import Settings
-from mcpg.diagnostics import Code
-from mcpg.errors import NotFoundError, UsageError
+from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import Gateway, Limits
+from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

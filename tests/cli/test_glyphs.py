@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.glyphs import ASCII, BLOCKS, columns_of, fitted, wrapped
-from mcpg.cli.sanitise import width
+from mcpg.cli.output import ASCII, BLOCKS, columns_of, fitted, wrapped
+from mcpg.cli.terminal import width
 
 
 @given(st.floats(-1, 2), st.integers(1, 40))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from vectorial import TopicProvider
 
-from mcpg.embeddings import choosing
+from mcpg import embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ def test_output_is_as_recorded(
     """What a command prints changes only on purpose."""
     monkeypatch.delenv("COLUMNS", raising=False)
     # The vectors of no model, so that what is recorded changes with mcpg alone.
-    monkeypatch.setattr(choosing, "provider_of", lambda _spec: TopicProvider())
+    monkeypatch.setattr(embeddings, "provider_of", lambda _spec: TopicProvider())
     (graph.parent / "queries.yaml").write_text(QUERIES, "utf-8")
     (graph.parent / "old.yaml").write_text(OLD_QUERIES, "utf-8")
     if "old.json" in CASES[name]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sparqlserver import serving
 
-from mcpg.cli.commands.graph_search import GraphMode
+from mcpg.cli.commands.graph_query import GraphMode
 from mcpg.graph.search import Mode
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pyoxigraph
 import pytest
 from sparqlserver import serving
 
+from mcpg.cli.commands.graph_query import write_answer
 from mcpg.cli.output import Color, Output
-from mcpg.cli.sparqlview import write_answer
-from mcpg.graph.sparql import Answer
+from mcpg.graph.sparql_worker import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typer.main import get_command
 
 from mcpg import __version__
 from mcpg.cli.app import app
-from mcpg.cli.helptext import WIDTH
+from mcpg.cli.options import WIDTH
 from mcpg.cli.reference import commands_below, generated, refreshed
 
 if TYPE_CHECKING:

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, serving
 
-from mcpg.cli.argvalue import value_of
-from mcpg.cli.invokeview import invoke_text
-from mcpg.cli.invoking import _telling
-from mcpg.gateway.results import Invoked
+from mcpg.cli.commands.invoke import _telling, invoke_text, value_of
+from mcpg.gateway.calls.model import Invoked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

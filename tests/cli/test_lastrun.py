@@ -25,7 +25,7 @@ def unparsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def refuse(*_: object, **__: object) -> None:
             raise AssertionError("the sources were parsed")
 
-        monkeypatch.setattr("mcpg.catalog.sources.read_sources", refuse)
+        monkeypatch.setattr("mcpg.sources.read_sources", refuse)
 
     return forbid
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.bundle import finishing, reading
-from mcpg.cli.memory import MOST_FILES
+from mcpg.bundle import assemble, codec
+from mcpg.cli.build import MOST_FILES
 from mcpg.index.layout import NO_STAMP, restamped
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_a_change_is_built_from_memory(
     """After a small change few documents are written anew, and all bytes are those from scratch."""
     run("bundle", "tools.json")
     change(manifest)
-    written = counted(monkeypatch, finishing, "write_document")
+    written = counted(monkeypatch, assemble, "write_document")
     run("bundle", "tools.json")
     with_memory = outputs(manifest.parent)
     assert 0 < len(written) < len(TOOLS) / 2
@@ -93,7 +93,7 @@ def test_documents_that_stay_are_not_parsed(
     edited, removed, *_ = sorted((manifest.parent / "docs").rglob("*.md"))
     edited.write_text(edited.read_text() + "\nIt does.\n")
     removed.unlink()
-    parsed = counted(monkeypatch, reading, "parse_document")
+    parsed = counted(monkeypatch, codec, "parse_document")
     run("bundle", "docs")
 
     assert len(parsed) == 1

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mcpg.cli.output import Color, Output
-from mcpg.cli.screen import PIPE_WIDTH, is_terminal, prepare_streams
-from mcpg.diagnostics import Code, Diagnostic, error, info, warning
+from mcpg.cli.terminal import PIPE_WIDTH, is_terminal, prepare_streams
+from mcpg.errors import Code, Diagnostic, error, info, warning
 
 
 class Terminal(io.StringIO):

@@ -12,9 +12,9 @@ from builders import make_tool
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.catalog.sources import SourceBatch
 from mcpg.cli import _guarded, main
 from mcpg.cli.quick import quick_search
+from mcpg.sources import SourceBatch
 
 TOOLS = (
     make_tool("shipment_status", description="Tell where a shipment is.", keywords=("parcel",)),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.sanitise import cut, either, json_safe, lines_kept, one_line, pad, width
+from mcpg.cli.terminal import cut, either, json_safe, lines_kept, one_line, pad, width
 
 HARMFUL = "\x00\x07\x1b\x7f\x9b\u061c\u200b\u202e\u2066\u2028\ufeff\U000e0041\ud800"
 

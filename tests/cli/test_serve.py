@@ -19,10 +19,10 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from mcpg.cli.serving import Served, address_by, http_of, served_by
+from mcpg.cli.commands.serve import Served, address_by, http_of, served_by
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
-from mcpg.gateway.serving.names import EVERYDAY
+from mcpg.gateway.serve.answers import EVERYDAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -238,8 +238,8 @@ def test_the_extra_is_named(
 ) -> None:
     """Without the SDK the command says what to install."""
     monkeypatch.setitem(sys.modules, "mcp.server.transport_security", None)
-    monkeypatch.delitem(sys.modules, "mcpg.gateway.serving.guard", raising=False)
-    monkeypatch.delitem(sys.modules, "mcpg.gateway.serving.http", raising=False)
+    monkeypatch.delitem(sys.modules, "mcpg.gateway.serve.http", raising=False)
+    monkeypatch.delitem(sys.modules, "mcpg.gateway.serve.http", raising=False)
     found = run("serve", str(config), "--http", "0")
     assert found.code == 2
     assert "mcpg-graph[mcp]" in found.err

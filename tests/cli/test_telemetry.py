@@ -14,7 +14,7 @@ from telemetrical import Recording
 
 import mcpg
 from mcpg.cli import main
-from mcpg.cli.equipping import Equipping
+from mcpg.cli.providers import Equipping
 from mcpg.cli.quick import quick_search
 from mcpg.cli.settings import Settings
 from mcpg.engine.observed import build_facts
@@ -65,7 +65,7 @@ def test_without_the_extra_searches_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Telemetry that is enabled and not installed is a diagnostic with the remedy."""
-    monkeypatch.setattr("mcpg.telemetry.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
     monkeypatch.setenv("MCPG_TELEMETRY", "1")
     assert main(["search", "shipment", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -76,7 +76,7 @@ def test_without_the_extra_searches_work(
 
 def test_without_the_extra_a_host_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking for an observer without the API names the command."""
-    monkeypatch.setattr("mcpg.telemetry.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
     with pytest.raises(Exception, match=r"pip install 'mcpg-graph\[telemetry\]'"):
         telemetry()
 
@@ -103,7 +103,7 @@ def test_the_doctor_says_who_takes_it(
     monkeypatch.setattr("opentelemetry.trace.get_tracer_provider", lambda: provider)
     status, message = check(capsys)
     assert (status, "TracerProvider" in message) == ("ok", True)
-    monkeypatch.setattr("mcpg.telemetry.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
     status, message = check(capsys)
     assert (status, "mcpg-graph[telemetry]" in message) == ("failed", True)
 
@@ -146,7 +146,7 @@ def test_a_bundle_that_is_made_is_told(
 ) -> None:
     """Its index and its vectors are told with their counts; a run that compares tells nothing."""
     recording = Recording()
-    monkeypatch.setattr("mcpg.telemetry.opening.telemetry", recording.observer)
+    monkeypatch.setattr("mcpg.telemetry.telemetry", recording.observer)
     monkeypatch.setenv("MCPG_TELEMETRY", "1")
     target = str(sources.parent / "made.mdld")
     arguments = ["bundle", str(sources), "-o", target]
@@ -164,7 +164,7 @@ def test_a_bundle_that_is_made_is_told(
     assert main([*arguments, "--embed"]) == 0
     assert main(["bundle", str(sources), "-o", "-"]) == 0
     assert len(recording.spans()) == 2
-    monkeypatch.setattr("mcpg.telemetry.opening.find_spec", lambda _: None)
+    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
     capsys.readouterr()
     assert main([*arguments, "--force"]) == 0
     assert "telemetry_missing" in capsys.readouterr().err

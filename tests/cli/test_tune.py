@@ -10,7 +10,7 @@ import pytest
 
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import main
-from mcpg.engine.origin import origin_of
+from mcpg.engine.provenance import origin_of
 from mcpg.index.file import open_index
 
 if TYPE_CHECKING:

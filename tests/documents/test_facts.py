@@ -8,7 +8,6 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.diagnostics import Code
 from mcpg.documents import ToolDocument, parse_document, write_document
 from mcpg.documents.facts import (
     Entity,
@@ -19,6 +18,7 @@ from mcpg.documents.facts import (
     means_itself,
     read_facts,
 )
+from mcpg.errors import Code
 
 PAGE = """---
 title: Cache recovery

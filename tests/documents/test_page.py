@@ -24,7 +24,7 @@ def test_reading_takes_time_in_proportion_to_the_text(text: str) -> None:
 def test_a_long_example_is_read_in_linear_time() -> None:
     """Each line that goes on with an example costs as much as the first."""
     program = (
-        "from mcpg.documents.contract import read_examples\n"
+        "from mcpg.documents.page import read_examples\n"
         "lines = ['Usage examples:', 'Input: a', *['b'] * 1_500_000]\n"
         "print(len(read_examples(lines)[0].input))\n"
     )

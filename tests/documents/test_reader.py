@@ -6,13 +6,12 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, ToolExample
-from mcpg.diagnostics import Code
 from mcpg.documents import Link, ToolDocument, parse_document, write_document
-from mcpg.errors import DocumentError
+from mcpg.errors import Code, DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
-    from mcpg.diagnostics import Diagnostic
+    from mcpg.errors import Diagnostic
 
 DOTNET = """\
 ---

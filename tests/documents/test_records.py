@@ -13,7 +13,7 @@ from mcpg.documents.records import decode_record, encode_record, said_read_only
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
 LISTS = st.lists(ANY_TEXT, max_size=2).map(tuple)

@@ -17,7 +17,7 @@ from mcpg.documents import (
     tool_uri,
     write_document,
 )
-from mcpg.documents.frontmatter import (
+from mcpg.documents.front_matter import (
     MAX_FRONT_MATTER,
     _read_plain,
     _read_yaml,
@@ -28,7 +28,7 @@ from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
 
 
 def read(text: str, path: str = "tools/a/b.md", uri: str | None = None) -> ToolDocument:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.embeddings.choosing import KNOWN, provider_of
+from mcpg.embeddings import KNOWN, provider_of
 from mcpg.errors import UsageError
 
 

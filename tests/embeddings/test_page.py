@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.cli import main
-from mcpg.embeddings.choosing import KNOWN
+from mcpg.embeddings import KNOWN
 from mcpg.embeddings.local import LOCAL_MODELS
 
 if TYPE_CHECKING:

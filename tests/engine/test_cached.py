@@ -13,18 +13,15 @@ from vectorial import HashProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.caches import MemoryCache, NoCache
-from mcpg.caches.protocol import RESULT
-from mcpg.catalog.sources import SourceBatch
+from mcpg.caches import RESULT, MemoryCache, NoCache
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cache_entries import key_of
-from mcpg.engine.cached import identity_of
 from mcpg.engine.circuit_breaker import REST, GuardedCache
-from mcpg.engine.equipment import Equipment
-from mcpg.engine.request import Request
-from mcpg.engine.resultcodec import decode_result, encode_result
+from mcpg.engine.result_cache import decode_result, encode_result, identity_of
+from mcpg.engine.results import Equipment, Request
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,7 +194,7 @@ def test_the_examples_are_answered_alike(tmp_path: Path) -> None:
     """A bundle from disk with all kinds of edges is answered from a cache as it is computed."""
     path = tmp_path / "graph.mdld"
     mcpg.load("examples/tools")  # from a folder: its index lies in memory
-    from mcpg.catalog.sources import read_sources  # noqa: PLC0415
+    from mcpg.sources import read_sources  # noqa: PLC0415
 
     write_bundle(path, bundle_of(assemble(read_sources(["examples/tools"]))))
     plain, cache = mcpg.load(path), Listening()

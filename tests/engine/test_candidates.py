@@ -7,14 +7,14 @@ from builders import ids, make_engine, make_tool
 
 from mcpg.bundle import assemble
 from mcpg.caches import MemoryCache
-from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
 from mcpg.engine.candidate_source import COUNT, REST, Chooser
-from mcpg.engine.equipment import Equipment
 from mcpg.engine.loading import compile_assembly
+from mcpg.engine.results import Equipment
 from mcpg.errors import McpgError
 from mcpg.index import Index
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mcpg
-from mcpg.diagnostics import Code
 from mcpg.engine.confidence import LOW_CONFIDENCE, worth_offering
-from mcpg.engine.request import Request
-from mcpg.errors import UsageError
+from mcpg.engine.results import Request
+from mcpg.errors import Code, UsageError
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

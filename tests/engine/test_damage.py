@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.catalog.sources import SourceBatch
 from mcpg.cli import main
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
@@ -19,6 +18,7 @@ from mcpg.index import reader
 from mcpg.index.file import open_index
 from mcpg.index.layout import StaleIndexError, unpack
 from mcpg.index.reader import Index
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.analysis import analyse
-from mcpg.engine.edits import MOST_WORDS, as_alias, as_keywords, candidates, whole_alias
+from mcpg.engine.hint_suggestions import MOST_WORDS, as_alias, as_keywords, candidates, whole_alias
+from mcpg.engine.query import analyse
 
 ENGINE = make_engine(
     make_tool("shipment_status", description="Where a shipment is, what it weighs, who gets it."),

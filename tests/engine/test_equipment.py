@@ -13,8 +13,8 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import Hints
-from mcpg.catalog.sources import SourceBatch
-from mcpg.engine.equipment import Equipment
+from mcpg.engine.results import Equipment
+from mcpg.sources import SourceBatch
 from mcpg.values import replace
 
 if TYPE_CHECKING:

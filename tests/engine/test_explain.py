@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
-from mcpg.engine.defaults import default_origin
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS
+from mcpg.engine.model import INPUTS, default_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import mcpg
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
-from mcpg.diagnostics import Code
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.circuit_breaker import REST
-from mcpg.engine.equipment import Equipment
 from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
-from mcpg.engine.semantics import Nearness, Semantics
+from mcpg.engine.results import Equipment
+from mcpg.engine.vectors import Nearness, Semantics
+from mcpg.errors import Code
 from mcpg.vectors.matrix import ToolVectors
 
 if TYPE_CHECKING:

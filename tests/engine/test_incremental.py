@@ -9,11 +9,11 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpg.build_cache import NO_MEMO, Memo, load_memo, save_memo
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
-from mcpg.catalog.sources import RawBundle, SourceBatch
 from mcpg.engine.loading import compile_assembly
-from mcpg.memo import NO_MEMO, Memo, load_memo, save_memo
+from mcpg.sources import RawBundle, SourceBatch
 
 if TYPE_CHECKING:
     from pathlib import Path

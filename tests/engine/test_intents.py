@@ -8,9 +8,15 @@ from builders import ids, make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.analysis import analyse
-from mcpg.engine.intents import retrieve_for_each, spread
-from mcpg.engine.parts import FEWEST_WORDS, MOST_INTENTS, intents_of, parts_of, sentences_of
+from mcpg.engine.fusion import retrieve_for_each, spread
+from mcpg.engine.query import (
+    FEWEST_WORDS,
+    MOST_INTENTS,
+    analyse,
+    intents_of,
+    parts_of,
+    sentences_of,
+)
 from mcpg.engine.retrieval import POOL, retrieve
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.catalog.sources import SourceBatch
 from mcpg.index.file import open_index
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from pathlib import Path

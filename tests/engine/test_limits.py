@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.equipment import Equipment
-from mcpg.engine.request import MAX_LIMIT
+from mcpg.engine.results import MAX_LIMIT, Equipment
 from mcpg.llm.normalizer import FunctionNormalizer
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
-from mcpg.catalog.sources import SourceBatch
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings, count_tokens
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.engine.equipment import Equipment
+from mcpg.engine.results import Equipment
 from mcpg.index import reader
 from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.sources import SourceBatch
 from mcpg.telemetry import BuildFacts, SearchFacts, VectorFacts
 
 if TYPE_CHECKING:

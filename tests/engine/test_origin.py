@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.defaults import default_origin
-from mcpg.engine.origin import SECTION, ModelOrigin, origin_of, origin_sections
+from mcpg.engine.model import default_origin
+from mcpg.engine.provenance import SECTION, ModelOrigin, origin_of, origin_sections
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section, StaleIndexError

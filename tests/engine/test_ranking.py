@@ -20,12 +20,8 @@ from mcpg.bundle import (
     encode_bundle,
     write_bundle,
 )
-from mcpg.catalog.sources import RawBundle, SourceBatch
-from mcpg.diagnostics import Code
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS, Model
-from mcpg.engine.origin import ModelOrigin, origin_of
-from mcpg.engine.ranking import (
+from mcpg.engine.loading import (
     FITTED,
     GIVEN,
     MOST_WEIGHT,
@@ -37,6 +33,10 @@ from mcpg.engine.ranking import (
     shipped_ranking,
     with_fitted,
 )
+from mcpg.engine.model import INPUTS, Model
+from mcpg.engine.provenance import ModelOrigin, origin_of
+from mcpg.errors import Code
+from mcpg.sources import RawBundle, SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from mcpg.caches import QUERY, VECTOR, MemoryCache
-from mcpg.embeddings.function import FunctionEmbeddings
-from mcpg.embeddings.provider import EmbeddingError, embed_query
+from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
 from mcpg.engine.cache_entries import key_of, sealed
-from mcpg.engine.remembered import remembered_rewrite, remembered_vector
+from mcpg.engine.vectors import remembered_rewrite, remembered_vector
 from mcpg.llm.normalizer import FunctionNormalizer
 
 

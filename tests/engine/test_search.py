@@ -4,8 +4,8 @@ import pytest
 from builders import ids, make_engine, make_tool
 
 import mcpg
-from mcpg.diagnostics import Code
 from mcpg.engine import Engine, RankingMode
+from mcpg.errors import Code
 
 SHIPMENT = make_tool(
     "shipment_status",

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
-from mcpg.engine.change import Lifter
+from mcpg.engine.hint_suggestions import Lifter
 from mcpg.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     import mcpg
-    from mcpg.engine.standing import Standing
+    from mcpg.engine.trace import Standing
 
 TOOLS = (
     make_tool("shipment_status", description="Where a shipment is."),
@@ -193,7 +193,7 @@ def test_what_cannot_be_lifted_says_how_far_it_gets() -> None:
 
 def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Above a bound the change is found but not proved, and says so."""
-    monkeypatch.setattr("mcpg.engine.change.MOST_TOOLS_COMPILED", 1)
+    monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_TOOLS_COMPILED", 1)
     standing = ask("zorb the order", "invoice_list")
 
     assert standing.change is not None
@@ -203,7 +203,7 @@ def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """When enough has been tried, what there is has to do."""
-    monkeypatch.setattr("mcpg.engine.change.MOST_TRIED", 1)
+    monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_TRIED", 1)
     monkeypatch.setattr(Lifter, "whole", lambda _: None)
     standing = ask("shipment status label", "invoice_list")
 

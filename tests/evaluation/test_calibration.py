@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.evaluation.calibration import (
+from mcpg.evaluation.metrics import (
     auroc,
     brier_score,
     expected_calibration_error,

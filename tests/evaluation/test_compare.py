@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcpg.errors import InputError, NotFoundError
-from mcpg.evaluation.baseline import Baseline, read_baseline
-from mcpg.evaluation.compare import compare
+from mcpg.evaluation.compare import Baseline, read_baseline
 from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.outcomes import Found, Outcome
-from mcpg.evaluation.report import evaluate, report_json
+from mcpg.evaluation.metrics import Found, Outcome
+from mcpg.evaluation.report import compare, evaluate, report_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,8 +3,8 @@ from __future__ import annotations
 from builders import make_engine, make_tool
 
 from mcpg.catalog.model import Hints
-from mcpg.evaluation.effect import effect_of
 from mcpg.evaluation.judged import parse_judged
+from mcpg.evaluation.report import effect_of
 
 QUERIES = b"""\
 {"id": "a", "query": "where is my parcel", "relevant": ["shipment_status"]}

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.errors import UsageError
-from mcpg.evaluation.compare import compare
-from mcpg.evaluation.gates import MAX, MAX_DROP, METRICS, MIN, Bound, judge, parse_bounds
 from mcpg.evaluation.judged import parse_judged
-from mcpg.evaluation.outcomes import RANKING
-from mcpg.evaluation.report import Report, evaluate
+from mcpg.evaluation.metrics import RANKING
+from mcpg.evaluation.report import (
+    MAX,
+    MAX_DROP,
+    METRICS,
+    MIN,
+    Bound,
+    Report,
+    compare,
+    evaluate,
+    judge,
+    parse_bounds,
+)
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.diagnostics import Code
-from mcpg.errors import InputError, NotFoundError
+from mcpg.errors import Code, InputError, NotFoundError
 from mcpg.evaluation.judged import JudgedQuery, Judgements, parse_judged, read_judged
 
 if TYPE_CHECKING:

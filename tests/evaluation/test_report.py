@@ -6,13 +6,12 @@ import json
 
 import pytest
 
-from mcpg.diagnostics import Code
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.equipment import Equipment
-from mcpg.errors import UsageError
+from mcpg.engine.results import Equipment
+from mcpg.errors import Code, UsageError
 from mcpg.evaluation.judged import Judgements, parse_judged
-from mcpg.evaluation.outcomes import RANKING
+from mcpg.evaluation.metrics import RANKING
 from mcpg.evaluation.report import SCHEMA, Report, evaluate, report_json
 
 QUERIES = """

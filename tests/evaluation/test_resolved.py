@@ -6,9 +6,8 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.catalog import Catalog, build_catalog
-from mcpg.diagnostics import Code
-from mcpg.evaluation.judged import JudgedQuery, Judgements
-from mcpg.evaluation.resolved import Resolved, resolve
+from mcpg.errors import Code
+from mcpg.evaluation.judged import JudgedQuery, Judgements, Resolved, resolve
 
 
 @pytest.fixture(scope="module")

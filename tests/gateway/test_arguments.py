@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.gateway.arguments import as_json, check_arguments
-from mcpg.gateway.patterns import finds
-from mcpg.gateway.results import Fault, FaultCode
+from mcpg.gateway.calls.arguments import as_json, check_arguments
+from mcpg.gateway.calls.model import Fault, FaultCode
+from mcpg.gateway.calls.validation import finds
 
 if TYPE_CHECKING:
-    from mcpg.jsontypes import JsonObject
+    from mcpg.json_types import JsonObject
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -241,7 +241,7 @@ def test_no_pattern_freezes_the_process(schema: Any) -> None:
     """Whatever a pattern and where it stands, it is tried in linear time or not at all."""
     hard = "a" * 60 + "!"
     program = (
-        "import json, sys; from mcpg.gateway.arguments import check_arguments;"
+        "import json, sys; from mcpg.gateway.calls.arguments import check_arguments;"
         "check_arguments(*json.loads(sys.argv[1]))"
     )
     given = json.dumps([schema, {"x": hard, hard: 1}])

@@ -18,19 +18,11 @@ import pytest
 from builders import ids
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.catalog.sources import read_sources
-from mcpg.catalog.sources.servers import Live, StdioServer
-from mcpg.diagnostics import Code
-from mcpg.errors import NotFoundError, UsageError
-from mcpg.gateway import (
-    FaultCode,
-    FileSource,
-    FunctionSource,
-    Gateway,
-    ServerSource,
-    SyncGateway,
-    indexkeeper,
-)
+from mcpg.errors import Code, NotFoundError, UsageError
+from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
+from mcpg.gateway.index import manager
+from mcpg.sources import read_sources
+from mcpg.sources.client_config import Live, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,13 +48,13 @@ def codes(gateway: Gateway | SyncGateway) -> list[str]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count how often an index is built."""
     builds: list[int] = []
-    build = indexkeeper.build
+    build = manager.build
 
     def counting(*given: object) -> object:
         builds.append(1)
         return build(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(indexkeeper, "build", counting)
+    monkeypatch.setattr(manager, "build", counting)
     return builds
 
 
@@ -183,7 +175,7 @@ async def test_a_failed_build_keeps_the_last_index(
         await gateway.build_index()
         gateway.add(manifest("parcels", parcel_status="Tell where a parcel is"))
         with monkeypatch.context() as patched:
-            patched.setattr(indexkeeper, "build", failing)
+            patched.setattr(manager, "build", failing)
             assert ids((await gateway.search("mail")).matches) == ["mail_send"]
             assert not (await gateway.search("parcel")).matches
             assert Code.GRAPH_BUILD_FAILED in codes(gateway)
@@ -196,8 +188,8 @@ async def test_what_failed_is_tried_again(
     manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A source that could not be read is read again later, without anybody asking for it."""
-    monkeypatch.setattr(indexkeeper, "RETRY", 0.0)
-    monkeypatch.setattr(indexkeeper, "PAUSE", 0.0)
+    monkeypatch.setattr(manager, "RETRY", 0.0)
+    monkeypatch.setattr(manager, "PAUSE", 0.0)
     late = FileSource("parcels", str(tmp_path / "parcels.json"))
     async with Gateway([manifest("mail", mail_send="Send a mail"), late]) as gateway:
         assert not (await gateway.search("parcel")).matches
@@ -215,21 +207,21 @@ async def test_a_source_that_failed_is_tried_again_once_however_many_ask(
     late = FileSource("parcels", str(tmp_path / "parcels.json"))
     async with Gateway([manifest("mail", mail_send="Send a mail"), late]) as gateway:
         await gateway.search("parcel")
-        monkeypatch.setattr(indexkeeper, "PAUSE", 0.0)
-        monkeypatch.setattr(indexkeeper, "RETRY", 0.0)
+        monkeypatch.setattr(manager, "PAUSE", 0.0)
+        monkeypatch.setattr(manager, "RETRY", 0.0)
         free = threading.Event()
-        build = indexkeeper.build
+        build = manager.build
 
         def slow(*given: object) -> object:
             free.wait(60)
             return build(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(indexkeeper, "build", slow)
+        monkeypatch.setattr(manager, "build", slow)
         builds = counted(monkeypatch)
         for _ in range(5):
             await gateway.snapshot()
             await anyio.lowlevel.checkpoint()
-        monkeypatch.setattr(indexkeeper, "RETRY", 30.0)
+        monkeypatch.setattr(manager, "RETRY", 30.0)
         free.set()
         await gateway.build_index()
     assert len(builds) == 1
@@ -273,7 +265,7 @@ async def test_a_change_that_comes_while_a_source_is_asked_is_not_lost(
 OPENED = f"""
 import threading, time
 import anyio
-from mcpg.catalog.sources.servers import StdioServer
+from mcpg.sources.client_config import StdioServer
 from mcpg.errors import UsageError
 from mcpg.gateway import Gateway, ServerSource, SyncGateway
 
@@ -335,17 +327,17 @@ async def test_searches_go_on_while_a_server_changes(
     sources = [manifest("mail", mail_send="Send a mail"), manifest("b", other="Do else")]
     async with Gateway(sources) as gateway:
         await gateway.build_index()
-        monkeypatch.setattr(indexkeeper, "PAUSE", 0.0)
+        monkeypatch.setattr(manager, "PAUSE", 0.0)
         changed = anyio.Event()
         gateway.on_change(changed.set)
         free = threading.Event()
-        build = indexkeeper.build
+        build = manager.build
 
         def slow(*given: object) -> object:
             free.wait(30)
             return build(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(indexkeeper, "build", slow)
+        monkeypatch.setattr(manager, "build", slow)
         manifest("mail", mail_send="Send a mail", mail_drop="Drop a mail")
         assert gateway.invalidate("mail")
         assert ids((await gateway.search("drop mail")).matches) == ["mail_send"]

@@ -9,9 +9,9 @@ from builders import ids
 
 from mcpg.bundle import apply_plan, assemble, bundle_of, plan_folder, write_bundle
 from mcpg.catalog.model import SourceDocument
-from mcpg.catalog.sources import read_sources
-from mcpg.diagnostics import Code
+from mcpg.errors import Code
 from mcpg.gateway import CustomGraph, FileGraph, FileSource, Gateway
+from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,20 +16,19 @@ from pydantic import BaseModel, Field
 
 from mcpg.authoring import tool as mark
 from mcpg.catalog.model import Hints, Tool
-from mcpg.catalog.python import read_functions, read_python
-from mcpg.catalog.sources.servers import Live, StdioServer
 from mcpg.errors import UsageError
-from mcpg.gateway.invoking import Invoker
+from mcpg.gateway.calls.invoke import Invoker, filled
+from mcpg.gateway.calls.model import FaultCode
 from mcpg.gateway.limits import Limits
-from mcpg.gateway.results import FaultCode
-from mcpg.gateway.sessions import Sessions
+from mcpg.gateway.sessions.pool import Sessions
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
-from mcpg.gateway.wish import filled
+from mcpg.sources.client_config import Live, StdioServer
+from mcpg.sources.python import read_functions, read_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.gateway.results import Invoked
+    from mcpg.gateway.calls.model import Invoked
 
 pytestmark = pytest.mark.anyio
 TESTS = Path(__file__).parents[1]

@@ -12,13 +12,12 @@ from mcp import Client
 from opentelemetry import trace
 from telemetrical import MOMENTS, Noting, Raising, Recording
 
-from mcpg.catalog.sources.servers import HttpServer, StdioServer
-from mcpg.engine.equipment import Equipment
+from mcpg.engine.results import Equipment
 from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
 from mcpg.gateway.observing import kind_of
-from mcpg.gateway.serving.names import META_TOOLS
-from mcpg.gateway.serving.options import Serving
-from mcpg.gateway.serving.server import GatewayServer
+from mcpg.gateway.serve.answers import META_TOOLS, Serving
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import HttpServer, StdioServer
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ async def test_a_build_that_fails_is_told(
         raise ValueError(SECRET)
 
     noting = Noting()
-    monkeypatch.setattr("mcpg.gateway.building._generated", fail)
+    monkeypatch.setattr("mcpg.gateway.sessions.registry._generated", fail)
     sources = [manifest("mail", mail_send="Send a mail"), FUNCTIONS]
     async with Gateway(sources, observer=noting) as gateway:
         with pytest.raises(ValueError, match=SECRET):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
-from mcpg.diagnostics import Code, Severity
-from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
+from mcpg.errors import Code, McpgError, NotFoundError, Severity, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource, open_sources
-from mcpg.gateway.addressing import Addressing
 from mcpg.gateway.opening import Opening
+from mcpg.gateway.sources import Addressing
+from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 if TYPE_CHECKING:
     from mcpg.gateway import Source

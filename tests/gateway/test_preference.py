@@ -10,7 +10,7 @@ from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.gateway.preference import (
+from mcpg.gateway.routing.preference import (
     asked_preference,
     derived_preference,
     log_rate_ratio,

@@ -11,7 +11,7 @@ import pytest
 import mcpg.gateway
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights
-from mcpg.gateway.routeweights import ADJUSTMENTS, read_weights, shipped_weights
+from mcpg.gateway.routing.weights import ADJUSTMENTS, read_weights, shipped_weights
 
 SHIPPED = Path(mcpg.gateway.__file__).with_name("data") / "route.json"
 

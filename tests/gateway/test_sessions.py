@@ -18,18 +18,18 @@ import anyio
 import pytest
 from mcp_types import HEADER_MISMATCH
 
-from mcpg.catalog.sources.live import ask_servers
-from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
 from mcpg.errors import UsageError
-from mcpg.gateway import connection, news
-from mcpg.gateway.called import CallError
-from mcpg.gateway.results import FaultCode
-from mcpg.gateway.sessions import Sessions
+from mcpg.gateway.calls.model import CallError, FaultCode
+from mcpg.gateway.sessions import pool
+from mcpg.gateway.sessions import session as connection
+from mcpg.gateway.sessions.pool import Sessions
+from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.live import ask_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcpg.catalog.sources.servers import Server
+    from mcpg.sources.client_config import Server
 
 pytestmark = [
     pytest.mark.anyio,
@@ -401,7 +401,7 @@ async def test_a_server_that_announces_no_news_rests(
     serve: Callable[[str], StdioServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that announces a change whenever it is asked is believed until its tools are the same."""
-    monkeypatch.setattr(news, "RESTS", (600.0, 600.0))
+    monkeypatch.setattr(pool, "RESTS", (600.0, 600.0))
     told: list[Server] = []
     server = serve("announces")
 
@@ -422,7 +422,7 @@ async def test_an_announcement_that_waits_is_not_lost(
     serve: Callable[[str], StdioServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the rest is over, the server is asked."""
-    monkeypatch.setattr(news, "RESTS", (0.1, 0.1))
+    monkeypatch.setattr(pool, "RESTS", (0.1, 0.1))
     told, server = anyio.Event(), serve("announces")
     async with Sessions(QUICK, lambda _: told.set()) as sessions:
         for _ in range(3):

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
 
-from mcpg.catalog.sources.live import log_in, log_out
-from mcpg.catalog.sources.live.oauth.manner import Manner
-from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.gateway.called import CallError
-from mcpg.gateway.sessions import Sessions
+from mcpg.gateway.calls.model import CallError
+from mcpg.gateway.sessions.pool import Sessions
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.live import log_in, log_out
+from mcpg.sources.live.login_options import Manner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

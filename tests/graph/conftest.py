@@ -7,9 +7,9 @@ from builders import make_tool
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
-from mcpg.catalog.sources import SourceBatch
 from mcpg.documents import Link, ToolDocument, tool_uri
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.sources import SourceBatch
 
 
 @pytest.fixture

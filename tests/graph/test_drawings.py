@@ -16,9 +16,7 @@ from hypothesis import HealthCheck, given, settings
 
 from mcpg.documents import ToolDocument
 from mcpg.graph import triples_of
-from mcpg.graph.exports.dot import dot
-from mcpg.graph.exports.graphml import graphml
-from mcpg.graph.exports.mermaid import mermaid
+from mcpg.graph.exports import dot, graphml, mermaid
 from mcpg.graph.network import Network, network_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from generated import texts
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpg.graph.iris import escaped, node_iri, part_iri, slug, source_iri
+from mcpg.graph.terms import escaped, node_iri, part_iri, slug, source_iri
 
 absolute = st.builds("{}:{}{}".format, st.sampled_from(["http", "urn", "domain"]), texts, texts)
 

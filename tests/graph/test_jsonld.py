@@ -14,9 +14,9 @@ from pyld import jsonld
 from mcpg.catalog.model import Hints, unique
 from mcpg.errors import DocumentError
 from mcpg.graph import triples_of
-from mcpg.graph.context import CONTEXT_IRI, context
-from mcpg.graph.exports.json_ld import framed_json_ld, json_ld
+from mcpg.graph.exports import framed_json_ld, json_ld
 from mcpg.graph.jsonld import framed, from_jsonld, to_jsonld
+from mcpg.graph.terms import CONTEXT_IRI, context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.graph.schema import NODE, schema_of
-from mcpg.graph.triples import triples_of
-from mcpg.graph.vocabulary import (
+from mcpg.graph.terms import (
     KB_MEMBER_OF,
     MCPG_TOOL,
     RDF_PREDICATE,
@@ -14,6 +13,7 @@ from mcpg.graph.vocabulary import (
     SKOS_CONCEPT,
     XSD_STRING,
 )
+from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from mcpg.documents import ToolDocument

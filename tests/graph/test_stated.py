@@ -10,11 +10,9 @@ from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import ToolDocument, parse_document
+from mcpg.graph import terms as v
 from mcpg.graph import triples_of
-from mcpg.graph import vocabulary as v
-from mcpg.graph.exports.json_ld import json_ld
-from mcpg.graph.exports.nquads import nquads
-from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.exports import json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.network import network_of
 from mcpg.graph.store import graph_of

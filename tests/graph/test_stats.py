@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.documents import Link, ToolDocument
-from mcpg.graph.stats import (
+from mcpg.graph.network import (
     Edges,
     Group,
     Hub,

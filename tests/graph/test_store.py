@@ -7,7 +7,7 @@ from builders import make_tool
 
 from mcpg.documents import Link, ToolDocument
 from mcpg.graph import PREFIXES, triples_of
-from mcpg.graph.exports.turtle import turtle
+from mcpg.graph.exports import turtle
 from mcpg.graph.store import graph_of
 from mcpg.relations.model import EdgeKind
 

@@ -8,12 +8,11 @@ from builders import make_tool
 from generated import documents
 from hypothesis import HealthCheck, given, settings
 
-from mcpg.diagnostics import Code
 from mcpg.documents import ToolDocument, tool_uri
+from mcpg.errors import Code
 from mcpg.graph import distinct_documents, triples_of
-from mcpg.graph import vocabulary as v
-from mcpg.graph.exports.nquads import nquads
-from mcpg.graph.exports.turtle import turtle
+from mcpg.graph import terms as v
+from mcpg.graph.exports import nquads, turtle
 from mcpg.graph.terms import Literal
 from mcpg.graph.triples import number
 

@@ -11,12 +11,11 @@ import pytest
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
-from mcpg.catalog.sources import SourceBatch
 from mcpg.errors import InputError, UsageError
-from mcpg.graph import shacl
-from mcpg.graph.shacl import check_shapes, shipped_shapes
+from mcpg.graph import validation as shacl
 from mcpg.graph.shacl_worker import found
-from mcpg.graph.validation import Validation, validate_documents
+from mcpg.graph.validation import Validation, check_shapes, shipped_shapes, validate_documents
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,11 +87,11 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
     program = (
         "from mcpg.bundle import assemble\n"
         "from mcpg.catalog.model import SourceDocument\n"
-        "from mcpg.catalog.sources import SourceBatch\n"
-        "from mcpg.graph.blame import Blame\n"
-        "from mcpg.graph.iris import node_iri\n"
-        "from mcpg.graph.shacl import Result\n"
-        "from mcpg.graph.vocabulary import KB_RELATED_TO\n"
+        "from mcpg.sources import SourceBatch\n"
+        "from mcpg.graph.validation import Blame\n"
+        "from mcpg.graph.terms import node_iri\n"
+        "from mcpg.graph.validation import Result\n"
+        "from mcpg.graph.terms import KB_RELATED_TO\n"
         "names = [f'gone{n}' for n in range(5_000)]\n"
         "head = '---\\nname: a\\nsource: s\\ngraph_related:'\n"
         "text = '\\n- '.join([head, *names]) + '\\n---\\n'\n"

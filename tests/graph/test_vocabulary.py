@@ -10,9 +10,8 @@ from pyld import jsonld
 from rdflib import OWL, RDF, RDFS
 
 from mcpg.graph import PREFIXES, triples_of
-from mcpg.graph import vocabulary as v
-from mcpg.graph.context import class_names, compacted, context, expanded, terms
-from mcpg.graph.terms import Literal
+from mcpg.graph import terms as v
+from mcpg.graph.terms import Literal, class_names, compacted, context, expanded, terms
 
 if TYPE_CHECKING:
     from mcpg.documents import ToolDocument

@@ -5,12 +5,18 @@ from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.bm25f import PARAMETERS, FieldParameters, occurrence_weight, saturate
-from mcpg.index.fields import FIELDS
-from mcpg.index.occurrences import field_shares
-from mcpg.index.postings import impact_of
-from mcpg.index.rarity import inverse_document_frequency, smoothed_rarity
-from mcpg.index.sections import IMPACT_SCALE
+from mcpg.index.layout import IMPACT_SCALE
+from mcpg.index.reader import impact_of
+from mcpg.index.scoring import (
+    FIELDS,
+    PARAMETERS,
+    FieldParameters,
+    inverse_document_frequency,
+    occurrence_weight,
+    saturate,
+    smoothed_rarity,
+)
+from mcpg.index.tool_sections import field_shares
 
 AMOUNTS = st.floats(0, 1e6)
 

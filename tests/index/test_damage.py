@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index import reader
-from mcpg.index.grams import Grams
-from mcpg.index.layout import Header, Section, StaleIndexError, crc, pack, unpack
-from mcpg.index.reader import Index
-from mcpg.index.sections import SECTIONS
+from mcpg.index.layout import SECTIONS, Header, Section, StaleIndexError, crc, pack, unpack
+from mcpg.index.reader import Grams, Index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index.grams import Grams, grams_of_word
-from mcpg.index.postings import add_fields, impact_of, posting
-from mcpg.index.rarity import inverse_document_frequency
+from mcpg.index.reader import Grams, add_fields, grams_of_word, impact_of, posting
+from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:
     from mcpg.index.reader import Index

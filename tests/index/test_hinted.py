@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import Hints
-from mcpg.catalog.sources import SourceBatch
 from mcpg.engine.features import look_closely
 from mcpg.engine.pipeline import gather
-from mcpg.engine.request import Request
+from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
-from mcpg.index.hinted import HintableIndex
+from mcpg.index.what_if import HintableIndex
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,11 +4,18 @@ import pytest
 
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import ToolDocument
-from mcpg.index.bm25f import BY_NUMBER, PARAMETERS, SATURATION, occurrence_weight, saturate
 from mcpg.index.compile import compile_index
-from mcpg.index.fields import FIELDS, field_texts
+from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.reader import Index
-from mcpg.index.sections import IMPACT_SCALE
+from mcpg.index.scoring import (
+    BY_NUMBER,
+    FIELDS,
+    PARAMETERS,
+    SATURATION,
+    field_texts,
+    occurrence_weight,
+    saturate,
+)
 
 
 def index_of(*tools: Tool) -> Index:

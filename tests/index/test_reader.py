@@ -9,11 +9,9 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.index import reader
 from mcpg.index.compile import compile_index
-from mcpg.index.fields import FIELDS
-from mcpg.index.layout import Section, StaleIndexError
+from mcpg.index.layout import ABSENT, IMPACT_SCALE, Section, StaleIndexError, bytes_sections
 from mcpg.index.reader import Index
-from mcpg.index.sections import IMPACT_SCALE
-from mcpg.index.tables import ABSENT, bytes_sections
+from mcpg.index.scoring import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

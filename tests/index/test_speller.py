@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.index.layout import Rows, Texts, texts_sections
 from mcpg.index.speller import Speller, spelling_sections
-from mcpg.index.tables import Rows, Texts, texts_sections
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 WORDS = st.text(alphabet="abcde", max_size=11)

@@ -9,12 +9,12 @@ from hostile import words_of_one_crc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.index.layout import StaleIndexError
-from mcpg.index.sections import NONE
-from mcpg.index.tables import (
+from mcpg.index.layout import (
     ABSENT,
+    NONE,
     Keys,
     Rows,
+    StaleIndexError,
     Texts,
     keys_sections,
     rows_sections,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcpg.caches import KINDS, QUERY, RESULT, SLIDING, VECTOR
 from mcpg.errors import UsageError
 from mcpg.postgres import Database, PostgresCache, PostgresError, PostgresSettings
-from mcpg.postgres.cache import LARGEST_VALUE
+from mcpg.postgres.stores import LARGEST_VALUE
 
 # Examples share a database, and each has keys of its own.
 SHARED = [HealthCheck.function_scoped_fixture]

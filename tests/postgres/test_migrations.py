@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from mcpg.postgres import Database, PostgresError, PostgresSettings
-from mcpg.postgres.migrations import STEPS, migrate, need
+from mcpg.postgres.connection import STEPS, migrate, need
 
 
 def execute(dsn: str, *statements: str) -> None:

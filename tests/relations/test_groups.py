@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from builders import make_tool
 
-from mcpg.relations.groups import groups_of
-from mcpg.relations.vocabulary import build_vocabulary
+from mcpg.relations.infer import groups_of
+from mcpg.relations.model import build_vocabulary
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

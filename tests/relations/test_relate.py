@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, Relations, relate
-from mcpg.relations import affinity as affinity_module
+from mcpg.relations import infer as affinity_module
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

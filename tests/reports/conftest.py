@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mcpg
-from mcpg.cli.explainjson import explain_json
-from mcpg.cli.whynotview import standing_json
-from mcpg.evaluation.compare import compare
-from mcpg.evaluation.gates import judge, parse_bounds
+from mcpg.cli.views.explain import explain_json
+from mcpg.cli.views.why_not import standing_json
 from mcpg.evaluation.judged import read_judged
-from mcpg.evaluation.report import evaluate, report_json
+from mcpg.evaluation.report import compare, evaluate, judge, parse_bounds, report_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

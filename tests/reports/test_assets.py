@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import mcpg
-from mcpg.reports.assets import asset, drawing_library, vendored
+from mcpg.reports.page import asset, drawing_library, vendored
 
 VENDOR = Path(mcpg.__file__).parent / "reports/assets/vendor"
 

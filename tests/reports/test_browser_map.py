@@ -9,12 +9,12 @@ from builders import make_tool
 from hostile import TEXTS
 
 from mcpg.bundle import assemble
-from mcpg.catalog.sources import SourceBatch
 from mcpg.documents import Link, ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.network import network_of
 from mcpg.relations.model import EdgeKind
 from mcpg.reports import graph_page
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import Any
 from hostile import hostile_evaluation
 
 from mcpg.reports import MARK, eval_page
-from mcpg.reports.charts import coverage_curve, reliability_diagram
-from mcpg.reports.queries import queries_data
+from mcpg.reports.evaluation import queries_data
+from mcpg.reports.page import coverage_curve, reliability_diagram
 
 
 def text_of(page: str) -> str:

@@ -10,11 +10,11 @@ import pytest
 from hostile import hostile
 
 import mcpg
-from mcpg.cli.explainjson import explain_json
+from mcpg.cli.views.explain import explain_json
 from mcpg.reports import MARK, explain_page
+from mcpg.reports.explain import feature_colors
 from mcpg.reports.graph import graph_of
-from mcpg.reports.matches import feature_colors
-from mcpg.reports.parts import meter, signed, stacked_bar
+from mcpg.reports.page import meter, signed, stacked_bar
 
 
 def text_of(page: str) -> str:

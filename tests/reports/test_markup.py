@@ -8,8 +8,8 @@ from hostile import TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.reports.markup import Markup, cleaned, element, embedded, joined, verbatim
-from mcpg.text.unsafe import UNSAFE, lines_kept
+from mcpg.reports.page import Markup, cleaned, element, embedded, joined, verbatim
+from mcpg.text.safeyaml import UNSAFE, lines_kept
 
 ANY_TEXT = st.text(st.characters(), max_size=40) | st.sampled_from(TEXTS)
 JSON = st.recursive(

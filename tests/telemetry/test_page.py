@@ -11,8 +11,8 @@ from builders import make_tool
 
 import mcpg.telemetry
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.catalog.sources import SourceBatch
-from mcpg.telemetry.names import KINDS, Kind
+from mcpg.sources import SourceBatch
+from mcpg.telemetry.observer import KINDS, Kind
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/reference/telemetry.md").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mcpg.text import function_words_in, function_words_of, language_of, split_words
-from mcpg.text.function_words import LANGUAGES
+from mcpg.text.words import LANGUAGES
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.text import stem, stems, strip_accents
-from mcpg.text.folding import fold
+from mcpg.text import stem, strip_accents, words
+from mcpg.text.words import fold
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_accents_are_folded_where_they_are_accents() -> None:
 
 def test_memory_for_stems_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stems are forgotten when there are too many of them."""
-    monkeypatch.setattr(stems, "_MOST_REMEMBERED", 2)
-    monkeypatch.setattr(stems, "_stems", {})
+    monkeypatch.setattr(words, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(words, "_stems", {})
 
     assert [stem(word) for word in ("files", "pages", "issues")] == ["file", "page", "issu"]
-    assert len(stems._stems) <= 2
+    assert len(words._stems) <= 2

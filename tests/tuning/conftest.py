@@ -8,8 +8,8 @@ import lopsided
 import pytest
 from builders import make_engine
 
-from mcpg.evaluation.resolved import resolve
-from mcpg.tuning.cases import Case, cases_of
+from mcpg.evaluation.judged import resolve
+from mcpg.tuning.fit import Case, cases_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,17 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcpg.engine.loading import FITTED, MOST_WEIGHT, shipped_ranking, with_fitted
 from mcpg.engine.model import Model
-from mcpg.engine.ranking import FITTED, MOST_WEIGHT, shipped_ranking, with_fitted
-from mcpg.tuning.ascent import GRID, ascend, won
-from mcpg.tuning.cases import ranked_figures
-from mcpg.tuning.contests import DISCOUNTS, Contest, contests_of
+from mcpg.tuning.fit import GRID, ascend, ranked_figures, won
+from mcpg.tuning.samples import DISCOUNTS, Contest, contests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcpg.evaluation.judged import Judgements
-    from mcpg.tuning.cases import Case
+    from mcpg.tuning.fit import Case
 
 MODEL = shipped_ranking().model
 WEIGHTS = st.lists(st.sampled_from(GRID), min_size=len(FITTED), max_size=len(FITTED))

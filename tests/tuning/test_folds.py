@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.tuning.folds import folds_of, grouped
+from mcpg.tuning.samples import folds_of, grouped
 
 KEYS = st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=20)
 

@@ -8,22 +8,30 @@ import lopsided
 import pytest
 
 from mcpg.bundle import Assembly, assemble
-from mcpg.catalog.sources import SourceBatch
 from mcpg.engine import Engine
 from mcpg.engine.features import FEATURES
-from mcpg.engine.loading import compile_assembly
-from mcpg.engine.ranking import (
+from mcpg.engine.loading import (
     GIVEN,
     Ranking,
+    compile_assembly,
     parse_ranking,
     ranking_json,
     shipped_ranking,
 )
 from mcpg.evaluation.judged import JudgedQuery, Judgements
 from mcpg.index import Index
-from mcpg.tuning.cases import MOST_QUERIES, Case, best_scored, drawn, fit_calibration, shares_of
-from mcpg.tuning.report import TuneReport, origin_of_tuning, tune_json
-from mcpg.tuning.tune import FEWEST_GROUPS, FEWEST_QUERIES, Tuning, too_few, tune
+from mcpg.sources import SourceBatch
+from mcpg.tuning.fit import MOST_QUERIES, Case, best_scored, drawn, fit_calibration, shares_of
+from mcpg.tuning.tune import (
+    FEWEST_GROUPS,
+    FEWEST_QUERIES,
+    TuneReport,
+    Tuning,
+    origin_of_tuning,
+    too_few,
+    tune,
+    tune_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

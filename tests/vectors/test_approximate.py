@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from vectorial import HashProvider, documents
 
-from mcpg.vectors import approximate
-from mcpg.vectors.approximate import make_clusters, with_clusters
+from mcpg.vectors import matrix
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import pack_vectors, write_vectors
-from mcpg.vectors.matrix import ToolVectors
-from mcpg.vectors.opening import vectors_of
+from mcpg.vectors.file import pack_vectors, vectors_of, write_vectors
+from mcpg.vectors.matrix import ToolVectors, make_clusters, with_clusters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +39,7 @@ def vectors() -> ToolVectors:
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clusters pay for small catalogues."""
-    monkeypatch.setattr(approximate, "FEWEST", 3)
+    monkeypatch.setattr(matrix, "FEWEST", 3)
 
 
 def test_clusters_find_what_a_look_at_all_finds(vectors: ToolVectors) -> None:
@@ -110,11 +108,11 @@ def test_few_vectors_need_no_clusters(
     (tmp_path / "file").write_text("")
     kept = with_clusters(vectors, KEY, str(tmp_path / "file" / "x"), make=True)
     assert kept is not vectors
-    monkeypatch.setattr(approximate, "FEWEST", 2_001)
+    monkeypatch.setattr(matrix, "FEWEST", 2_001)
     assert with_clusters(vectors, KEY, str(path), make=True) is vectors
-    monkeypatch.setattr(approximate, "FEWEST", 3)
+    monkeypatch.setattr(matrix, "FEWEST", 3)
 
-    monkeypatch.setattr(approximate, "find_spec", lambda _name: None)
+    monkeypatch.setattr(matrix, "find_spec", lambda _name: None)
     assert with_clusters(vectors, KEY, str(path), make=True) is vectors
 
 
@@ -143,7 +141,7 @@ def test_a_fresh_file_is_searched_by_its_clusters(tmp_path: Path, provider: Hash
     built = vectors_for(documents(40), provider)
     beside, kept = str(tmp_path / "graph.mdld.vec"), str(tmp_path / "cache.vec")
     write_vectors(beside, pack_vectors(built.vectors, built.hashes, KEY))
-    with_clusters(built.vectors, KEY, kept + approximate.SUFFIX, make=True)
+    with_clusters(built.vectors, KEY, kept + matrix.SUFFIX, make=True)
     opened = vectors_of([beside], list, provider, key=KEY, tools=40, keep_at=kept)
     assert opened.vectors._neighbours is not None
     query = built.vectors.vector(3)
@@ -155,10 +153,10 @@ def test_a_fresh_file_is_searched_by_its_clusters(tmp_path: Path, provider: Hash
 def test_clusters_and_the_local_model_bear_each_other() -> None:
     """Whichever of their packages a process loads first, it can load the other."""
     code = (
-        "import numpy as np; from mcpg.vectors.approximate import make_clusters; "
+        "import numpy as np; from mcpg.vectors.matrix import make_clusters; "
         "from mcpg.vectors.matrix import ToolVectors; "
         "rows = [np.eye(4, dtype=np.float32)[0]] * 50; make_clusters(ToolVectors.of(rows, '')); "
-        "from mcpg.embeddings.choosing import provider_of; "
+        "from mcpg.embeddings import provider_of; "
         "print(provider_of('local').embed(['one']).shape)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,8 +7,8 @@ from vectorial import HashProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.catalog.sources import SourceBatch
 from mcpg.index.file import cached_path
+from mcpg.sources import SourceBatch
 from mcpg.vectors.file import open_vectors
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from mcpg.vectors.file import (
     unpack_vectors,
     write_vectors,
 )
-from mcpg.vectors.matrix import ToolVectors
-from mcpg.vectors.storage import INT8, KINDS
+from mcpg.vectors.matrix import INT8, KINDS, ToolVectors
 from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:

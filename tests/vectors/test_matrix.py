@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.vectors import storage
-from mcpg.vectors.matrix import ToolVectors
-from mcpg.vectors.storage import FLOAT16, FLOAT32, INT8, KINDS, Stored, stored_as
+from mcpg.vectors import matrix as storage
+from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, KINDS, Stored, ToolVectors, stored_as
 
 EAST, NORTH = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
 NORTHEAST = np.sqrt(np.array([0.5, 0.5], dtype=np.float32))

@@ -9,8 +9,7 @@ from mcpg.embeddings.provider import EmbeddingError
 from mcpg.embeddings.stores import MemoryStore
 from mcpg.vectors import file
 from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import open_vectors, pack_vectors, write_vectors
-from mcpg.vectors.opening import vectors_of
+from mcpg.vectors.file import open_vectors, pack_vectors, vectors_of, write_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path

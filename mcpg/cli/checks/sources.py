@@ -6,24 +6,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.asking import Asking
-from mcpg.cli.checks.check import Check, Status, timed, tried
-from mcpg.cli.settingkeys import SOURCES
-from mcpg.cli.wording import counted
-from mcpg.diagnostics import Severity
-from mcpg.errors import McpgError
-from mcpg.remedies import remedy_of
+from mcpg.cli.checks.checks import Check, Status, timed, tried
+from mcpg.cli.setting_keys import SOURCES, Asking
+from mcpg.cli.terminal import counted
+from mcpg.errors import McpgError, Severity, remedy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.catalog.sources.batch import SourceBatch
-    from mcpg.catalog.sources.replies import Reply
-    from mcpg.catalog.sources.servers import Live, Server
-    from mcpg.cli.configsources import ConfiguredSource
     from mcpg.cli.settings import Settings
-    from mcpg.diagnostics import Diagnostic
+    from mcpg.cli.source_settings import ConfiguredSource
+    from mcpg.errors import Diagnostic
     from mcpg.gateway.sources import FileSource, ServerSource, Source
+    from mcpg.sources.client_config import Live, Server
+    from mcpg.sources.model import Reply, SourceBatch
 
 _LONGEST_NAME = 80
 _TOLD = 10
@@ -88,8 +84,8 @@ class _Round:
 
     def _ask(self, sources: Iterable[Source], live: Live) -> McpgError | None:
         """Ask all servers, side by side; give why none of them can be asked."""
-        from mcpg.catalog.sources.live import ask_each  # noqa: PLC0415 - as above
         from mcpg.gateway.sources import ServerSource  # noqa: PLC0415
+        from mcpg.sources.live import ask_each  # noqa: PLC0415 - as above
 
         servers = [one for one in sources if isinstance(one, ServerSource)]
         timeouts = [one.timeout for one in servers]
@@ -115,8 +111,8 @@ class _Round:
                 yield _failed(name, failed) if failed else self._server(source, name)
 
     def _file(self, source: FileSource, name: str) -> Check:
-        from mcpg.catalog.sources import read_sources  # noqa: PLC0415 - as above
-        from mcpg.catalog.sources.kinds import PYTHON  # noqa: PLC0415
+        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
+        from mcpg.sources.model import PYTHON  # noqa: PLC0415
 
         def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
             batch = read_sources([source.path], source_id=source.source_id, imports=True)
@@ -155,7 +151,7 @@ class _Round:
 
 
 def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_Opened]:
-    from mcpg.cli.configsources import open_entry  # noqa: PLC0415 - as above
+    from mcpg.cli.source_settings import open_entry  # noqa: PLC0415 - as above
     from mcpg.gateway.opening import Opening  # noqa: PLC0415
 
     opening, opened, ends = Opening(live), [], []
@@ -191,7 +187,7 @@ def _contents(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
 
 def _together(batches: Sequence[SourceBatch]) -> Iterator[Check]:
     """Look for what is noticed only when the sources stand side by side, such as equal names."""
-    from mcpg.catalog.sources.batch import SourceBatch  # noqa: PLC0415 - as above
+    from mcpg.sources.model import SourceBatch  # noqa: PLC0415 - as above
 
     if len(batches) < _SEVERAL:
         return
@@ -247,7 +243,7 @@ def _name(source: str) -> str:
 
 
 def _kind(server: Server) -> str:
-    from mcpg.catalog.sources.servers import StdioServer  # noqa: PLC0415 - as above
+    from mcpg.sources.client_config import StdioServer  # noqa: PLC0415 - as above
 
     if isinstance(server, StdioServer):
         return "stdio"
@@ -256,7 +252,7 @@ def _kind(server: Server) -> str:
 
 def _advice(source: ServerSource, reply: Reply) -> str:
     """Say what to do about a server that did not answer."""
-    from mcpg.catalog.sources.servers import DEFAULT_TIMEOUT  # noqa: PLC0415 - as above
+    from mcpg.sources.client_config import DEFAULT_TIMEOUT  # noqa: PLC0415 - as above
 
     if reply.seconds >= (source.timeout or DEFAULT_TIMEOUT):
         return _RAISE

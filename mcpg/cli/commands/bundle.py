@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -11,24 +12,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcpg import __version__
-from mcpg.cli import building, options
+from mcpg.cli import build, options
+from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.intake import Intake
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.sanitise import lines_kept
+from mcpg.cli.providers import Equipping
+from mcpg.cli.terminal import lines_kept
 from mcpg.errors import InputError, NotFoundError, OutputError, UsageError
-from mcpg.gateway.answerjson import diagnostics_json
+from mcpg.gateway.json import diagnostics_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcpg.bundle import Assembly, Bundle, BundleDiff
+    from mcpg.cli.build import LastRun, Memory
     from mcpg.cli.embedding import Embedded, Embedding
-    from mcpg.cli.lastrun import LastRun
-    from mcpg.cli.memory import Memory
-    from mcpg.diagnostics import Diagnostic
+    from mcpg.cli.settings import Settings
     from mcpg.documents.model import ToolDocument
-    from mcpg.jsontypes import JsonObject
+    from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonObject
+    from mcpg.telemetry import BuildFacts
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
@@ -114,10 +117,12 @@ def bundle(
     stays in the bundle.
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli import lastrun  # noqa: PLC0415
-    from mcpg.cli.kept import with_kept_ranking, without_ranking  # noqa: PLC0415
-    from mcpg.cli.memory import Memory  # noqa: PLC0415
-    from mcpg.cli.watching import watched_bundle  # noqa: PLC0415
+    from mcpg.cli import build  # noqa: PLC0415
+    from mcpg.cli.build import (  # noqa: PLC0415
+        Memory,
+        with_kept_ranking,
+        without_ranking,
+    )
 
     compares = check or diff
     _check_options(target, form, compares=compares)
@@ -132,19 +137,19 @@ def bundle(
     )
     signature = "" if compares or target == STDOUT else intake.sign(target)
     if signature and not (strict or force or untuned):
-        last = lastrun.last_run(target)
+        last = build.last_run(target)
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
             vectors = _vectors_of_last(target, last, embedding, output)
             return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
     makes_index = not compares and target != STDOUT
     with watched_bundle(settings, output, makes_index=makes_index) as tell:
         memory = Memory(None if target == STDOUT else target)
-        assembly = building.assembled(intake, output, memory, [target])
+        assembly = build.assembled(intake, output, memory, [target])
         if untuned:
             assembly = without_ranking(assembly)
         else:
             assembly = with_kept_ranking(assembly, None if target == STDOUT else target, output)
-        if strict and building.refused(assembly, output):
+        if strict and build.refused(assembly, output):
             return ExitCode.FINDINGS
         made = bundle_of(assembly)
         if compares:
@@ -244,8 +249,8 @@ def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
 
     data = encode_bundle(made)
     output.bytes(data)
-    facts = building.counts(assembly) | {"bytes": len(data)}
-    output.note(f"wrote standard output: {building.told(facts)}")
+    facts = build.counts(assembly) | {"bytes": len(data)}
+    output.note(f"wrote standard output: {build.told(facts)}")
     return ExitCode.DONE
 
 
@@ -262,19 +267,19 @@ def _write(
     output: Output,
 ) -> int:
     from mcpg.bundle import encode_bundle, write_encoded  # noqa: PLC0415
-    from mcpg.cli import lastrun  # noqa: PLC0415
+    from mcpg.cli import build  # noqa: PLC0415
 
     data = encode_bundle(made)
     written = write_encoded(target, data, force=force)
     facts = _facts(made, assembly) | {"bytes": len(data)}
-    run = lastrun.this_run(signature, assembly, facts)
+    run = build.this_run(signature, assembly, facts)
     noticed = assembly.diagnostics
     indexed = False
     try:
         with output.progress("compiling the index"):
-            indexed = lastrun.leave(run, target, data, assembly, memory.memo)
+            indexed = build.leave(run, target, data, assembly, memory.memo)
     except OutputError as fault:
-        failed = lastrun.no_index(fault)
+        failed = build.no_index(fault)
         output.diagnostics([failed])
         noticed = (*noticed, failed)
     memory.keep()
@@ -301,7 +306,7 @@ def _tell(
     verb = "wrote" if changes["written"] else "up to date:"
     index = "; wrote its index" if changes["indexWritten"] else ""
     embedded = vectors.told if vectors else ""
-    output.note(f"{verb} {target}: {building.told(facts)}{index}{embedded}")
+    output.note(f"{verb} {target}: {build.told(facts)}{index}{embedded}")
     return ExitCode.FINDINGS if vectors and vectors.missing else ExitCode.DONE
 
 
@@ -323,7 +328,7 @@ def _compare(
         output.json(_report(str(path), _facts(made, assembly), changes, assembly.diagnostics))
     elif shows_diff:
         output.text(lines_kept(text).rstrip("\n"))
-    return building.judged(str(path), reasons, building.summary(assembly), output)
+    return build.judged(str(path), reasons, build.summary(assembly), output)
 
 
 def _stale_vectors(made: Bundle, tools: int, target: str, embedding: Embedding | None) -> list[str]:
@@ -338,13 +343,7 @@ def _stale_vectors(made: Bundle, tools: int, target: str, embedding: Embedding |
 
 def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
     """Give in short lines, and as changed lines of the documents, how *path* differs."""
-    from mcpg.bundle import (  # noqa: PLC0415
-        Bundle,
-        diff_bundles,
-        encode_bundle,
-        read_bundle,
-        unified_text,
-    )
+    from mcpg.bundle import Bundle, diff_bundles, encode_bundle, read_bundle, unified_text  # noqa: PLC0415
 
     try:
         present = read_bundle(path)
@@ -375,7 +374,7 @@ def _same_content(present: Bundle) -> str:
 
 
 def _facts(made: Bundle, assembly: Assembly) -> dict[str, Any]:
-    return building.counts(assembly) | {"contentHash": made.content_hash}
+    return build.counts(assembly) | {"contentHash": made.content_hash}
 
 
 def _report(
@@ -391,3 +390,49 @@ def _report(
         **changes,
         "diagnostics": diagnostics_json(noticed),
     }
+
+
+# SECTION watching: Telling OpenTelemetry, where a setting asks for that, of a bundle that is made.
+
+
+@contextmanager
+def watched_bundle(
+    settings: Settings, output: Output, *, makes_index: bool
+) -> Iterator[Callable[[Assembly], None]]:
+    """Tell of what is made inside; there, of what it was made of.
+
+    Args:
+        settings: Say whether anybody is told.
+        output: Where it is told that this cannot be done.
+        makes_index: Whether an index is made; nothing is told of a run that only compares.
+
+    Raises:
+        UsageError: A setting makes no sense.
+    """
+    equipping = Equipping(settings)
+    if makes_index:
+        output.diagnostics(equipping.noticed())
+    observer = equipping.observer() if makes_index else None
+    if observer is None:
+        yield _nothing
+        return
+    from mcpg.telemetry import GuardedObserver  # noqa: PLC0415 - most runs tell nobody
+
+    with GuardedObserver.of(observer).build() as tell:
+        yield lambda assembly: tell(facts_of(assembly))
+    output.diagnostics(tell.diagnostics)
+
+
+def facts_of(assembly: Assembly) -> BuildFacts:
+    """Give what is told of the index of *assembly*."""
+    from mcpg.telemetry import BuildFacts  # noqa: PLC0415 - as above
+
+    documents = assembly.documents
+    groups = [group for document in documents for group in document.groups]
+    links = sum(len(document.links) for document in documents)
+    nodes, edges = len(documents) + len(set(groups)), links + len(groups)
+    return BuildFacts(len(documents), None, nodes, edges)
+
+
+def _nothing(_: Assembly) -> None:
+    pass

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.checks import checks as catalogue
+from mcpg.cli.checks import checks as extras
+from mcpg.cli.checks import checks as models
+from mcpg.cli.checks import checks as stores
+from mcpg.cli.checks import checks as telling
+from mcpg.cli.checks import sources
+from mcpg.cli.checks.checks import Check, Status, tried
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.providers import Equipping
+from mcpg.cli.terminal import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcpg.cli.settings import Settings
+    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg doctor
@@ -44,15 +59,87 @@ def doctor(
     are started or reached, asked for their tools, and ended again. Only what is configured is asked
     over a network. Exits with 1 when something that is configured does not work.
     """
-    from mcpg.cli import doctoring  # noqa: PLC0415 - help needs none of it
-
     settings = options.settings_of(
         bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize
     )
     with output.progress("trying out what is configured"):
-        checks = list(doctoring.examine(settings, starts_sources=not no_sources))
+        checks = list(examine(settings, starts_sources=not no_sources))
     if form is OutputFormat.JSON:
-        output.json(doctoring.doctor_json(checks))
+        output.json(doctor_json(checks))
     else:
-        output.text("\n".join(doctoring.doctor_text(check, output) for check in checks))
-    return ExitCode.DONE if doctoring.is_healthy(checks) else ExitCode.FINDINGS
+        output.text("\n".join(doctor_text(check, output) for check in checks))
+    return ExitCode.DONE if is_healthy(checks) else ExitCode.FINDINGS
+
+
+# SECTION doctoring: All trials of `mcpg doctor`, in the order in which one part needs the other.
+
+
+_STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
+
+
+def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
+    """Try out every part that *settings* configure, one after the other.
+
+    Settings that make no sense end it, because nobody knows what they were to mean.
+
+    Args:
+        settings: What is configured.
+        starts_sources: Whether the sources of the configuration file are started and read.
+    """
+    read = tried("settings", lambda: catalogue.check_settings(settings))
+    yield read
+    yield from (extras.check_extra(extra) for extra in extras.EXTRAS)
+    yield catalogue.check_cache_folder()
+    if read.status is Status.FAILED:
+        return
+    equipping = Equipping(settings)
+    yield from _catalogue(settings, equipping)
+    for name, trial in (
+        ("embeddings", models.check_provider),
+        ("normalization", models.check_normalizer),
+        ("postgres", stores.check_postgres),
+        ("store", stores.check_store),
+        ("search cache", stores.check_cache),
+        ("telemetry", telling.check_telemetry),
+    ):
+        yield tried(name, lambda trial=trial: trial(settings, equipping))  # type: ignore[misc]
+    yield from sources.check_sources(settings, starts=starts_sources)
+
+
+def _catalogue(settings: Settings, equipping: Equipping) -> Iterator[Check]:
+    found, engine = catalogue.check_bundle(settings)
+    yield found
+    if engine is None:
+        return
+    yield tried("index", lambda: catalogue.check_index(settings))
+    yield tried("vectors", lambda: catalogue.check_vectors(engine, equipping))
+
+
+def doctor_json(checks: Sequence[Check]) -> JsonObject:
+    """Give the object that `doctor` prints."""
+    return {
+        "schema": "mcpg/doctor/1",
+        "healthy": is_healthy(checks),
+        "checks": [
+            {
+                "name": check.name,
+                "status": check.status.value,
+                "message": check.message,
+                "remedy": check.remedy,
+                "details": dict(check.details),
+            }
+            for check in checks
+        ],
+    }
+
+
+def doctor_text(check: Check, output: Output) -> str:
+    """Give the lines that tell one check."""
+    label = output.paint(f"{check.status.value:<6}", _STYLES[check.status])
+    line = f"{label}  {one_line(check.name)}: {one_line(check.message)}"
+    return f"{line}\n        {one_line(check.remedy)}" if check.remedy else line
+
+
+def is_healthy(checks: Sequence[Check]) -> bool:
+    """Say whether everything that is configured works."""
+    return all(check.status is not Status.FAILED for check in checks)

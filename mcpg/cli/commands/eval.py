@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import os.path
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.output import Output, ReportFormat
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import judgements_of, open_engine
+from mcpg.cli.output import (
+    Color,
+    Output,
+    ReportFormat,
+    check_place,
+    check_replaceable,
+    write_report,
+)
+from mcpg.cli.providers import Equipping
+from mcpg.cli.query import fusion_of, strategy_of
+from mcpg.cli.terminal import json_safe
+from mcpg.cli.views.eval import eval_markdown, eval_text, headline
+from mcpg.errors import Code, Severity, UsageError
+from mcpg.evaluation.compare import read_baseline
+from mcpg.evaluation.report import (
+    LATENCY,
+    MAX,
+    MAX_DROP,
+    MIN,
+    SCHEMA,
+    Bound,
+    compare,
+    evaluate,
+    judge,
+    parse_bounds,
+    report_json,
+)
+from mcpg.files import atomic_write
+from mcpg.reports import eval_page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.cli.settings import Settings
+    from mcpg.evaluation.report import Report
 
 EXAMPLES = """\
 mcpg eval queries.jsonl
@@ -103,10 +143,10 @@ Strict = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "eval", examples=EXAMPLES)(evaluate)
+    options.command(app, "eval", examples=EXAMPLES)(evaluate_of_eval)
 
 
-def evaluate(
+def evaluate_of_eval(
     output: Output,
     *,
     queries: QueriesFile,
@@ -139,17 +179,15 @@ def evaluate(
     Figures that a gate may name: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc and
     abstention, of which more is better; ece, brier, and the milliseconds p50 and p95.
     """
-    from mcpg.cli import evaluating  # noqa: PLC0415 - help needs no engine
-
-    asked = evaluating.Asked(
+    asked = Asked(
         queries=queries,
         limit=limit,
         include_disabled=include_disabled,
         baseline=baseline,
-        bounds=evaluating.bounds_of(minimum, maximum, drop, baseline),
+        bounds=bounds_of(minimum, maximum, drop, baseline),
         strict=strict,
     )
-    shown = evaluating.Shown(form, target, None if every else worst, timings, force, html)
+    shown = Shown(form, target, None if every else worst, timings, force, html)
     settings = options.settings_of(
         bundle=bundle,
         strategy=strategy,
@@ -158,4 +196,188 @@ def evaluate(
         candidates=candidates,
         normalize=normalize,
     )
-    return evaluating.run(asked, shown, settings, output)
+    return run(asked, shown, settings, output)
+
+
+# SECTION evaluating: `mcpg eval` once its options are read: search, measure, compare, judge,
+# write.
+
+
+STDOUT = "-"
+_MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be measured, and what is asked of it.
+
+    Attributes:
+        queries: File of judged queries; `-` is standard input.
+        limit: The most matches to look at for a query.
+        include_disabled: Whether tools that are off by default may be found.
+        baseline: File of an earlier report.
+        bounds: What figures are held to.
+        strict: Whether a warning fails the run.
+    """
+
+    queries: str
+    limit: int
+    include_disabled: bool
+    baseline: str | None
+    bounds: tuple[Bound, ...]
+    strict: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How the report is written.
+
+    Attributes:
+        form: As what.
+        target: Where; `-` is standard output.
+        worst: How many of the worst answers to show; `None` shows every query.
+        timings: Whether to tell how long searches took.
+        force: Whether to replace a file that mcpg did not write.
+        html: Where to write a report to look at, too.
+    """
+
+    form: ReportFormat
+    target: str
+    worst: int | None
+    timings: bool
+    force: bool
+    html: str | None = None
+
+
+def bounds_of(
+    minimums: Sequence[str] | None,
+    maximums: Sequence[str] | None,
+    drops: Sequence[str] | None,
+    baseline: str | None,
+) -> tuple[Bound, ...]:
+    """Read the gates.
+
+    Raises:
+        UsageError: A figure is unknown, a value is none, or a drop has nothing to fall from.
+    """
+    if drops and baseline is None:
+        raise UsageError(
+            "there is nothing to have fallen from",
+            place="--max-drop",
+            remedy="name an earlier report with --baseline",
+        )
+    said = ((MIN, minimums), (MAX, maximums), (MAX_DROP, drops))
+    return tuple(
+        bound for kind, texts in said for text in texts or () for bound in parse_bounds(kind, text)
+    )
+
+
+def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
+    """Evaluate, write the report, and give the exit code."""
+    _check_target(shown, asked.baseline)
+    judgements = judgements_of(asked.queries)
+    before = read_baseline(asked.baseline) if asked.baseline else None
+    strategy = strategy_of(settings)
+    fusion = fusion_of(settings, strategy)
+    is_timed = shown.timings or any(bound.metric in LATENCY for bound in asked.bounds)
+    engine = open_engine(settings, output, is_cached=not is_timed)
+    with output.progress("searching"):
+        report = evaluate(
+            engine,
+            judgements,
+            limit=asked.limit,
+            strategy=strategy,
+            fusion=fusion,
+            normalize=Equipping(settings).is_normalizing,
+            include_disabled=asked.include_disabled,
+        )
+    if before is not None:
+        depth = min(before.limit, report.limit)
+        compared = compare(before.outcomes, report.outcomes, depth)
+        report = replace(report, baseline=compared)
+    report = replace(report, gates=judge(report, asked.bounds))
+    if shown.html is not None:
+        page = eval_page(report_json(report, timings=shown.timings))
+        write_report(shown.html, page, output, force=shown.force)
+    _write(report, shown, output)
+    return _judged(report, asked, output)
+
+
+def _check_target(shown: Shown, baseline: str | None) -> None:
+    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs.
+
+    Raises:
+        OutputError: A file holds something else.
+        UsageError: Two options name one file.
+    """
+    if shown.html is not None:
+        check_place(shown.html, force=shown.force)
+        if shown.target != STDOUT and _is_one_file(shown.html, shown.target):
+            raise UsageError(
+                "the report and the page cannot both be written to one file",
+                place="--html",
+                remedy="name another file",
+            )
+    for option, path in (("--output", shown.target), ("--html", shown.html)):
+        if baseline and path not in {None, STDOUT} and _is_one_file(baseline, str(path)):
+            raise UsageError(
+                "the baseline cannot be replaced by what is compared with it: the next run would"
+                " find no drop",
+                place=option,
+                remedy="name another file",
+            )
+    if shown.target != STDOUT and not shown.force:
+        remedy = "name another file, or use --force"
+        check_replaceable(shown.target, _MARKS, "report of `mcpg eval`", remedy)
+
+
+def _is_one_file(one: str, other: str) -> bool:
+    try:
+        return os.path.realpath(one) == os.path.realpath(other) or Path(one).samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _write(report: Report, shown: Shown, output: Output) -> None:
+    if shown.form is not ReportFormat.JSON:
+        output.diagnostics(report.diagnostics)
+    text = _rendered(report, shown, output)
+    if shown.target == STDOUT:
+        output.text(text)
+    else:
+        atomic_write(shown.target, f"{text}\n".encode("utf-8", "backslashreplace"))
+        output.note(f"wrote {shown.target}: {headline(report)}")
+
+
+def _rendered(report: Report, shown: Shown, output: Output) -> str:
+    if shown.form is ReportFormat.JSON:
+        value = report_json(report, timings=shown.timings)
+        return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
+    if shown.form is ReportFormat.MD:
+        return eval_markdown(report, worst=shown.worst, timings=shown.timings)
+    view = output if shown.target == STDOUT else Output(color=Color.NEVER)
+    return eval_text(report, view, worst=shown.worst, timings=shown.timings)
+
+
+def _judged(report: Report, asked: Asked, output: Output) -> int:
+    """Say what does not pass, and give the exit code."""
+    for gate in report.gates:
+        if not gate.passed:
+            output.error(gate.sentence, place=f"--{gate.bound.kind}")
+    unread = sum(one.code == Code.JUDGED_INVALID for one in report.diagnostics)
+    if unread:
+        entries = "1 entry" if unread == 1 else f"{unread} entries"
+        output.error(
+            f"{entries} could not be read, so the figures leave something out",
+            place=asked.queries,
+            remedy="correct what the messages name",
+        )
+        return ExitCode.FAILED
+    if asked.strict and _warnings(report):
+        output.error(f"{_warnings(report)} warnings", place="--strict")
+        return ExitCode.FINDINGS
+    return ExitCode.DONE if all(gate.passed for gate in report.gates) else ExitCode.FINDINGS
+
+
+def _warnings(report: Report) -> int:
+    return sum(one.severity != Severity.INFO for one in report.diagnostics)

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpg.cli import building, options
+from mcpg.cli import build, options
+from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.intake import Intake
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.sanitise import lines_kept
-from mcpg.cli.wording import counted
-from mcpg.gateway.answerjson import diagnostics_json
+from mcpg.cli.terminal import counted, lines_kept
+from mcpg.gateway.json import diagnostics_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcpg.bundle import Assembly, FolderPlan
-    from mcpg.jsontypes import JsonObject, JsonValue
+    from mcpg.json_types import JsonObject, JsonValue
 
 EXAMPLES = """\
 mcpg generate manifests/ -o docs/tools
@@ -65,7 +64,7 @@ def generate(
     edited; those are never overwritten without --force, and nothing is written when there is one.
     """
     from mcpg.bundle import apply_plan, plan_folder  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli.memory import Memory  # noqa: PLC0415
+    from mcpg.cli.build import Memory  # noqa: PLC0415
 
     memory = Memory(target)
     intake = Intake(
@@ -75,8 +74,8 @@ def generate(
         header=header,
         seconds=server_timeout,
     )
-    assembly = building.assembled(intake, output, memory, _own(target, intake.paths))
-    if strict and building.refused(assembly, output):
+    assembly = build.assembled(intake, output, memory, _own(target, intake.paths))
+    if strict and build.refused(assembly, output):
         return ExitCode.FINDINGS
     plan = plan_folder(target, assembly.texts)
     if check or diff:
@@ -111,7 +110,7 @@ def _compare(
         output.json(_report(plan, assembly, stale=bool(reasons)))
     elif shows_diff:
         output.text(lines_kept(_diff_text(plan, prune=prune)).rstrip("\n"))
-    return building.judged(str(plan.root), reasons, building.summary(assembly), output)
+    return build.judged(str(plan.root), reasons, build.summary(assembly), output)
 
 
 def _reasons(plan: FolderPlan, *, prune: bool) -> list[str]:
@@ -151,7 +150,7 @@ def _tell(plan: FolderPlan, assembly: Assembly, *, prune: bool, output: Output) 
     }
     told = ", ".join(f"{number:,} {what}" for what, number in done.items() if number)
     verb = "unchanged:" if plan.is_current else "wrote"
-    output.note(f"{verb} {plan.root}: {building.summary(assembly)}: {told or 'nothing to do'}")
+    output.note(f"{verb} {plan.root}: {build.summary(assembly)}: {told or 'nothing to do'}")
     if plan.obsolete and not prune:
         output.note(f"{counted(len(plan.obsolete), 'document')} obsolete: see --prune")
     for path in plan.kept:
@@ -162,7 +161,7 @@ def _report(plan: FolderPlan, assembly: Assembly, **facts: JsonValue) -> JsonObj
     return {
         "schema": "mcpg/generate/1",
         "path": str(plan.root),
-        **building.counts(assembly),
+        **build.counts(assembly),
         "created": list(plan.create),
         "updated": list(plan.update),
         "unchanged": list(plan.unchanged),

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcpg.catalog.model import resolve
 from mcpg.cli import options
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.live_gateway import gateway_of
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
+from mcpg.errors import Severity, UsageError
+from mcpg.files import read_bytes
+from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcpg.cli.live_gateway import Wanted
+    from mcpg.cli.settings import Settings
+    from mcpg.gateway import Gateway
+    from mcpg.gateway.calls.model import Progress
+    from mcpg.json_types import JsonObject, JsonValue
 
 EXAMPLES = """\
 mcpg invoke git_status --from mcp.json --arg repo_path=.
@@ -86,9 +104,268 @@ def invoke(
     Arguments are checked against the tool's schema before anything is called. Exits 1 when the tool
     fails or its server does, 2 when there is no such tool or the arguments are wrong.
     """
-    from mcpg.cli.gatewaying import Wanted  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli.invoking import Call, invoke_tool  # noqa: PLC0415
+    from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
 
     wanted = Wanted(tuple(sources or ()), header=header, server_timeout=server_timeout)
     call = Call(tool, arguments, tuple(arg or ()), timeout, include_disabled)
     return invoke_tool(wanted, options.settings_of(), call, form, output)
+
+
+# SECTION invokeview: What a tool answered, for people and for programs.
+
+
+_LONGEST = 60
+_BASE64 = 4 / 3
+
+
+def invoke_json(invoked: Invoked) -> Mapping[str, Any]:
+    """Give an answer as JSON; content and structured result are the tool's own."""
+    return {
+        "schema": "mcpg/invoke/1",
+        "toolId": invoked.tool_id,
+        "sourceId": invoked.source_id,
+        "toolName": invoked.tool_name,
+        "isSuccess": invoked.is_success,
+        "content": [*invoked.content],
+        "structured": invoked.structured,
+        "faults": [
+            {
+                "code": fault.code.value,
+                "message": fault.message,
+                "remedy": fault.remedy,
+                "field": fault.field,
+            }
+            for fault in invoked.faults
+        ],
+    }
+
+
+def invoke_text(invoked: Invoked) -> str:
+    """Give an answer for people: its texts, what else there is, or the structured result."""
+    if not invoked.is_success:
+        return ""  # what a tool says of its failure is an error, not data
+    shown = [_shown(block) for block in invoked.content]
+    if not shown and invoked.structured is not None:
+        text = json.dumps(invoked.structured, ensure_ascii=False, indent=2)
+        return json_safe(text)
+    return "\n".join(shown)
+
+
+def _shown(block: Mapping[str, Any]) -> str:
+    """Show a block: text as it is, of everything else what it is and how large."""
+    kind = str(block.get("type"))
+    resource = block.get("resource")
+    holder = resource if isinstance(resource, dict) else block
+    if isinstance(holder.get("text"), str):
+        return lines_kept(holder["text"])
+    parts = [kind, *(str(holder[key]) for key in ("mimeType", "uri", "name") if key in holder)]
+    data = holder.get("data", holder.get("blob"))
+    if isinstance(data, str):
+        parts.append(f"{int(len(data) / _BASE64):,} bytes")
+    return one_line(f"[{', '.join(parts)}]")
+
+
+def progress_line(text: str) -> str:
+    """Bring a tool's word on its progress to one short line."""
+    return cut(one_line(text), _LONGEST)
+
+
+# SECTION argvalue: The value of `--arg NAME=VALUE`: a text where the tool takes one, else JSON.
+
+
+_APPLICATORS = ("anyOf", "oneOf", "allOf")
+
+
+def value_of(schema: JsonObject, name: str, text: str) -> JsonValue:
+    """Return *text* as the argument *name* of a tool takes it.
+
+    It stays a text where the schema names texts among what it takes. Where it names none, or says
+    nothing of the type, it is JSON where it is JSON. What the schema refuses gives way to what it
+    accepts.
+
+    Args:
+        schema: Input schema of the tool.
+        name: The argument.
+        text: What was given.
+    """
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    properties = schema.get("properties")
+    member = properties.get(name) if isinstance(properties, dict) else None
+    first, second = (text, value) if _names_texts(member, schema) else (value, text)
+    is_second = not _fits(schema, name, first) and _fits(schema, name, second)
+    return second if is_second else first
+
+
+def _names_texts(member: JsonValue, root: JsonObject) -> bool:
+    """Return whether a schema, or a part or definition of it, names texts among what it takes."""
+    waiting: list[Any] = [member]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if "string" in _listed(node.get("type")):
+            return True
+        if any(isinstance(one, str) for one in (*_listed(node.get("enum")), node.get("const"))):
+            return True
+        waiting.append(resolve(node.get("$ref"), root))
+        waiting += [part for key in _APPLICATORS for part in _listed(node.get(key))]
+    return False
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
+    """Say whether nothing is wrong with the argument itself, whatever is wrong with the others."""
+    from mcpg.gateway.calls.arguments import check_arguments  # noqa: PLC0415 - needs the MCP extra
+
+    escaped = name.replace("~", "~0").replace("/", "~1")
+    faults = check_arguments(schema, {name: value})
+    return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
+
+
+# SECTION invoking: The command `invoke`: from options to a call, and its answer for people and
+# programs.
+
+
+_LIMIT = 32 << 20
+_PLACE = "--arguments"
+_REMEDY = """give an object, as in --arguments '{"city": "Lisbon"}'"""
+_OF_THE_CALLER = frozenset(
+    {
+        FaultCode.NOTHING_NAMED,
+        FaultCode.NOT_FOUND,
+        FaultCode.AMBIGUOUS,
+        FaultCode.DISABLED,
+        FaultCode.NOT_INVOKABLE,
+        FaultCode.ARGUMENTS_INVALID,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the command line wants called.
+
+    Attributes:
+        tool: An id, `source::name`, or a raw name.
+        arguments: A JSON object, `@` and a file that holds one, or `-` for standard input.
+        each: Arguments as `NAME=VALUE`.
+        seconds: Time of the call, `None` for the usual.
+        include_disabled: Whether a tool that is off by default is called.
+    """
+
+    tool: str
+    arguments: str | None = None
+    each: tuple[str, ...] = ()
+    seconds: float | None = None
+    include_disabled: bool = False
+
+
+def invoke_tool(
+    wanted: Wanted, settings: Settings, call: Call, form: OutputFormat, output: Output
+) -> int:
+    """Call a tool and write its answer.
+
+    Raises:
+        McpgError: An option or a setting makes no sense, or a file that is named cannot be used.
+    """
+    given = _arguments(call)
+    pairs = [_pair(one) for one in call.each]
+    try:
+        import anyio  # noqa: PLC0415 - an extra
+
+        gateway = gateway_of(wanted, settings)
+    except ModuleNotFoundError as missing:
+        raise UsageError(
+            f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
+            remedy="pip install 'mcpg-graph[mcp]'",
+        ) from None
+    invoked: Invoked = anyio.run(_run, gateway, call, given, pairs, output)
+    if form is OutputFormat.JSON:
+        output.json(invoke_json(invoked))
+    else:
+        output.text(invoke_text(invoked))
+    for fault in invoked.faults:
+        output.error(fault.message, remedy=fault.remedy)
+    return _exit_code(invoked)
+
+
+async def _run(
+    gateway: Gateway,
+    call: Call,
+    given: JsonObject,
+    pairs: list[tuple[str, str]],
+    output: Output,
+) -> Invoked:
+    with output.progress(f"invoking {progress_line(call.tool)}") as shown:
+        async with gateway:
+            snapshot = await gateway.snapshot()
+            told = gateway.diagnostics
+            output.diagnostics(
+                one for one in told if output.verbose or one.severity is Severity.ERROR
+            )
+            found = snapshot.find(call.tool)
+            if isinstance(found, Fault):
+                return Invoked("", faults=(found,))
+            named = {name: value_of(found.input_schema, name, text) for name, text in pairs}
+            return await gateway.invoke(
+                found.id,
+                {**given, **named},
+                timeout=call.seconds,
+                progress=_telling(shown),
+                include_disabled=call.include_disabled,
+            )
+
+
+def _telling(shown: Any) -> Progress | None:
+    """Give what shows a tool's progress beside the spinner; nothing where there is none."""
+    if shown is None:
+        return None
+
+    async def tell(done: float, total: float | None, message: str | None) -> None:
+        from rich.text import Text  # noqa: PLC0415 - only where somebody looks
+
+        of = f" of {total:g}" if total is not None else ""
+        shown.update(Text(f"{done:g}{of} {progress_line(message or '')}".rstrip()))
+
+    return tell
+
+
+def _arguments(call: Call) -> JsonObject:
+    text = call.arguments
+    if text is None:
+        return {}
+    if text == "-":
+        data = standard_input(_LIMIT)
+    elif text.startswith("@"):
+        data = read_bytes(text[1:], _LIMIT)
+    else:
+        data = text.encode("utf-8", "surrogatepass")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as fault:
+        raise UsageError(f"this is no JSON: {fault}", place=_PLACE, remedy=_REMEDY) from None
+    if not isinstance(found, dict):
+        raise UsageError("this is no JSON object", place=_PLACE, remedy=_REMEDY)
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"{text!r} is no argument", place="--arg", remedy="write it as NAME=VALUE")
+    return name, value
+
+
+def _exit_code(invoked: Invoked) -> int:
+    if invoked.is_success:
+        return ExitCode.DONE
+    is_ours = any(fault.code in _OF_THE_CALLER for fault in invoked.faults)
+    return ExitCode.FAILED if is_ours else ExitCode.FINDINGS

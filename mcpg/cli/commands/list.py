@@ -8,10 +8,9 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.jsonview import list_json
-from mcpg.cli.opening import open_catalog
+from mcpg.cli.open_bundle import list_json, open_catalog
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.textview import list_text
+from mcpg.cli.views.matches import list_text
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

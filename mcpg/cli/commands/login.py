@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import difflib
+import math
+import os
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.loginoptions import LoginConfiguration, LoginServer
+from mcpg.cli.folders import VARIABLE_LOGINFOLDER as VARIABLE
+from mcpg.cli.folders import login_folder
+from mcpg.cli.options import LoginConfiguration, LoginServer
 from mcpg.cli.output import Output
+from mcpg.cli.terminal import counted, one_line
+from mcpg.errors import NotFoundError, SourceError, UsageError
+from mcpg.sources import live as servers
+from mcpg.sources.client_config import (
+    HttpServer,
+    Live,
+    is_address,
+    read_client_configuration,
+    server_at,
+)
+from mcpg.sources.live.login_options import Manner
+from mcpg.sources.model import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from mcpg.cli.settings import Settings
+    from mcpg.sources.client_config import Server
 
 EXAMPLES = """\
 mcpg login https://tracker.example.com/mcp
@@ -17,7 +42,7 @@ mcpg login tracker mcp.json
 mcpg login tracker --no-browser --port 8765       # over ssh -L 8765:127.0.0.1:8765"""
 
 
-def register(app: typer.Typer) -> None:
+def register_login(app: typer.Typer) -> None:
     """Add the command to *app*."""
     options.command(app, "login", examples=EXAMPLES)(login)
 
@@ -47,9 +72,177 @@ def login(
     renewed without a browser for as long as the server allows. `mcpg logout` removes it. Every
     command that asks servers uses it.
     """
-    from mcpg.cli import loggingin  # noqa: PLC0415 - help needs none of it
-
-    manner = loggingin.manner_of(timeout, port, output, opens=not no_browser)
-    found = loggingin.named_server(server, configuration, options.settings_of())
-    loggingin.log_in(found, manner, output)
+    manner = manner_of(timeout, port, output, opens=not no_browser)
+    found = named_server(server, configuration, options.settings_of())
+    log_in(found, manner, output)
     return ExitCode.DONE
+
+
+# SECTION logout: `mcpg logout`.
+
+
+EXAMPLES_LOGOUT = """\
+mcpg logout https://tracker.example.com/mcp
+mcpg logout tracker mcp.json"""
+
+
+def register_logout(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "logout", examples=EXAMPLES_LOGOUT)(logout)
+
+
+def logout(
+    output: Output,
+    *,
+    server: LoginServer,
+    configuration: LoginConfiguration = None,
+) -> int:
+    """Forget a login that `mcpg login` made.
+
+    Its file is removed from this machine. The server is not told: what it granted ends there by
+    itself, or where its own pages let you end it.
+    """
+    found = named_server(server, configuration, options.settings_of())
+    log_out(found, output)
+    return ExitCode.DONE
+
+
+# SECTION loggingin: Logging in to servers and out of them: which server is meant, and how a
+# browser is opened.
+
+
+_LONGEST = 86_400
+_MOST_PORT = 65_535
+
+
+def named_server(name: str, configuration: str | None, settings: Settings) -> HttpServer:
+    """Give the server at an address that a person means.
+
+    Args:
+        name: Its address, or what it is called.
+        configuration: The configuration of a client that names it; `None` for the `[[sources]]` of
+            mcpg.toml.
+        settings: What is set.
+
+    Raises:
+        NotFoundError: There is none of that name, or no such file.
+        SourceError: It cannot be used, or the file is no configuration.
+        UsageError: It is a program.
+    """
+    if configuration is not None:
+        server = _configured(name, configuration)
+    elif is_address(name):
+        server = server_at(name, Live(os.environ))
+    else:
+        server = _of_settings(name, settings)
+    if not isinstance(server, HttpServer):
+        message = "it is a program, to which nobody logs in"
+        raise UsageError(message, place=server.place, remedy="name a server with an address")
+    return server
+
+
+def log_in(server: HttpServer, manner: Manner, output: Output) -> None:
+    """Log in to *server*, and say how it went."""
+    told = servers.log_in(server, _folder(), manner)
+    tools = counted(told.tools, "tool")
+    if told.is_new:
+        output.note(f"logged in to {server.place}: {tools}")
+    else:
+        output.note(f"{server.place} wants no login: {tools}")
+
+
+def log_out(server: HttpServer, output: Output) -> None:
+    """Forget the login to *server*, and say whether there was one."""
+    was_there = servers.log_out(server, _folder())
+    output.note(f"{'logged out of' if was_there else 'there is no login to'} {server.place}")
+
+
+def manner_of(seconds: float, port: int, output: Output, *, opens: bool) -> Manner:
+    """Give how a login is made.
+
+    Args:
+        seconds: The time that the person has.
+        port: Where the browser comes back to, 0 for any.
+        output: Where the address goes when no browser can be opened.
+        opens: Whether a browser may be opened.
+
+    Raises:
+        UsageError: A number makes no sense.
+    """
+    if not (math.isfinite(seconds) and 0 < seconds <= _LONGEST):
+        message = f"{seconds:g} is no time that a person can have"
+        remedy = f"give seconds above 0, up to {_LONGEST}"
+        raise UsageError(message, place="--timeout", remedy=remedy)
+    if not 0 <= port <= _MOST_PORT:
+        remedy = f"give a number from 1 to {_MOST_PORT}, or 0 for any"
+        raise UsageError(f"{port} is no port", place="--port", remedy=remedy)
+    return Manner(_shower(output, opens=opens), port, seconds)
+
+
+def _shower(output: Output, *, opens: bool) -> Callable[[str], None]:
+    def show(address: str) -> None:
+        if opens:
+            output.note("a browser is opened: log in there")
+            if _opened(address):
+                return
+            output.note("no browser can be opened")
+        output.note("open this address in a browser on this machine:")
+        output.text(one_line(address))
+        output.flush()
+
+    return show
+
+
+def _opened(address: str) -> bool:
+    try:
+        return webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        return False
+
+
+def _folder() -> str:
+    folder = login_folder()
+    if folder is None:
+        message = "there is no folder in which logins can be kept"
+        raise UsageError(message, remedy=f"name one with {VARIABLE}")
+    return folder
+
+
+def _configured(name: str, configuration: str) -> Server:
+    text = read_text(Path(configuration), configuration)
+    found, noticed = read_client_configuration(text, configuration, os.environ)
+    server = next((one for one in found if one.name == name), None)
+    if server is not None:
+        return server
+    place = f"{configuration}: {name}"
+    fault = next((one for one in noticed if one.place == place), None)
+    if fault is not None:
+        raise SourceError(fault.message, place=place, remedy="see to its entry")
+    raise _unknown(name, [one.name or "" for one in found], configuration)
+
+
+def _of_settings(name: str, settings: Settings) -> Server:
+    entries = [one for one in settings.sources() or () if one.is_server]
+    entry = next((one for one in entries if name in {one.id, one.name}), None)
+    if entry is None:
+        place = "mcpg.toml" if entries else None
+        raise _unknown(name, [one.name for one in entries], place)
+    return entry.server(os.environ)
+
+
+def _unknown(name: str, known: Collection[str], place: str | None) -> NotFoundError:
+    near = difflib.get_close_matches(name, known, n=1)
+    remedy = "name an address, or the file that names the server"
+    if known:
+        remedy = f"it names {', '.join(sorted(known)[:10])}"
+    return NotFoundError(
+        f"there is no server {name!r}",
+        place=place,
+        remedy=f"did you mean {near[0]!r}?" if near else remedy,
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add `login` and `logout` to *app*."""
+    register_login(app)
+    register_logout(app)

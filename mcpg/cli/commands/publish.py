@@ -9,7 +9,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.wording import counted
+from mcpg.cli.terminal import counted
 
 if TYPE_CHECKING:
     from mcpg.cli.publishing import Published

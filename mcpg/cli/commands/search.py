@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from mcpg.cli import options, questioning
+from mcpg.cli import options, query
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.questioning import Asked
+from mcpg.cli.query import Asked
 
 EXAMPLES = """\
 mcpg search shipment status
@@ -20,7 +20,7 @@ mcpg search                        # browse"""
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    questioning.command(app, "search", examples=EXAMPLES)(search)
+    query.command(app, "search", examples=EXAMPLES)(search)
 
 
 def search(
@@ -37,9 +37,9 @@ def search(
     Each match has a score: how sure the search is that the tool is wanted, in [0, 1]. Below the
     matches stand related tools and next steps, each with the edge of the graph that leads there.
     """
-    from mcpg.cli import querying  # noqa: PLC0415 - help needs no engine
+    from mcpg.cli import query  # noqa: PLC0415 - help needs no engine
 
     if explain:
-        shown = querying.Showing(form)
-        return querying.answer_explain(asked.question, asked.settings, shown, output)
-    return querying.answer_search(asked.question, asked.settings, form, output)
+        shown = query.Showing(form)
+        return query.answer_explain(asked.question, asked.settings, shown, output)
+    return query.answer_search(asked.question, asked.settings, form, output)

@@ -2,18 +2,165 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import textwrap
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpg.catalog.model import walk_parameters
 from mcpg.cli import options
-from mcpg.cli.completion import complete_tool
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.jsonview import show_json
-from mcpg.cli.opening import Card, open_catalog
+from mcpg.cli.open_bundle import Card, open_catalog, show_json
+from mcpg.cli.options import complete_tool
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.showview import show_text
+from mcpg.cli.terminal import cut, lines_kept, one_line, pad, width
 from mcpg.errors import NotFoundError
+from mcpg.relations.model import EdgeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample
+    from mcpg.cli.open_bundle import Neighbour
+
+# SECTION showview: One tool as text: a card to read.
+
+
+_LABEL = 14
+_NAME_LIMIT = 32
+_TYPE_LIMIT = 20
+_HEADINGS = {EdgeKind.RELATED: "related", EdgeKind.NEXT_STEP: "next steps"}
+
+
+def show_text(card: Card, output: Output) -> str:
+    """Give everything about the tool of *card*, from what it is to where it comes from."""
+    tool = card.tool
+    blocks = [
+        _title(tool, output),
+        _described(tool, output),
+        _facts(card, output),
+        _parameters(walk_parameters(tool.input_schema), output, "arguments"),
+        _parameters(walk_parameters(tool.output_schema or {}), output, "result"),
+        _examples(tool.hints.examples, output),
+        *(_neighbours(card.neighbours, kind, output) for kind in _HEADINGS),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _title(tool: Tool, output: Output) -> list[str]:
+    name = output.paint(one_line(tool.id), "cyan")
+    title = one_line(tool.display_name)
+    state = "" if tool.enabled else "  (disabled by default)"
+    return [f"{name}{'' if title in {tool.id, tool.name} else f'  {title}'}{state}"]
+
+
+def _described(tool: Tool, output: Output) -> list[str]:
+    paragraphs = lines_kept(tool.description.strip()).split("\n")
+    return [
+        line
+        for paragraph in paragraphs
+        for line in textwrap.wrap(paragraph, max(20, output.columns - 2)) or [""]
+        if tool.description.strip()
+    ]
+
+
+def _facts(card: Card, output: Output) -> list[str]:
+    tool = card.tool
+    rows = [
+        ("source", f"{tool.source_id} ({tool.source_kind})"),
+        ("name", tool.name),
+        ("read from", tool.place),
+        ("document", card.document.path if card.document else ""),
+        ("URI", card.document.uri if card.document else ""),
+        ("behaviour", ", ".join(_behaviour(tool.hints))),
+        *_hint_rows(tool.hints),
+        ("groups", ", ".join(card.groups)),
+    ]
+    return [line for label, value in rows if value for line in _fact(label, value, output)]
+
+
+def _fact(label: str, value: str, output: Output) -> list[str]:
+    return textwrap.wrap(
+        one_line(value),
+        max(40, output.columns),
+        initial_indent=f"{label:<{_LABEL}}",
+        subsequent_indent=" " * _LABEL,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _behaviour(hints: Hints) -> Iterator[str]:
+    said = {
+        ("read-only", "writes"): hints.read_only,
+        ("idempotent", "not idempotent"): hints.idempotent,
+        ("destructive", "not destructive"): hints.destructive,
+        ("open world", "closed world"): hints.open_world,
+    }
+    for (yes, no), value in said.items():
+        if value is not None:
+            yield yes if value else no
+    for what, tier in (("cost", hints.cost_tier), ("latency", hints.latency_tier)):
+        if tier is not None:
+            yield f"{tier.lower()} {what}"
+
+
+def _hint_rows(hints: Hints) -> list[tuple[str, str]]:
+    lists = {
+        "aliases": hints.aliases,
+        "keywords": hints.keywords,
+        "categories": hints.categories,
+        "tags": hints.tags,
+        "data sources": hints.data_sources,
+    }
+    return [(label, ", ".join(values)) for label, values in lists.items()]
+
+
+def _parameters(parameters: Sequence[Parameter], output: Output, heading: str) -> list[str]:
+    if not parameters:
+        return []
+    names = min(_NAME_LIMIT, max(width(one_line(one.path)) for one in parameters))
+    kinds = min(_TYPE_LIMIT, max(len(_kind(one)) for one in parameters))
+    rows = [_parameter(one, names, kinds, output) for one in parameters]
+    return [output.paint(heading, "bold"), *rows]
+
+
+def _parameter(parameter: Parameter, names: int, kinds: int, output: Output) -> str:
+    lead = f"  {pad(one_line(parameter.path), names)}  {_kind(parameter):<{kinds}}  "
+    values = f" ({', '.join(parameter.values)})" if parameter.values else ""
+    text = one_line(f"{parameter.description}{values}")
+    return f"{lead}{cut(text, output.columns - width(lead))}".rstrip()
+
+
+def _kind(parameter: Parameter) -> str:
+    return one_line(parameter.type or "any") + ("" if parameter.required else "?")
+
+
+def _examples(examples: Iterable[ToolExample], output: Output) -> list[str]:
+    rows = [
+        f"  {one_line(one.input)}" + (f" ({one_line(one.description)})" if one.description else "")
+        for one in examples
+    ]
+    return [output.paint("examples", "bold"), *rows] if rows else []
+
+
+def _neighbours(neighbours: Iterable[Neighbour], kind: EdgeKind, output: Output) -> list[str]:
+    edges = [one for one in neighbours if one.kind is kind]
+    if not edges:
+        return []
+    columns = max(width(one_line(edge.name)) for edge in edges)
+    return [
+        output.paint(_HEADINGS[kind], "bold"),
+        *(
+            cut(
+                f"  {edge.weight:.3f}  {pad(one_line(edge.name), columns)}  "
+                f"{one_line(edge.reason or edge.origin)}",
+                output.columns,
+            )
+            for edge in edges
+        ),
+    ]
+
 
 EXAMPLES = """\
 mcpg show shipment_status

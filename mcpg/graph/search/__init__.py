@@ -1,16 +1,65 @@
 """Schema-aware search: by the predicates that are registered, with what speaks for each match."""
 
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import pyoxigraph
+
+from mcpg.errors import Code, McpgError, UsageError, error, info, warning
+from mcpg.graph.federation import EndpointInvalidError, check_endpoint
 from mcpg.graph.search.model import (
+    DEFAULT_PROFILE,
+    NEXT,
     Evidence,
     GraphMatch,
     GraphSearchRequest,
     GraphSearchResult,
     Mode,
     Role,
+    ScoreKind,
+    SearchProfile,
     SourceContext,
 )
-from mcpg.graph.search.profile import DEFAULT_PROFILE, SearchProfile
-from mcpg.graph.search.searcher import GraphSearcher
+from mcpg.graph.search.scoring import (
+    DESCRIBED,
+    Display,
+    Distances,
+    Row,
+    Scored,
+    Segment,
+    at_endpoint,
+    counting_query,
+    description_query,
+    displayed,
+    evidence_query,
+    expansion_query,
+    is_iri,
+    pattern_of,
+    sampling_query,
+    scored,
+    terms_of,
+)
+from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.store import oxigraph_store
+from mcpg.graph.terms import node_iri, source_iri
+from mcpg.graph.triples import triples_of
+from mcpg.text import language_of, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
+    from mcpg.errors import Diagnostic
+    from mcpg.graph.search.scoring import Term
+
+    Bindings = dict[str, str]
+    Edge = tuple[str, str, str]
+    Fallback = Callable[[str, int], Iterable[tuple[str, float]]]
+    """From a query and a limit to ids of tools and their scores, the best first."""
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -24,3 +73,475 @@ __all__ = [
     "SearchProfile",
     "SourceContext",
 ]
+
+# SECTION local: The graph at hand, as a search asks it.
+
+
+class LocalGraph:
+    """Answers the queries that a search makes; they end, for they only look values up."""
+
+    def __init__(self, store: pyoxigraph.Store, profile: SearchProfile) -> None:
+        """Search *store* by those predicates of *profile* that it has."""
+        missing = {iri for iri in profile.predicates if not _has(store, iri)}
+        self.missing = tuple(iri for iri in profile.predicates if iri in missing)
+        self.profile = profile.without(missing)
+        self._store = store
+        self._total: int | None = None
+        self._distances: Distances | None = None
+        texts = (row["text"] for row in self.rows(sampling_query(self.profile)))
+        self.language = language_of(word for text in texts for word in split_words(text))
+
+    @classmethod
+    def of(cls, documents: Iterable[ToolDocument], profile: SearchProfile) -> Self:
+        """Load what a search by *profile* needs of *documents*."""
+        needed = {*profile.predicates, *DESCRIBED}
+        triples = (triple for triple in triples_of(documents) if triple[1] in needed)
+        return cls(oxigraph_store(triples), profile)
+
+    def rows(self, query: str) -> list[Bindings]:
+        """Answer the SELECT *query*: the texts and IRIs of each row, by variable."""
+        found: Any = self._store.query(query)
+        names = [variable.value for variable in found.variables]
+        return [
+            {name: one[name].value for name in names if hasattr(one[name], "value")}
+            for one in found
+        ]
+
+    @property
+    def total(self) -> int:
+        """How many nodes can be found."""
+        if self._total is None:
+            self._total = int(self.rows(counting_query(self.profile))[0]["count"])
+        return self._total
+
+    @property
+    def distances(self) -> Distances:
+        """The values that the profile reads of nodes themselves."""
+        if self._distances is None:
+            self._distances = Distances(self._segments())
+        return self._distances
+
+    def _segments(self) -> list[Segment]:
+        found = set()
+        for kind in self.profile.types:
+            node_type = pyoxigraph.NamedNode(kind)
+            is_a = pyoxigraph.NamedNode(DESCRIBED[-1])
+            for quad in self._store.quads_for_pattern(None, is_a, node_type):
+                if isinstance(quad.subject, pyoxigraph.NamedNode):
+                    found.add(quad.subject)
+        return [
+            Segment(node.value, text.iri, quad.object.value)
+            for node in sorted(found, key=str)
+            for text in self.profile.texts
+            for quad in self._store.quads_for_pattern(node, pyoxigraph.NamedNode(text.iri), None)
+            if isinstance(quad.object, pyoxigraph.Literal)
+        ]
+
+
+def _has(store: pyoxigraph.Store, iri: str) -> bool:
+    try:
+        predicate = pyoxigraph.NamedNode(iri)
+    except ValueError:
+        return False
+    return next(iter(store.quads_for_pattern(None, predicate, None)), None) is not None
+
+
+# SECTION federation: Other endpoints, as a search asks them: those that are allowed, bounded, and
+# side by side.
+
+
+_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an endpoint answered.
+
+    Attributes:
+        endpoint: Its address.
+        rows: The text or IRI of each variable of each row.
+        noticed: Why there is nothing, or not all.
+        failed: Whether there is nothing because something went wrong.
+    """
+
+    endpoint: str
+    rows: tuple[dict[str, str], ...] = ()
+    noticed: tuple[Diagnostic, ...] = ()
+    failed: bool = False
+
+
+def admitted(
+    endpoints: Iterable[str], allowed: Collection[str]
+) -> tuple[list[str], list[Diagnostic]]:
+    """Give those of *endpoints* that may be asked, each once, and say which may not."""
+    kept: list[str] = []
+    noticed: list[Diagnostic] = []
+    for endpoint in dict.fromkeys(endpoints):
+        try:
+            check_endpoint(endpoint)
+        except EndpointInvalidError as fault:
+            noticed.append(error(Code.GRAPH_ENDPOINT_INVALID, fault.message))
+            continue
+        if not is_iri(endpoint):
+            message = f"{endpoint!r} is no address of an endpoint that may be asked"
+            noticed.append(error(Code.GRAPH_ENDPOINT_INVALID, message))
+        elif endpoint in allowed:
+            kept.append(endpoint)
+        else:
+            message = f"the endpoint {endpoint!r} is not allowed, so it is not asked"
+            noticed.append(error(Code.GRAPH_ENDPOINT_BLOCKED, message))
+    return kept, noticed
+
+
+def asked(endpoints: Iterable[str], query: str, limits: Limits) -> list[Told]:
+    """Ask each of *endpoints* the SELECT *query*, in whose order they are told."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        return list(threads.map(lambda endpoint: _told(endpoint, query, limits), endpoints))
+
+
+def _told(endpoint: str, query: str, limits: Limits) -> Told:
+    try:
+        with Door((), services=(endpoint,), limits=limits) as door:
+            answer = door.query(at_endpoint(query, endpoint))
+    except McpgError as fault:
+        message = f"{endpoint} gives nothing to search: {fault.message}"
+        return Told(endpoint, noticed=(error(Code.GRAPH_SEARCH_FAILED, message),), failed=True)
+    rows = tuple(
+        {name: str(term["value"]) for name, term in row.items() if term["type"] != "triple"}
+        for row in answer.rows
+    )
+    if not answer.cut:
+        return Told(endpoint, rows)
+    message = f"{endpoint} has more to say than is heard: {answer.cut}"
+    return Told(endpoint, rows, (warning(Code.GRAPH_RESULTS_CUT, message),))
+
+
+# SECTION expansion: What comes with the matches: related nodes and next steps, by registered
+# edges.
+
+
+def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, list[GraphMatch]]:
+    """Give the query that looks for what comes with *primaries*, and what it finds.
+
+    Related nodes and next steps, each kind the best first, by the best score that an edge hands on;
+    what is a match already is neither, nor is a node of which the graph says nothing. A node that
+    both kinds of edges lead to is both.
+    """
+    if not primaries or not graph.profile.expansions:
+        return "", []
+    query = expansion_query(graph.profile, [match.node for match in primaries])
+    edges = [(row["node"], row["predicate"], row["related"]) for row in graph.rows(query)]
+    best = _best(graph, primaries, edges)
+    known = displayed(graph.rows(description_query(sorted({node for _, node in best}))))
+    best = {key: edge for key, edge in best.items() if key[1] in known}
+    chosen = [*_chosen(graph, best, Role.RELATED), *_chosen(graph, best, Role.NEXT)]
+    return query, [_match(known[node], node, role, best[role, node]) for role, node in chosen]
+
+
+def _best(
+    graph: LocalGraph, primaries: Sequence[GraphMatch], edges: Iterable[Edge]
+) -> dict[tuple[Role, str], Evidence]:
+    """Give the strongest edge that leads to each node in each role."""
+    matches = {match.node: match for match in primaries}
+    kinds = {one.iri: one for one in graph.profile.expansions}
+    found: dict[tuple[Role, str], Evidence] = {}
+    for source, predicate, target in edges:
+        if target in matches:
+            continue
+        kind, match = kinds[predicate], matches[source]
+        role = Role.NEXT if kind.role == NEXT else Role.RELATED
+        edge = Evidence(
+            predicate,
+            match.label,
+            "edge",
+            match.score * kind.weight,
+            related=source,
+            related_label=match.label,
+        )
+        known = found.get((role, target))
+        if known is None or edge.score > known.score:
+            found[role, target] = edge
+    return found
+
+
+def _chosen(
+    graph: LocalGraph, best: dict[tuple[Role, str], Evidence], role: Role
+) -> list[tuple[Role, str]]:
+    """Give the best in *role*, as many as the profile allows."""
+    profile = graph.profile
+    limit = profile.next_limit if role is Role.NEXT else profile.related_limit
+    ranked = sorted((-edge.score, node) for (kind, node), edge in best.items() if kind is role)
+    return [(role, node) for _, node in ranked[:limit]]
+
+
+def _match(display: Display, node: str, role: Role, edge: Evidence) -> GraphMatch:
+    return GraphMatch(
+        node,
+        display.label,
+        display.description,
+        display.types,
+        role,
+        edge.score,
+        ScoreKind.HANDED_ON,
+        (edge,),
+    )
+
+
+# SECTION searcher: The search of the graph: matches by the schema, what comes with them, and what
+# stands in.
+
+
+_LIMITS = Limits(seconds=10.0, rows=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Nodes, the best first, the query that looked for them, and what was noticed."""
+
+    nodes: list[Scored] = field(default_factory=list)
+    sparql: str = ""
+    noticed: list[Diagnostic] = field(default_factory=list)
+
+
+class GraphSearcher:
+    """Searches the graph of some documents, and endpoints that are allowed."""
+
+    def __init__(
+        self,
+        documents: Iterable[ToolDocument],
+        *,
+        profile: SearchProfile = DEFAULT_PROFILE,
+        allowed: Collection[str] = (),
+        fallback: Fallback | None = None,
+        limits: Limits = _LIMITS,
+    ) -> None:
+        """Load what a search needs of *documents*.
+
+        Args:
+            documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
+            profile: What is read, and how much it counts.
+            allowed: Addresses of endpoints that requests may name.
+            fallback: The search that stands in when the schema finds no tool.
+            limits: What one question to one endpoint may take.
+        """
+        documents = list(documents)
+        tools = {node_iri(one.uri): one.tool for one in documents if not one.is_page}
+        self._tools: dict[str, Tool] = tools
+        self._nodes = {tool.id: node for node, tool in tools.items()}
+        self._local = LocalGraph.of(documents, profile)
+        self._profile, self._allowed = profile, frozenset(allowed)
+        self._fallback, self._limits = fallback, limits
+
+    @classmethod
+    def over(
+        cls,
+        store: pyoxigraph.Store,
+        *,
+        profile: SearchProfile = DEFAULT_PROFILE,
+        allowed: Collection[str] = (),
+        limits: Limits = _LIMITS,
+    ) -> Self:
+        """Search any graph, in which nothing is a tool."""
+        searcher = cls((), profile=profile, allowed=allowed, limits=limits)
+        searcher._local = LocalGraph(store, profile)
+        return searcher
+
+    def search(self, request: GraphSearchRequest) -> GraphSearchResult:
+        """Answer *request*; what goes wrong at an endpoint is a diagnostic.
+
+        Raises:
+            UsageError: The limit is less than 1, or a federated search is to use distances.
+        """
+        if request.limit < 1:
+            raise UsageError("the limit is less than 1", remedy="ask for at least one match")
+        if request.is_federated:
+            return self._federated(request)
+        if request.mode is Mode.TOKEN_DISTANCE:
+            return self._answer(request, _Found(), self._nearest(request))
+        found = self._found_here(request.query)
+        primaries = self._primaries(found.nodes[: request.limit], ())
+        has_tool = any(match.tool_id for match in primaries)
+        if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
+            ranked = self._ranked(request, self._fallback)[: request.limit - len(primaries)]
+            # What is found of no tool is more than nothing.
+            if ranked or not primaries:
+                return self._fallen_back(request, found, primaries, ranked)
+        return self._answer(request, found, primaries)
+
+    def _answer(
+        self, request: GraphSearchRequest, found: _Found, primaries: tuple[GraphMatch, ...]
+    ) -> GraphSearchResult:
+        """Give *primaries* with what comes with them."""
+        sparql, comers = expanded(self._local, primaries)
+        matches = [self._mapped(match) for match in comers]
+        return GraphSearchResult(
+            query=request.query,
+            mode=request.mode,
+            matches=primaries,
+            related=tuple(match for match in matches if match.role is Role.RELATED),
+            next_steps=tuple(match for match in matches if match.role is Role.NEXT),
+            sparql=found.sparql,
+            expansion_sparql=sparql,
+            used_schema_search=bool(found.nodes),
+            diagnostics=tuple(found.noticed),
+        )
+
+    def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
+        """Return the nodes of the tools that an ordinary search finds."""
+        return [
+            Scored(self._nodes[tool], score, ())
+            for tool, score in fallback(request.query, request.limit)
+            if tool in self._nodes
+        ]
+
+    def _fallen_back(
+        self,
+        request: GraphSearchRequest,
+        found: _Found,
+        others: tuple[GraphMatch, ...],
+        ranked: list[Scored],
+    ) -> GraphSearchResult:
+        """Return the tools that were *ranked* after *others*, which the schema finds."""
+        message = "no registered predicate of a tool has a word of the query; words were ranked"
+        found.noticed.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
+        primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))
+        return replace(self._answer(request, found, primaries), used_schema_fallback=True)
+
+    def _federated(self, request: GraphSearchRequest) -> GraphSearchResult:
+        if request.mode is Mode.TOKEN_DISTANCE:
+            raise UsageError(
+                "distances are only known of the graph at hand",
+                remedy="search federated with hybrid or schema-aware",
+            )
+        kept, noticed = admitted(request.endpoints, self._allowed)
+        terms = terms_of(request.query, self._local.language)
+        query = evidence_query(self._profile, pattern_of(terms)) if terms else ""
+        told = asked(kept, query, self._limits) if query else []
+        rows = [row for one in told for row in _rows(one.rows, one.endpoint)]
+        queries = [at_endpoint(query, one.endpoint) for one in told]
+        total = 0
+        if request.includes_local:
+            noticed += self._complaints()
+            here = self._query_here(terms)
+            queries += [here] if here else []
+            rows += self._rows_here(here)
+            total = self._local.total
+        nodes = scored(rows, terms, self._profile, total)[: request.limit]
+        noticed += (diagnostic for one in told for diagnostic in one.noticed)
+        matches = self._primaries(nodes, told)
+        return GraphSearchResult(
+            query=request.query,
+            mode=request.mode,
+            matches=matches,
+            sparql="\n\n".join(queries),
+            endpoints=tuple(one.endpoint for one in told if not one.failed),
+            is_federated=True,
+            used_schema_search=bool(matches),
+            diagnostics=tuple(noticed),
+        )
+
+    def _found_here(self, query: str) -> _Found:
+        """Score the nodes of the graph at hand."""
+        terms = terms_of(query, self._local.language)
+        sparql = self._query_here(terms)
+        rows = self._rows_here(sparql)
+        nodes = scored(rows, terms, self._local.profile, self._local.total) if rows else []
+        return _Found(nodes, sparql, self._complaints())
+
+    def _query_here(self, terms: tuple[Term, ...]) -> str:
+        """Give the query for *terms* that the graph at hand can answer, "" where there is none."""
+        profile = self._local.profile
+        is_read = bool(terms) and profile.highest_weight > 0
+        return evidence_query(profile, pattern_of(terms)) if is_read else ""
+
+    def _rows_here(self, sparql: str) -> list[Row]:
+        return _rows(self._local.rows(sparql), "") if sparql else []
+
+    def _complaints(self) -> list[Diagnostic]:
+        """Say what a profile of somebody's own reads that the graph does not have."""
+        if self._profile is DEFAULT_PROFILE or not self._local.missing:
+            return []
+        names = ", ".join(self._local.missing)
+        message = f"the graph has no {names}; the search goes on without"
+        return [warning(Code.GRAPH_SCHEMA_PROFILE_INVALID, message)]
+
+    def _nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
+        near = self._local.distances.nearest(request.query, request.limit)
+        nodes = [
+            Scored(
+                one.segment.node,
+                one.nearness,
+                (Evidence(one.segment.predicate, one.segment.text, "distance", one.nearness),),
+            )
+            for one in near
+        ]
+        return self._primaries(nodes, (), ScoreKind.NEARNESS)
+
+    def _primaries(
+        self,
+        nodes: Sequence[Scored],
+        told: Sequence[Told],
+        kind: ScoreKind = ScoreKind.COVERAGE,
+    ) -> tuple[GraphMatch, ...]:
+        """Give *nodes* as matches, described by the graph at hand or by who has *told* of them."""
+        related = {evidence.related for node in nodes for evidence in node.evidence}
+        known = self._described([node.node for node in nodes] + sorted(related - {""}), told)
+        return tuple(self._match(node, known, kind) for node in nodes)
+
+    def _described(self, nodes: list[str], told: Sequence[Told]) -> dict[str, Display]:
+        if not nodes:
+            return {}
+        query = description_query(nodes)
+        rows = self._local.rows(query)
+        endpoints = [one.endpoint for one in told if one.rows]
+        for one in asked(endpoints, query, self._limits) if endpoints else ():
+            rows += one.rows
+        return displayed(rows)
+
+    def _match(self, found: Scored, known: Mapping[str, Display], kind: ScoreKind) -> GraphMatch:
+        display = known.get(found.node, Display(found.node))
+        evidence = (
+            replace(one, related_label=known[one.related].label) if one.related in known else one
+            for one in found.evidence
+        )
+        match = GraphMatch(
+            found.node,
+            display.label,
+            display.description,
+            display.types,
+            Role.PRIMARY,
+            found.score,
+            kind,
+            tuple(evidence),
+        )
+        return self._mapped(match)
+
+    def _mapped(self, match: GraphMatch) -> GraphMatch:
+        """Say which tool *match* is, and where what is said here of it comes from."""
+        tool = self._tools.get(match.node)
+        if tool is None:
+            return match
+        sources = (SourceContext(source_iri(tool.source_id), tool.source_id),)
+        evidence = (
+            one if one.endpoint else replace(one, sources=sources) for one in match.evidence
+        )
+        return replace(match, tool_id=tool.id, evidence=tuple(evidence))
+
+
+def _rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
+    """Give what *bindings* say; what is no IRI where one should be is left out."""
+    found = []
+    for one in bindings:
+        related = one.get("related", "")
+        if is_iri(one.get("node", "")) and (not related or is_iri(related)):
+            row = Row(
+                one["node"],
+                one.get("predicate", ""),
+                one.get("text", ""),
+                one.get("via", ""),
+                related,
+                "inbound" in one,
+                endpoint,
+            )
+            found.append(row)
+    return found

@@ -9,19 +9,24 @@ query, and nothing else, has the score 1.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from math import fsum, log
+from itertools import takewhile
+from math import fsum, log, sqrt
 from typing import TYPE_CHECKING
 
+from mcpg.graph import terms as v
 from mcpg.graph.search.model import Evidence
-from mcpg.text import split_words, stem
+from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION, escaped
+from mcpg.text import fold, function_words_in, split_words, stem, strip_accents
+from mcpg.text.words import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcpg.graph.search.profile import SearchProfile
-    from mcpg.graph.search.terms import Term
+    from mcpg.graph.search.model import Relationship, SearchProfile
 
 _PARTIAL = 0.8
 """What a word counts in a long text, of what it counts in one that says nothing else."""
@@ -143,3 +148,332 @@ def _order(one: Scored) -> tuple[float, float, str]:
 
 def _evidence_order(one: Evidence) -> tuple[float, str, str, str, str, str]:
     return -one.score, one.endpoint, one.predicate, one.via, one.related, one.text
+
+
+# SECTION distance: Nearest texts by their runs of characters, for queries that share no whole word
+# with any.
+#
+# Texts are vectors of the TF-IDF weights of their runs of three characters, of length 1; two texts
+# are as far apart as the ends of their vectors (Salton and Buckley, "Term-weighting approaches in
+# automatic text retrieval", 1988; Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994).
+
+
+_RUN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One text of a node, and the predicate that has it."""
+
+    node: str
+    predicate: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A segment and its distance from a query, from 0 to less than the square root of 2."""
+
+    segment: Segment
+    distance: float
+
+    @property
+    def nearness(self) -> float:
+        """1 / (1 + distance), from above 0.41 to 1."""
+        return 1 / (1 + self.distance)
+
+
+class Distances:
+    """Knows the runs of characters of some segments."""
+
+    def __init__(self, segments: Iterable[Segment]) -> None:
+        """Cut *segments*."""
+        self._segments = list(segments)
+        self._lengths = [0.0] * len(self._segments)
+        self._places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for place, segment in enumerate(self._segments):
+            for run, count in runs_of(segment.text).items():
+                self._places[run].append((place, count))
+        for run, places in self._places.items():
+            rarity = self._rarity(run)
+            for place, count in places:
+                self._lengths[place] += (count * rarity) ** 2
+
+    def nearest(self, query: str, limit: int) -> list[Near]:
+        """Give the nearest segment of each of the *limit* nearest nodes, the nearest first.
+
+        Nodes that share no run of characters with *query* are left out.
+        """
+        weights = {run: count * self._rarity(run) for run, count in runs_of(query).items()}
+        length = sqrt(sum(weight**2 for weight in weights.values()))
+        products = self._products(weights)
+        near = (
+            Near(self._segments[place], self._distance(product, place, length))
+            for place, product in products.items()
+        )
+        best: dict[str, Near] = {}
+        for one in sorted(near, key=_order_of_distance):
+            best.setdefault(one.segment.node, one)
+        return list(best.values())[:limit]
+
+    def _products(self, weights: Mapping[str, float]) -> dict[int, float]:
+        products: dict[int, float] = defaultdict(float)
+        for run, weight in weights.items():
+            rarity = self._rarity(run)
+            for place, count in self._places.get(run, ()):
+                products[place] += weight * count * rarity
+        return products
+
+    def _distance(self, product: float, place: int, length: float) -> float:
+        cosine = product / (length * sqrt(self._lengths[place]))
+        return sqrt(max(0.0, 2 - 2 * cosine))
+
+    def _rarity(self, run: str) -> float:
+        return log((len(self._segments) + 1) / (len(self._places.get(run, ())) + 0.5))
+
+
+def runs_of(text: str) -> Counter[str]:
+    """Count the runs of three characters in the words of *text*, with a space at either end."""
+    found: Counter[str] = Counter()
+    for word in split_words(text):
+        padded = f" {word} "
+        found.update(padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1))
+    return found
+
+
+def _order_of_distance(one: Near) -> tuple[float, str, str, str]:
+    segment = one.segment
+    return round(one.distance, 12), segment.node, segment.predicate, segment.text
+
+
+# SECTION terms: The words of a query, and how to look for them in SPARQL.
+#
+# SPARQL knows no stems. So a query looks for words that begin as the stem does, which finds too
+# much and leaves out nothing but spellings with other accents; the words of what it finds decide.
+
+
+MOST_TERMS = 64
+"""The most words of a query that are looked for."""
+
+_SHORTEST_BEGINNING = 3
+_BETWEEN_WORDS = r"(^|[^\p{L}\p{N}])"
+_WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[\\|.?*+(){}\[\]^$]")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word that is looked for.
+
+    Attributes:
+        text: As it was asked, folded.
+        stem: What its inflections share.
+        beginnings: How a word that may be one of them begins, in lower case.
+    """
+
+    text: str
+    stem: str
+    beginnings: tuple[str, ...]
+
+
+def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
+    """Give the words of *query*, each stem once, in order; function words only if all are.
+
+    Args:
+        query: In any words.
+        language: That of the graph, which the query is most likely in; `None` if unknown.
+    """
+    words = split_words(query)
+    empty = function_words_in(words, language)
+    kept = [word for word in words if word not in empty] or words
+    accented = {strip_accents(word): word for word in _WORD.findall(fold(query))}
+    found: dict[str, Term] = {}
+    for word in kept:
+        found.setdefault(stem(word), _term(word, accented.get(word, word)))
+    return tuple(found.values())[:MOST_TERMS]
+
+
+def pattern_of(terms: Sequence[Term]) -> str:
+    """Give a regular expression of XPath, to be used with the flag `i`, that finds *terms*."""
+    spaced: list[str] = []
+    run_together: list[str] = []
+    for term in terms:
+        for beginning in term.beginnings:
+            (run_together if is_unspaced(beginning[0]) else spaced).append(_escaped(beginning))
+    parts = [f"{_BETWEEN_WORDS}({'|'.join(spaced)})"] if spaced else []
+    return "|".join((*parts, *run_together))
+
+
+def _term(word: str, accented: str) -> Term:
+    ending = stem(word)
+    # "query" and "queries" share a stem that ends with another letter than one of them.
+    common = _common(word, ending.removesuffix("i"))
+    length = max(common, min(_SHORTEST_BEGINNING, len(word)))
+    forms = (word[:length], accented[:length] if len(accented) == len(word) else accented)
+    return Term(word, ending, tuple(dict.fromkeys(forms)))
+
+
+def _common(one: str, other: str) -> int:
+    """Count the characters with which both begin."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _escaped(text: str) -> str:
+    # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern invalid.
+    return _SIGNS.sub(r"\\\g<0>", text)
+
+
+# SECTION queries: The SPARQL that a search asks: whole, ordered, and of nothing but registered
+# predicates.
+
+
+LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
+"""The predicates of names, the best first."""
+
+DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
+"""The predicates by which a node is shown."""
+
+_SAMPLE = 500
+
+
+def evidence_query(profile: SearchProfile, pattern: str) -> str:
+    """Ask for every registered value in which the regular expression *pattern* is found."""
+    test = f'FILTER(REGEX(STR(?text), {_string(pattern)}, "i"))'
+    branches = []
+    if profile.texts:
+        values = " ".join(_name(one.iri) for one in profile.texts)
+        branches.append(
+            f"    VALUES ?predicate {{ {values} }}\n    ?node ?predicate ?text .\n    {test}"
+        )
+    branches += (
+        _beside([one for one in profile.relationships if one.is_inbound is is_inbound], test)
+        for is_inbound in (False, True)
+    )
+    union = "\n  } UNION {\n".join(branch for branch in branches if branch)
+    return _with_prefixes(
+        "SELECT DISTINCT ?node ?predicate ?text ?via ?related ?inbound WHERE {\n"
+        f"  VALUES ?type {{ {' '.join(map(_name, profile.types))} }}\n"
+        f"  ?node a ?type .\n  {{\n{union}\n  }}\n"
+        "}\nORDER BY ?node ?predicate ?text ?via ?related"
+    )
+
+
+def expansion_query(profile: SearchProfile, nodes: Iterable[str]) -> str:
+    """Ask for what the registered edges of *nodes* lead to."""
+    edges = " ".join(_name(one.iri) for one in profile.expansions)
+    return _with_prefixes(
+        "SELECT DISTINCT ?node ?predicate ?related WHERE {\n"
+        f"  VALUES ?node {{ {' '.join(map(_name, nodes))} }}\n"
+        f"  VALUES ?predicate {{ {edges} }}\n"
+        "  ?node ?predicate ?related .\n"
+        "  FILTER(ISIRI(?related) && ?related != ?node)\n"
+        "}\nORDER BY ?node ?predicate ?related"
+    )
+
+
+def description_query(nodes: Iterable[str]) -> str:
+    """Ask how *nodes* are called, what they are, and of which classes."""
+    return _with_prefixes(
+        "SELECT DISTINCT ?node ?predicate ?value WHERE {\n"
+        f"  VALUES ?node {{ {' '.join(map(_name, nodes))} }}\n"
+        f"  VALUES ?predicate {{ {' '.join(map(_name, DESCRIBED))} }}\n"
+        "  ?node ?predicate ?value .\n"
+        "}\nORDER BY ?node ?predicate ?value"
+    )
+
+
+def counting_query(profile: SearchProfile) -> str:
+    """Ask how many nodes can be found."""
+    types = " ".join(map(_name, profile.types))
+    return _with_prefixes(
+        f"SELECT (COUNT(DISTINCT ?node) AS ?count) WHERE {{ VALUES ?type {{ {types} }}"
+        " ?node a ?type }"
+    )
+
+
+def sampling_query(profile: SearchProfile) -> str:
+    """Ask for some values, enough to tell the language that most are in."""
+    types = " ".join(map(_name, profile.types))
+    texts = " ".join(_name(one.iri) for one in profile.texts)
+    return _with_prefixes(
+        f"SELECT DISTINCT ?text WHERE {{ VALUES ?type {{ {types} }} VALUES ?predicate {{ {texts} }}"
+        f" ?node a ?type ; ?predicate ?text }} ORDER BY ?text LIMIT {_SAMPLE}"
+    )
+
+
+def at_endpoint(query: str, endpoint: str) -> str:
+    """Give *query* as one that another endpoint answers."""
+    lines = query.split("\n")
+    heads = [line for line in lines if line.startswith("PREFIX ")]
+    body = [f"    {line}" for line in lines[len(heads) :]]
+    return "\n".join((*heads, f"SELECT * WHERE {{\n  SERVICE <{endpoint}> {{", *body, "  }\n}"))
+
+
+def is_iri(text: str) -> bool:
+    """Say whether *text* can stand between `<` and `>` as it is."""
+    return ":" in text and escaped(text) == text
+
+
+def _beside(relationships: Sequence[Relationship], test: str) -> str:
+    if not relationships:
+        return ""
+    pairs = " ".join(
+        f"({_name(one.iri)} {_name(iri)})" for one in relationships for iri in one.reads
+    )
+    is_inbound = relationships[0].is_inbound
+    edge = "?related ?via ?node" if is_inbound else "?node ?via ?related"
+    mark = "\n    BIND(true AS ?inbound)" if is_inbound else ""
+    return (
+        f"    VALUES (?via ?predicate) {{ {pairs} }}\n"
+        f"    {edge} .\n    ?related ?predicate ?text .\n"
+        f"    FILTER(?related != ?node)\n    {test}{mark}"
+    )
+
+
+def _name(iri: str) -> str:
+    for prefix, namespace in v.PREFIXES.items():
+        rest = iri.removeprefix(namespace)
+        if rest != iri and rest.isidentifier() and rest.isascii():
+            return f"{prefix}:{rest}"
+    return f"<{iri}>"
+
+
+def _with_prefixes(query: str) -> str:
+    used = [prefix for prefix in v.PREFIXES if f" {prefix}:" in query or f"({prefix}:" in query]
+    return "".join((*(f"PREFIX {one}: <{v.PREFIXES[one]}>\n" for one in used), query))
+
+
+def _string(text: str) -> str:
+    """Give *text* as a SPARQL string; those of JSON are some, but for pairs of surrogates."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+# SECTION display: How nodes are shown.
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """How one node is shown: its name or IRI, what it is, IRIs of its classes."""
+
+    label: str
+    description: str = ""
+    types: tuple[str, ...] = ()
+
+
+def displayed(rows: Iterable[Mapping[str, str]]) -> dict[str, Display]:
+    """Make the answer to `mcpg.graph.search.scoring.description_query` into displays by IRI."""
+    values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        predicate = row.get("predicate", "")
+        if predicate in DESCRIBED and "node" in row and "value" in row:
+            values[row["node"]][predicate].append(row["value"])
+    return {node: _display(node, of) for node, of in values.items()}
+
+
+def _display(node: str, values: Mapping[str, list[str]]) -> Display:
+    # The first answer counts: that of the graph at hand, then the endpoints' in order.
+    label = next((values[name][0] for name in LABELS if name in values), node)
+    description = values[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in values else ""
+    types = values.get(RDF_TYPE, ())
+    return Display(label, description, tuple(sorted(set(types))))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpg.catalog import Hints, Tool, read_sources, walk_parameters
-from mcpg.catalog.openapi import read_openapi
-from mcpg.diagnostics import Code
-from mcpg.errors import SourceError
+from mcpg.catalog import Hints, Tool, walk_parameters
+from mcpg.errors import Code, SourceError
+from mcpg.sources import read_sources
+from mcpg.sources.openapi import read_openapi
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -438,7 +438,7 @@ def test_a_schema_of_many_operations_is_gone_through_once(media: str, tmp_path: 
     place = tmp_path / "a.json"
     place.write_text(json.dumps({"openapi": "3.1.0", "paths": paths, "b": body, "s": shared}))
     code = (
-        "import sys; from mcpg.catalog import read_sources; "
+        "import sys; from mcpg.sources import read_sources; "
         "print(len(read_sources([sys.argv[1]]).tools))"
     )
     done = subprocess.run(

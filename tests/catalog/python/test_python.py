@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcpg.authoring import tool
-from mcpg.catalog import Hints, Tool, ToolExample, read_sources
-from mcpg.catalog.sources.signature import source_signature
-from mcpg.diagnostics import Code
+from mcpg.catalog import Hints, Tool, ToolExample
 from mcpg.engine import load
-from mcpg.errors import McpgError, NotFoundError, SourceError, UsageError
+from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
+from mcpg.sources import read_sources
+from mcpg.sources.signature import source_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,7 +256,7 @@ def test_names_that_lead_to_no_module(source: str, kind: type[McpgError]) -> Non
 def test_without_the_extra(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a library is missing, the error says how to install it; the module is not imported."""
     source = write("raise ValueError")
-    monkeypatch.delitem(sys.modules, "mcpg.catalog.python.describing", raising=False)
+    monkeypatch.delitem(sys.modules, "mcpg.sources.python_functions", raising=False)
     monkeypatch.setitem(sys.modules, "docstring_parser", None)
     with pytest.raises(UsageError, match=r"needs the library 'docstring_parser'.*\[python\]"):
         read_sources([source], imports=True)
@@ -296,7 +296,7 @@ def test_other_sources_do_without_pydantic(tmp_path: Path) -> None:
     """Neither the decorator nor the catalogue imports what the extra brings."""
     (tmp_path / "t.json").write_text('{"tools": [{"name": "a"}]}', encoding="utf-8")
     code = (
-        "import sys; from mcpg.catalog import read_sources; import mcpg.authoring; "
+        "import sys; from mcpg.sources import read_sources; import mcpg.authoring; "
         "read_sources(['t.json']); "
         "print({'pydantic', 'docstring_parser', 'referencing'} & set(sys.modules))"
     )

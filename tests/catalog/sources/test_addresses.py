@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.catalog.sources.addresses import is_address, server_at
-from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
 from mcpg.errors import SourceError, UsageError
+from mcpg.sources.client_config import HttpServer, Live, StdioServer, is_address, server_at
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 from bounded import output_of
 
-from mcpg.catalog.sources.clientconfig import is_client_configuration, read_client_configuration
-from mcpg.catalog.sources.servers import HttpServer, Server, StdioServer
-from mcpg.diagnostics import Code, Severity
-from mcpg.errors import SourceError
+from mcpg.errors import Code, Severity, SourceError
+from mcpg.sources.client_config import (
+    HttpServer,
+    Server,
+    StdioServer,
+    is_client_configuration,
+    read_client_configuration,
+)
 
 ENVIRON = {"TOKEN": "marker-token-1234", "EMPTY": ""}
 
@@ -153,7 +157,7 @@ def test_no_configuration() -> None:
 def test_what_is_not_closed_is_looked_at_once(rest: str) -> None:
     """Comments and strings without an end take time in proportion to the file, and are no JSON."""
     program = (
-        "from mcpg.catalog.sources.clientconfig import is_client_configuration\n"
+        "from mcpg.sources.client_config import is_client_configuration\n"
         f"text = '{{\"mcpServers\": {{}}, ' + {rest}\n"
         "print(is_client_configuration(text))"
     )

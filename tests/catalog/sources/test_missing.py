@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.catalog.sources import present_sources
-from mcpg.diagnostics import Code, Severity
+from mcpg.errors import Code, Severity
+from mcpg.sources import present_sources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
-from mcpg.catalog.sources.clientconfig import read_client_configuration
-from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, HttpServer, OAuth
-from mcpg.diagnostics import Code
+from mcpg.errors import Code
+from mcpg.sources.client_config import (
+    CLIENT_CREDENTIALS,
+    HttpServer,
+    OAuth,
+    read_client_configuration,
+)
 
 ENVIRON = {"SECRET": "marker-secret-1234"}
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.bundle import assemble
-from mcpg.catalog import RawBundle, SourceBatch, SourceDocument, read_sources
-from mcpg.catalog.sources import textfile
-from mcpg.diagnostics import Code, Severity
-from mcpg.errors import NotFoundError, SourceError, UsageError
+from mcpg.catalog import SourceDocument
+from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
+from mcpg.sources import RawBundle, SourceBatch, model, read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -329,7 +328,7 @@ def test_standard_input() -> None:
 @pytest.mark.usefixtures("here")
 def test_the_size_of_a_source_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file or standard input beyond the bound is refused."""
-    monkeypatch.setattr(textfile, "MAX_BYTES", 10)
+    monkeypatch.setattr(model, "MAX_BYTES", 10)
     _write({"a.json": _MANIFEST})
     with pytest.raises(SourceError, match="more than 10 bytes"):
         read_sources(["a.json"])

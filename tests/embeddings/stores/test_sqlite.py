@@ -17,8 +17,8 @@ from embeddings.stores.rules import key, one, row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpg.embeddings.sqlite_store import SqliteStore
 from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
-from mcpg.embeddings.stores.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_a_store_can_be_used_after_a_fork(path: Path) -> None:
     code = (
         "import os, sys, numpy as np\n"
         "from mcpg.embeddings.stores import EmbeddingKey\n"
-        "from mcpg.embeddings.stores.sqlite import SqliteStore\n"
+        "from mcpg.embeddings.sqlite_store import SqliteStore\n"
         "store = SqliteStore(sys.argv[1])\n"
         "put = lambda name: store.put({EmbeddingKey(name, 'h1', 'm1'): np.ones(2, np.float32)})\n"
         "put('before')\n"
@@ -212,7 +212,7 @@ def test_a_fork_in_the_middle_of_a_write_holds_up_no_child(path: Path) -> None:
     code = (
         "import os, signal, sqlite3, sys, threading, numpy as np\n"
         "from mcpg.embeddings.stores import EmbeddingKey\n"
-        "from mcpg.embeddings.stores.sqlite import SqliteStore\n"
+        "from mcpg.embeddings.sqlite_store import SqliteStore\n"
         "entry = lambda name: {EmbeddingKey(name, 'h1', 'm1'): np.ones(2, np.float32)}\n"
         "store, other = SqliteStore(sys.argv[1]), sqlite3.connect(sys.argv[1])\n"
         "store.put(entry('before'))\n"
@@ -300,7 +300,7 @@ def test_a_store_waits_for_others_to_finish(path: Path, held: sqlite3.Connection
 @pytest.mark.usefixtures("held")
 def test_a_store_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the other process does not finish, that is an error with a remedy."""
-    monkeypatch.setattr("mcpg.embeddings.stores.sqlite.PATIENCE", 0.1)
+    monkeypatch.setattr("mcpg.embeddings.sqlite_store.PATIENCE", 0.1)
     with pytest.raises(StoreError, match="wait until the other process has finished"):
         SqliteStore(path)
 

@@ -16,8 +16,8 @@ import traceback
 
 import numpy as np
 
+from mcpg.embeddings.sqlite_store import SqliteStore
 from mcpg.embeddings.stores import EmbeddingKey
-from mcpg.embeddings.stores.sqlite import SqliteStore
 
 ROUNDS = 50
 SIZE = 3

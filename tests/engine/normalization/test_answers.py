@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.normalization.answers import LONGEST, Verdict, judge
-from mcpg.engine.normalization.literals import literals_of
-from mcpg.text.unsafe import UNSAFE
+from mcpg.engine.rewrite.answers import LONGEST, Verdict, judge, literals_of
+from mcpg.text.safeyaml import UNSAFE
 
 QUERY = "trouver un hôtel avec petit déjeuner près du centre"
 

@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.normalization.literals import (
-    MOST,
-    Literal,
-    literals_of,
-    lost,
-    restored,
-    without,
-)
+from mcpg.engine.rewrite.answers import MOST, Literal, literals_of, lost, restored, without
 
 
 @pytest.mark.parametrize(

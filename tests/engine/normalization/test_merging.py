@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.engine import Match
-from mcpg.engine.normalization.merging import SURE, merge
-from mcpg.engine.normalization.trust import MOST, kept, trust_in
 from mcpg.engine.results import Evidence
+from mcpg.engine.rewrite import SURE, merge
+from mcpg.engine.rewrite.request import MOST, kept, trust_in
 from mcpg.errors import NotFoundError
 
 

@@ -11,16 +11,14 @@ from loopback import Conversation, answer, chat, serving
 
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
-from mcpg.cli.explainjson import explain_json
-from mcpg.cli.explainmd import explain_markdown
-from mcpg.diagnostics import Code
+from mcpg.cli.views.explain import explain_json, explain_markdown
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.circuit_breaker import REST, SLOW, GuardedNormalizer
-from mcpg.engine.equipment import Equipment
-from mcpg.engine.remembered import remembered_rewrite
-from mcpg.errors import McpgError
-from mcpg.gateway.answerjson import search_json
+from mcpg.engine.results import Equipment
+from mcpg.engine.vectors import remembered_rewrite
+from mcpg.errors import Code, McpgError
+from mcpg.gateway.json import search_json
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
 from mcpg.reports.explain import explain_page

@@ -8,10 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, Tool
-from mcpg.gateway.serving.budget import SMALLEST_BUDGET, failed, first_that_fits, passed_on, told
-from mcpg.gateway.serving.describing import describe_answers
-from mcpg.gateway.serving.pruning import part_of, pruned
-from mcpg.gateway.serving.wording import cut, line, prose, size, whole
+from mcpg.gateway.serve.answers import (
+    SMALLEST_BUDGET,
+    cut,
+    failed,
+    first_that_fits,
+    line,
+    passed_on,
+    prose,
+    size,
+    told,
+    whole,
+)
+from mcpg.gateway.serve.schemas import part_of, pruned
+from mcpg.gateway.serve.tools import describe_answers
 
 _texts = st.text(st.characters(exclude_categories=[]), max_size=30)
 _values = st.recursive(

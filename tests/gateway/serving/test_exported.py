@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.methods import validate_server_result
 
-from mcpg.catalog.hintkeys import hints_of_tool
+from mcpg.catalog.hints import hints_of_tool
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
-from mcpg.gateway.serving.exported import RESULT, exported, output_schema
-from mcpg.gateway.serving.wording import size
+from mcpg.gateway.serve.answers import size
+from mcpg.gateway.serve.direct_tools import RESULT, exported, output_schema
 
 VERSIONS = ("2025-11-25", "2026-07-28")
 _envelope: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}

@@ -19,11 +19,9 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from mcpg.errors import UsageError
 from mcpg.gateway import FunctionSource, Gateway
-from mcpg.gateway.serving.guard import Guard, Rules
-from mcpg.gateway.serving.http import Http, serve_http
-from mcpg.gateway.serving.names import EVERYDAY, INVOKE, META_TOOLS, SEARCH
-from mcpg.gateway.serving.options import Serving
-from mcpg.gateway.serving.server import GatewayServer
+from mcpg.gateway.serve.answers import EVERYDAY, INVOKE, META_TOOLS, SEARCH, Serving
+from mcpg.gateway.serve.http import Guard, Http, Rules, serve_http
+from mcpg.gateway.serve.server import GatewayServer
 from mcpg.net.addresses import is_loopback
 
 if TYPE_CHECKING:

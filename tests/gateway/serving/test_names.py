@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from mcpg.catalog.catalog import build_catalog
+from mcpg.catalog.catalog import build_catalog, normalize
 from mcpg.catalog.model import Tool
-from mcpg.catalog.naming import normalize
-from mcpg.gateway.serving.names import META_TOOLS
+from mcpg.gateway.serve.answers import META_TOOLS
 
 
 def test_tools_never_take_the_name_of_a_meta_tool() -> None:

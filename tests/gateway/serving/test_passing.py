@@ -7,9 +7,8 @@ from typing import Any
 from mcp_types.methods import validate_server_result
 
 from mcpg.catalog.model import Tool
-from mcpg.gateway.results import Fault, FaultCode, Invoked
-from mcpg.gateway.serving.exported import exported
-from mcpg.gateway.serving.passing import result_of
+from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
+from mcpg.gateway.serve.direct_tools import exported, result_of
 
 ROOM = 9999
 LISTED: Any = {"type": "array", "items": {"type": "string"}}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpg.gateway.results import FaultCode
-from mcpg.gateway.serving.metaschemas import INPUTS, OUTPUTS
-from mcpg.gateway.serving.names import META_TOOLS
+from mcpg.gateway.calls.model import FaultCode
+from mcpg.gateway.serve.answers import META_TOOLS
+from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "meta-tools.md"
 COMMON = {"advice", "notes", "truncated"}

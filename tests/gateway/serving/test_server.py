@@ -16,22 +16,20 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from mcpg.catalog.sources.servers import Live, StdioServer
 from mcpg.errors import UsageError
 from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
-from mcpg.gateway.graphsources import GENERATED
-from mcpg.gateway.serving.exported import RESULT
-from mcpg.gateway.serving.metaschemas import INPUTS, OUTPUTS
-from mcpg.gateway.serving.names import EVERYDAY, GRAPH_TOOLS, META_TOOLS
-from mcpg.gateway.serving.options import Exposure, Serving
-from mcpg.gateway.serving.server import GatewayServer
-from mcpg.gateway.serving.wording import size
+from mcpg.gateway.serve.answers import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, Serving, size
+from mcpg.gateway.serve.direct_tools import RESULT
+from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.gateway.sources import GENERATED
+from mcpg.sources.client_config import Live, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from mcpg.gateway import Source
-    from mcpg.gateway.graphsources import GraphSource
+    from mcpg.gateway.sources import GraphSource
 
     Manifest = Callable[..., FileSource]
 
@@ -533,7 +531,7 @@ async def test_nothing_waits_for_a_source_that_hangs(
 ) -> None:
     """A client is greeted and gets a list at once, while a source is still being asked."""
     monkeypatch.setattr(
-        "mcpg.gateway.serving.server._PATIENCE", {Exposure.META: 0.1, Exposure.ALL: 0.1}
+        "mcpg.gateway.serve.server._PATIENCE", {Exposure.META: 0.1, Exposure.ALL: 0.1}
     )
     hanging = child("callservers.py", "hangs", name="slow", NOTE=os.devnull)
     async with served(manifest("one", ping="Ping"), hanging, serving=ALL) as client:

@@ -7,7 +7,7 @@ import os
 import anyio
 import pytest
 
-from mcpg.gateway.serving import stdio
+from mcpg.gateway.serve import stdio
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sparqlserver import serving
 
-from mcpg.diagnostics import Code
-from mcpg.errors import UsageError
+from mcpg.errors import Code, UsageError
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
 from mcpg.graph.sparql import Limits
 

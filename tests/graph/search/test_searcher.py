@@ -8,9 +8,8 @@ import pyoxigraph
 import pytest
 
 from mcpg.catalog.model import Tool
-from mcpg.diagnostics import Code
 from mcpg.documents import ToolDocument
-from mcpg.errors import UsageError
+from mcpg.errors import Code, UsageError
 from mcpg.graph.search import (
     DEFAULT_PROFILE,
     GraphSearcher,
@@ -20,11 +19,10 @@ from mcpg.graph.search import (
     Role,
     SearchProfile,
 )
-from mcpg.graph.search.model import ScoreKind
-from mcpg.graph.search.profile import Expansion, Relationship, TextPredicate
+from mcpg.graph.search.model import Expansion, Relationship, ScoreKind, TextPredicate
 from mcpg.graph.store import oxigraph_store
+from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME
 from mcpg.graph.triples import triples_of
-from mcpg.graph.vocabulary import KB_MEMBER_OF, SCHEMA_NAME
 
 EX = "https://runbooks.example/vocab#"
 RUNBOOKS = f"""

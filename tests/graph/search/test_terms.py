@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.graph.search.profile import DEFAULT_PROFILE
-from mcpg.graph.search.queries import at_endpoint, evidence_query, is_iri
-from mcpg.graph.search.terms import MOST_TERMS, pattern_of, terms_of
-from mcpg.graph.vocabulary import SCHEMA_ARTICLE, SCHEMA_NAME
+from mcpg.graph.search.model import DEFAULT_PROFILE
+from mcpg.graph.search.scoring import (
+    MOST_TERMS,
+    at_endpoint,
+    evidence_query,
+    is_iri,
+    pattern_of,
+    terms_of,
+)
+from mcpg.graph.terms import SCHEMA_ARTICLE, SCHEMA_NAME
 from mcpg.text import split_words
 
 

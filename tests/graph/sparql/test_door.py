@@ -14,8 +14,8 @@ from sparqlserver import serving
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.sparql import Door, Limits
 from mcpg.graph.store import oxigraph_store
+from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
-from mcpg.graph.vocabulary import PREFIXES
 
 if TYPE_CHECKING:
     from mcpg.documents import ToolDocument

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mcpg.graph.sparql.lexer import services_in, unescaped
+from mcpg.graph.sparql import services_in, unescaped
 
 ASKED = [
     ("SELECT * { SERVICE <https://a.example/> { ?s ?p ?o } }", ["<https://a.example/>"]),
@@ -61,8 +61,8 @@ def test_reading_takes_no_longer_than_the_text(part: str) -> None:
     """The longest query is read to its end whatever it repeats, strings without an end included."""
     program = (
         "import sys\n"
-        "from mcpg.graph.sparql.checks import LONGEST\n"
-        "from mcpg.graph.sparql.lexer import services_in\n"
+        "from mcpg.graph.sparql import LONGEST\n"
+        "from mcpg.graph.sparql import services_in\n"
         "part = sys.argv[1]\n"
         "print(services_in(part * (LONGEST // len(part))))\n"
     )

@@ -10,13 +10,8 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.errors import InputError, UsageError
+from mcpg.graph.federation import EndpointBlockedError, EndpointInvalidError, Relay, check_endpoint
 from mcpg.graph.sparql import Door, Limits
-from mcpg.graph.sparql.relay import (
-    EndpointBlockedError,
-    EndpointInvalidError,
-    Relay,
-    check_endpoint,
-)
 
 if TYPE_CHECKING:
     from mcpg.documents import ToolDocument

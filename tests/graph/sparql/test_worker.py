@@ -10,7 +10,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from mcpg.graph.sparql.worker import READY, answered, serve
+from mcpg.graph.sparql_worker import READY, answered, serve
 
 DATA = b"<a:a> <a:b> 'x'@en, 'y', 3, _:n . <a:c> <a:b> <a:a> ."
 

@@ -19,11 +19,10 @@ import pytest
 from loopback import serving
 
 from mcpg.catalog.model import SourceKind
-from mcpg.catalog.sources import read_sources
-from mcpg.catalog.sources.live import ask_each, ask_servers
-from mcpg.catalog.sources.servers import HttpServer, Live, StdioServer
-from mcpg.diagnostics import Code
-from mcpg.errors import UsageError
+from mcpg.errors import Code, UsageError
+from mcpg.sources import read_sources
+from mcpg.sources.client_config import HttpServer, Live, StdioServer
+from mcpg.sources.live import ask_each, ask_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -311,7 +310,7 @@ def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
 
 def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the SDK is not installed, the error says how to install it."""
-    monkeypatch.delitem(sys.modules, "mcpg.catalog.sources.live.asking", raising=False)
+    monkeypatch.delitem(sys.modules, "mcpg.sources.live.listing", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(UsageError) as caught:
         read_sources(["stdio:true"], live=QUICK)

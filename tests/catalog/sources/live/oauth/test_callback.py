@@ -6,7 +6,7 @@ import anyio
 import httpx
 import pytest
 
-from mcpg.catalog.sources.live.oauth.callback import listening
+from mcpg.sources.live.oauth import listening
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import httpx
 import pytest
 from authserver import ACCESS, REFRESH, Realm, authorising
 
-from mcpg.catalog.sources.live import ask_servers, log_in, log_out
-from mcpg.catalog.sources.live.oauth.logins import LoginFile
-from mcpg.catalog.sources.live.oauth.manner import Manner
-from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
 from mcpg.errors import OutputError, SourceError, UsageError
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.live import ask_servers, log_in, log_out
+from mcpg.sources.live.login_options import Manner
+from mcpg.sources.live.oauth_store import LoginFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,8 +194,8 @@ def test_two_processes_at_once(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
     code = (
-        "import sys; from mcpg.catalog.sources.live import asking, ask_servers\n"
-        "from mcpg.catalog.sources.servers import HttpServer, Live\n"
+        "import sys; from mcpg.sources.live import asking, ask_servers\n"
+        "from mcpg.sources.client_config import HttpServer, Live\n"
         "server = HttpServer('x', 'x', sys.argv[1])\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
         "batch = ask_servers([server], Live(timeout=20, tokens=sys.argv[2]))\n"

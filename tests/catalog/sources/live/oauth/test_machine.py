@@ -9,11 +9,11 @@ import anyio
 import pytest
 from authserver import ACCESS, MACHINE, MACHINE_SECRET, Realm, authorising
 
-from mcpg.catalog.sources.live import ask_servers
-from mcpg.catalog.sources.live.oauth.choosing import authorisation
-from mcpg.catalog.sources.live.trouble import Trouble
-from mcpg.catalog.sources.servers import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.diagnostics import Code
+from mcpg.errors import Code
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.live import ask_servers
+from mcpg.sources.live.errors import Trouble
+from mcpg.sources.live.oauth import authorisation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

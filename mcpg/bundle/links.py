@@ -1,0 +1,250 @@
+"""The links that documents state: resolved, joined with what hints assert, and as edges."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mcpg.documents import Link
+from mcpg.documents.facts import facts_of, means_itself
+from mcpg.documents.markdown import read_markdown
+from mcpg.errors import Code, Diagnostic, info, warning
+from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcpg.bundle.codec import ReadDocument
+    from mcpg.documents import ToolDocument
+    from mcpg.documents.facts import Statement
+    from mcpg.documents.link_targets import Targets
+    from mcpg.documents.markdown import Reference
+
+
+def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:
+    """Put the URI of the document that is meant into each link of the document of *item*.
+
+    A link whose target nobody bears stays as it is, with a diagnostic; of two that come to the same
+    document the first stays.
+    """
+    document = item.document
+    links: dict[tuple[EdgeKind, str], Link] = {}
+    diagnostics: list[Diagnostic] = []
+    for link in document.links:
+        uri = targets.resolve(link.target, document.path)
+        if uri is None:
+            diagnostics.append(_unresolved(link, item))
+        resolved = replace(link, target=uri or link.target)
+        links.setdefault((link.kind, resolved.target), resolved)
+    return replace(document, links=tuple(links.values())), diagnostics
+
+
+def joined_links(first: Iterable[Link], then: Iterable[Link]) -> tuple[Link, ...]:
+    """Join links, by kind; of two of one kind to one document the first counts."""
+    links: dict[tuple[EdgeKind, str], Link] = {}
+    for link in (*first, *then):
+        links.setdefault((link.kind, link.target), link)
+    return tuple(sorted(links.values(), key=lambda link: list(EdgeKind).index(link.kind)))
+
+
+def with_asserted(
+    document: ToolDocument,
+    edges: Mapping[EdgeKind, Iterable[Edge]],
+    addresses: Mapping[str, tuple[str, str]],
+) -> ToolDocument:
+    """Put what hints assert before the links of *document*, unless its author says it already.
+
+    Args:
+        document: The document, its links resolved.
+        edges: What hints assert about its tool.
+        addresses: Path and URI of every tool, by id.
+    """
+    links = [
+        link
+        for kind in EdgeKind
+        for link in _joined(document, kind, [addresses[edge.target][1] for edge in edges[kind]])
+    ]
+    return replace(document, links=tuple(links)) if set(links) != set(document.links) else document
+
+
+def relations_of(document: ToolDocument, tool_id: str, targets: Targets) -> ToolRelations:
+    """Give the relations that *document* states, its links resolved, as those of its tool."""
+    edges = [
+        Edge(link.kind, tool_id, target, link.weight, link.reason, link.origin)
+        for link in document.links
+        if (target := targets.by_uri.get(link.target, "")) not in {"", tool_id}
+    ]
+    related = tuple(edge for edge in edges if edge.kind is EdgeKind.RELATED)
+    next_steps = tuple(edge for edge in edges if edge.kind is EdgeKind.NEXT_STEP)
+    return ToolRelations(document.groups, related, next_steps)
+
+
+def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list[Link]:
+    present = [link for link in document.links if link.kind is kind]
+    authored = {link.target for link in present if link.origin is EdgeOrigin.AUTHORED}
+    missing = [uri for uri in asserted if uri not in authored]
+    return [
+        *(Link(kind, uri, reason=STATED) for uri in missing),
+        *(link for link in present if link.target not in missing),
+    ]
+
+
+def _unresolved(link: Link, item: ReadDocument) -> Diagnostic:
+    message = f"no document here is called {link.target!r}; name it by tool id, URI or path"
+    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(link.target))
+
+
+# SECTION stated: Edges that documents state outside their lists of links: written out, or by a
+# link in prose.
+#
+# They need no place in a list, for whoever reads the documents finds them again; so no text
+# changes.
+
+
+PROSE_WEIGHT = 0.5
+"""Weight of an edge that a link in prose makes: said, but not said to be a relation."""
+
+_PROSE_REASON = "its text links to it"
+_LOCAL_NAME = re.compile(r"[^#/:]*\Z")
+_KINDS = {
+    "relatedto": EdgeKind.RELATED,
+    "related": EdgeKind.RELATED,
+    "nextstep": EdgeKind.NEXT_STEP,
+    "next": EdgeKind.NEXT_STEP,
+}
+_MEMBER = "memberof"
+LINK_MARKS = ("](", "[[", "]:")
+"""One of these stands in every text that holds a link."""
+
+_PAGE = (".md", ".markdown")
+
+
+@dataclass(slots=True)
+class Stated:
+    """What documents state, by the URI of the document that it is said of.
+
+    Attributes:
+        links: Edges to other tools, and to pages.
+        groups: Groups that a tool is said to belong to.
+        diagnostics: What was noticed.
+    """
+
+    links: defaultdict[str, list[Link]] = field(default_factory=lambda: defaultdict(list))
+    groups: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+
+def stated_edges(
+    by_tool: Mapping[str, ReadDocument], pages: Iterable[ReadDocument], targets: Targets
+) -> Stated:
+    """Gather what documents and pages state.
+
+    Args:
+        by_tool: The document of each tool that has one, by tool id.
+        pages: Documents of no tool, whose statements count as well.
+        targets: What a statement or a link can mean.
+    """
+    stated = Stated()
+    pages = list(pages)
+    names = {_file_name(page.document.path) for page in pages}
+    for item in (*by_tool.values(), *pages):
+        _take_statements(item.document, targets, stated)
+        _take_references(item, targets, names, stated)
+    return stated
+
+
+def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
+    """Return *document* with what is stated of it; what its own lists say comes first."""
+    uri = document.uri
+    if uri not in stated.links and uri not in stated.groups:
+        return document
+    authored = [link for link in document.links if link.origin is EdgeOrigin.AUTHORED]
+    inferred = [link for link in document.links if link.origin is EdgeOrigin.INFERRED]
+    known = {link.target for link in authored}
+    for link in stated.links.get(uri, ()):
+        is_repeated = link.reason == _PROSE_REASON and link.target in known
+        if link.target != uri and not is_repeated:
+            authored.append(link)
+            known.add(link.target)
+    groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
+    return replace(document, links=joined_links(authored, inferred), groups=tuple(groups))
+
+
+def _take_statements(document: ToolDocument, targets: Targets, stated: Stated) -> None:
+    """Take the edges that *document* writes out between tools, or from a tool to a group."""
+    for statement in facts_of(document.further).statements if document.further else ():
+        subject: str | None = document.uri
+        if not means_itself(statement.subject):
+            subject = targets.resolve(statement.subject, document.path)
+        # Of a page the statement itself stands in the graph.
+        if subject is not None and targets.by_uri[subject]:
+            _take_statement(statement, subject, document, targets, stated)
+
+
+def _take_statement(
+    statement: Statement, subject: str, document: ToolDocument, targets: Targets, stated: Stated
+) -> None:
+    name = _LOCAL_NAME.search(statement.predicate.rstrip("#/:"))
+    plain = (name.group() if name else "").replace("_", "").replace("-", "").casefold()
+    if plain == _MEMBER:
+        stated.groups[subject].append(statement.object)
+        return
+    is_itself = means_itself(statement.object)
+    target = document.uri if is_itself else targets.resolve(statement.object, document.path)
+    if target is not None:
+        kind = _KINDS.get(plain, EdgeKind.RELATED)
+        told = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
+        link = Link(kind, target, reason=statement.reason or told)
+        stated.links[subject].append(link)
+
+
+def _take_references(item: ReadDocument, targets: Targets, names: set[str], stated: Stated) -> None:
+    """Take the links between documents in the prose of one."""
+    document = item.document
+    if not any(mark in document.body for mark in LINK_MARKS):
+        return
+    for reference in read_markdown(document.body).references:
+        meant = list(meanings(reference))
+        found = (targets.resolve(one, document.path) for one in meant)
+        uri = next(filter(None, found), None)
+        if uri is not None:
+            link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
+            stated.links[document.uri].append(link)
+        elif _is_broken(reference, meant, document, names):
+            stated.diagnostics.append(_dangling(reference, item))
+
+
+def meanings(reference: Reference) -> Iterator[str]:
+    """Give what a link can lead to; an ordinary one leads to an address, not to a name."""
+    written = reference.target.removesuffix(reference.suffix).strip()
+    address = unquote(written).strip()
+    if reference.is_wiki:
+        yield written
+    elif "/" in address or address.casefold().endswith(_PAGE):
+        # The URI of a document keeps its escapes, and a path in the bundle as well.
+        yield from dict.fromkeys((address, written))
+
+
+def _is_broken(
+    reference: Reference, meant: list[str], document: ToolDocument, names: set[str]
+) -> bool:
+    """Tell whether a link leads to a document that is not there; a wiki link may name a thing."""
+    if reference.is_wiki or not meant or ":" in meant[0]:
+        return False
+    name = _file_name(meant[0])
+    is_known = name in names or name == _file_name(document.path)
+    return meant[0].casefold().endswith(_PAGE) and not is_known
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _dangling(reference: Reference, item: ReadDocument) -> Diagnostic:
+    message = f"the link to {reference.target!r} leads to no document here"
+    # A link that was led to another place is found by the name of the file.
+    place = item.place_of(reference.target, _file_name(reference.target))
+    return info(Code.RELATION_UNRESOLVED, message, place)

@@ -1,0 +1,447 @@
+"""Documents that are not a tool's own: pages beside the tools, and texts about one of them."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mcpg.bundle.codec import ReadDocument
+from mcpg.bundle.links import LINK_MARKS, joined_links, meanings, resolve_links
+from mcpg.catalog.catalog import assign_ids, content_key
+from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents import ToolDocument, parse_document, tool_uri
+from mcpg.documents.facts import TARGET_KEYS, text_of
+from mcpg.documents.front_matter import one_line, split_front_matter
+from mcpg.documents.link_targets import retarget
+from mcpg.documents.markdown import read_markdown
+from mcpg.documents.model import normal_path, path_key
+from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY
+from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from mcpg.documents.link_targets import Targets
+    from mcpg.documents.markdown import Reference
+    from mcpg.json_types import JsonObject, JsonValue
+
+_GENERATED = ("## Tool Identity", "## Execution Contract")
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Documents by what they are.
+
+    Attributes:
+        tools: Tools of manifests that no document describes or is about.
+        read: The documents of tools, each with those that are about the same tool.
+        pages: Documents of no tool.
+        diagnostics: What was noticed.
+    """
+
+    tools: tuple[Tool, ...]
+    read: tuple[ReadDocument, ...]
+    pages: tuple[ReadDocument, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def sort_documents(
+    tools: Sequence[Tool], read: Sequence[ReadDocument], reserved: Collection[str] = ()
+) -> Sorted:
+    """Tell apart documents of tools, documents about a tool, and pages.
+
+    A document is about a tool when its key `tool` names one, or when it names none itself and its
+    file is called like exactly one tool of the others; of several, the one of its own source. It
+    is a page when its key `tool` is `false` or names nothing that is there. A document that names
+    its tool stands for the manifest's entry of the same source and name.
+
+    Args:
+        tools: The tools of manifests.
+        read: All documents.
+        reserved: Ids that no tool may get, in any case.
+    """
+    own = [item for item in read if _claim(item) is None]
+    unnamed = [item for item in own if not item.is_bundled and names_no_tool(item)]
+    named = _without(own, unnamed)
+    described = {_key(item.document.tool): item for item in named}
+    superseded = [tool for tool in tools if _key(tool) in described]
+    others = [tool for tool in tools if _key(tool) not in described]
+    owners = _called_like(unnamed, _Names(_first_of_equals(others, named)))
+    # A document that is about no other tool is a tool, which a key may mean.
+    documents = [item for item in own if id(item) not in owners]
+    first = _first_of_equals(others, documents)
+    owners |= _claimed(read, _Names(first), reserved)
+    about: defaultdict[int, list[ReadDocument]] = defaultdict(list)
+    for item in read:
+        if id(item) in owners:
+            about[id(first[id(owners[id(item)])])].append(item)
+    described_first = (
+        _first_document(tool, about[id(tool)]) for tool in others if id(tool) in about
+    )
+    return Sorted(
+        tuple(tool for tool in others if id(first[id(tool)]) not in about),
+        (*_with_pages(documents, first, about), *described_first),
+        tuple(item for item in _without(read, own) if id(item) not in owners),
+        (
+            *(one for item in read for one in _noticed(item, owners.get(id(item)))),
+            *(_superseded(tool, described[_key(tool)]) for tool in superseded),
+        ),
+    )
+
+
+def _without(read: Iterable[ReadDocument], some: Iterable[ReadDocument]) -> list[ReadDocument]:
+    left_out = set(map(id, some))
+    return [item for item in read if id(item) not in left_out]
+
+
+def _called_like(unnamed: Iterable[ReadDocument], names: _Names) -> dict[int, Tool]:
+    """Find the tools that have the names of files, by identity of the document."""
+    found = ((item, names.called_like(item.document.tool)) for item in unnamed)
+    return {id(item): tool for item, tool in found if tool is not None}
+
+
+def _claimed(
+    read: Iterable[ReadDocument], names: _Names, reserved: Collection[str]
+) -> dict[int, Tool]:
+    """Find the tools that keys of documents name, by identity of the document."""
+    claims = ((item, _claim(item)) for item in read)
+    found = ((item, names.meant(claim, reserved)) for item, claim in claims if claim)
+    return {id(item): tool for item, tool in found if tool is not None}
+
+
+def names_no_tool(item: ReadDocument) -> bool:
+    """Return whether nothing in the text of a document names a tool or describes its arguments."""
+    content = item.source.content.removeprefix("\ufeff")
+    if TOOL_KEY in item.document.further or any(mark in content for mark in _GENERATED):
+        return False
+    front = split_front_matter(content, item.source.path).values
+    bare = Tool("", "", "x")
+    has_schema = item.document.tool.input_schema != bare.input_schema
+    return not has_schema and NAMING_KEYS.isdisjoint(front)
+
+
+def _key(tool: Tool) -> tuple[str, str]:
+    return tool.source_id, tool.name
+
+
+def _claim(item: ReadDocument) -> str | None:
+    """Give the tool that a document says it is about, "" for none, `None` without the key."""
+    further = item.document.further
+    if TOOL_KEY not in further:
+        return None
+    value = further[TOOL_KEY]
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dict[int, Tool]:
+    """Return for each tool, by identity, the first that says the same."""
+    groups: defaultdict[tuple[str, str], list[Tool]] = defaultdict(list)
+    for tool in (*tools, *(item.document.tool for item in read)):
+        groups[_key(tool)].append(tool)
+    first: dict[int, Tool] = {}
+    for group in groups.values():
+        seen: dict[str, Tool] = {}
+        for tool in group:
+            content = content_key(tool) if len(group) > 1 else ""
+            first[id(tool)] = seen.setdefault(content, tool)
+    return first
+
+
+class _Names:
+    """What tools are called, for documents about them."""
+
+    def __init__(self, first: Mapping[int, Tool]) -> None:
+        tools = self._tools = [tool for number, tool in first.items() if number == id(tool)]
+        self._by_name: defaultdict[str, list[Tool]] = defaultdict(list)
+        self._by_key: defaultdict[str, list[Tool]] = defaultdict(list)
+        self._by_id: dict[str, Tool] | None = None
+        for tool in tools:
+            self._by_name[tool.name].append(tool)
+            for key in {tool.id, f"{tool.source_id}::{tool.name}", tool.name} - {""}:
+                self._by_key[key].append(tool)
+
+    def called_like(self, nameless: Tool) -> Tool | None:
+        """Give the one tool that has the name of *nameless*; of several, the one of its source."""
+        found = self._by_name.get(nameless.name, [])
+        of_its_source = [tool for tool in found if tool.source_id == nameless.source_id]
+        return _only(of_its_source or found)
+
+    def meant(self, claim: str, reserved: Collection[str]) -> Tool | None:
+        """Give the one tool that *claim* names, `None` for none or several."""
+        return _only(self._by_key.get(claim, [])) or self._with_id(claim, reserved)
+
+    def _with_id(self, claim: str, reserved: Collection[str]) -> Tool | None:
+        if self._by_id is None:
+            tools = {(*_key(tool), content_key(tool)): tool for tool in self._tools}
+            assigned, _ = assign_ids(self._tools, reserved)
+            self._by_id = {tool.id: tools[*_key(tool), content_key(tool)] for tool in assigned}
+        return self._by_id.get(claim)
+
+
+def _only(tools: Sequence[Tool]) -> Tool | None:
+    return tools[0] if len(tools) == 1 else None
+
+
+def _with_pages(
+    documents: Iterable[ReadDocument],
+    first: Mapping[int, Tool],
+    about: Mapping[int, Sequence[ReadDocument]],
+) -> Iterator[ReadDocument]:
+    """Return each of *documents* with those about its tool, but none that repeats such a tool."""
+    for item in documents:
+        tool = item.document.tool
+        owner = first[id(tool)]
+        pages = about.get(id(owner), ())
+        if not pages or owner is tool:
+            yield _joined(item, pages) if pages else item
+
+
+def _joined(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
+    """Return the document of a tool with those that are about it; their hints become the tool's."""
+    tool = item.document.tool
+    hints = Hints.merge(*(page.document.tool.hints for page in reversed(pages)), tool.hints)
+    states_relations = item.document.states_relations or any(map(_says_none, pages))
+    document = replace(
+        item.document, tool=replace(tool, hints=hints), states_relations=states_relations
+    )
+    return replace(item, document=document, about=tuple(pages), keeps_text=False)
+
+
+def _says_none(page: ReadDocument) -> bool:
+    """Return whether a page says, by empty lists alone, that its tool has no relations."""
+    about = page.document
+    return about.states_relations and not (about.links or about.groups)
+
+
+def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
+    """Return the document of a tool that has none yet, where the first of *pages* stands."""
+    page = pages[0].document
+    standard = tool_uri(page.tool.source_id, page.tool.name)
+    uri = tool_uri(tool.source_id, tool.name) if page.uri == standard else page.uri
+    # Relations that the page states are added to what is inferred.
+    document = ToolDocument(tool, page.path, uri, states_relations=False)
+    return _joined(ReadDocument(pages[0].source, document), pages)
+
+
+def _noticed(item: ReadDocument, owner: Tool | None) -> Iterator[Diagnostic]:
+    place = item.document.tool.place or None
+    claim = _claim(item)
+    if owner is not None:
+        message = (
+            f"this document is about the tool {owner.name!r} of {owner.source_id!r}, and joins it"
+        )
+        yield info(Code.DOCUMENT_ATTACHED, message, place)
+    elif claim:
+        message = f"no single tool here is called {claim!r}, so this document cannot be found"
+        yield warning(Code.DOCUMENT_UNMAPPED, message, place)
+
+
+def _superseded(tool: Tool, item: ReadDocument) -> Diagnostic:
+    source = item.source
+    message = f"the document {source.path!r} stands for the manifest's tool {tool.name!r}"
+    return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
+
+
+# SECTION joining: The document of a tool as the bundle shall hold it: joined, and meaning there
+# what it means here.
+#
+# What an author wrote is read where it stood: a link leads from the folder of its own file. The
+# bundle holds it elsewhere, perhaps joined with other texts, and whoever reads it there knows
+# neither that place nor the options of this run. So links become addresses that hold in the whole
+# bundle, and a text stays as it is only if it says the same there.
+
+
+_STATEMENT_KEYS = ("graph_edges", "graphEdges")
+_STATED_ENDS = ("subject", "object", "target")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where documents go, and what leads to them.
+
+    Attributes:
+        addresses: Path and URI of every tool, by id.
+        kept: What links mean in the bundle.
+        written: What links mean where they were written: paths from before lead on as well.
+        namesakes: Names that several tools have.
+        source_id: The source of documents that name none.
+    """
+
+    addresses: Mapping[str, tuple[str, str]]
+    kept: Targets
+    written: Targets
+    namesakes: Collection[str]
+    source_id: str | None
+
+
+def settle(
+    by_tool: Mapping[str, ReadDocument], places: Places
+) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
+    """Join the documents of each tool into one, which holds wherever the bundle is read.
+
+    Args:
+        by_tool: The document of each tool that has one, by tool id.
+        places: Where they go.
+
+    Returns:
+        The documents in order of their paths, links and all as in the bundle; what was noticed.
+    """
+    settled: dict[str, ReadDocument] = {}
+    diagnostics: list[Diagnostic] = []
+    for tool_id in sorted(by_tool, key=places.addresses.__getitem__):
+        item = by_tool[tool_id]
+        document, noticed = _joined_of_joining(item, places.addresses[tool_id], places)
+        keeps = item.keeps_text and _reads_back(item, document, places)
+        settled[tool_id] = replace(item, document=document, keeps_text=keeps)
+        diagnostics += noticed
+    return settled, diagnostics
+
+
+def former_paths(
+    by_tool: Mapping[str, ReadDocument], addresses: Mapping[str, tuple[str, str]]
+) -> dict[str, str]:
+    """Return the URIs to which the paths of documents lead that stand elsewhere in the bundle."""
+    found: dict[str, set[str]] = {}
+    for tool_id, item in by_tool.items():
+        path, uri = addresses[tool_id]
+        for one in (item, *item.about):
+            key = path_key(normal_path(one.document.path))
+            if key != path_key(path):
+                found.setdefault(key, set()).add(uri)
+    return {key: uris.pop() for key, uris in found.items() if len(uris) == 1}
+
+
+def _joined_of_joining(
+    item: ReadDocument, address: tuple[str, str], places: Places
+) -> tuple[ToolDocument, list[Diagnostic]]:
+    path, uri = address
+    document, diagnostics = _moved(item, path, places)
+    pages: list[ToolDocument] = []
+    for page in item.about:
+        prose = replace(page.document, body=_prose(page.document))
+        about, noticed = _moved(replace(page, document=prose), path, places)
+        pages.append(about)
+        diagnostics += noticed
+    if pages:
+        parts = (document, *pages)
+        document = replace(
+            document,
+            groups=tuple(dict.fromkeys(group for part in parts for group in part.groups)),
+            links=joined_links(document.links, (link for page in pages for link in page.links)),
+            body="\n\n".join(part.body for part in parts if part.body),
+            further=_merged(document.further, [page.further for page in pages]),
+        )
+    return replace(document, path=path, uri=uri), diagnostics
+
+
+def _prose(about: ToolDocument) -> str:
+    """Return what a document about a tool says to its readers: title, description, text."""
+    title = f"# {one_line(about.tool.title)}" if about.tool.title else ""
+    is_headed = title == one_line(about.body.partition("\n")[0])
+    lead = "" if about.tool.description in about.body else about.tool.description
+    return "\n\n".join(filter(None, ("" if is_headed else title, lead, about.body)))
+
+
+def _merged(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
+    """Join front-matter keys: lists one after the other, else the first that is said."""
+    merged = dict(first)
+    lists: dict[str, list[JsonValue]] = {}
+    for key, value in (item for members in further for item in members.items()):
+        if key == TOOL_KEY:
+            continue
+        held = merged.setdefault(key, value)
+        if isinstance(held, list) and isinstance(value, list):
+            lists.setdefault(key, list(held)).extend(value)
+    return merged | {key: _each_once(items) for key, items in lists.items()}
+
+
+def _each_once(items: Iterable[JsonValue]) -> list[JsonValue]:
+    # What is equal as JSON has one text; lists and mappings cannot be keys themselves.
+    known: dict[str, JsonValue] = {}
+    for item in items:
+        known.setdefault(json.dumps(item, sort_keys=True), item)
+    return list(known.values())
+
+
+def _reads_back(item: ReadDocument, document: ToolDocument, places: Places) -> bool:
+    """Return whether the text of *item* says *document* to whoever reads it in the bundle."""
+    if item.document.tool.name in places.namesakes and names_no_tool(item):
+        # Where documents stand in a folder, it would be about one of the others.
+        return False
+    is_moved = document.path != item.document.path or places.written is not places.kept
+    if not is_moved and item.document.tool.source_id != places.source_id:
+        return True
+    text = SourceDocument(document.path, item.source.content, document.uri)
+    try:
+        again, _ = parse_document(text)
+    except DocumentError:
+        return False
+    return resolve_links(replace(item, document=again), places.kept)[0] == document
+
+
+def _moved(item: ReadDocument, path: str, places: Places) -> tuple[ToolDocument, list[Diagnostic]]:
+    """Return the document of *item* with links that mean the same at *path* in the bundle."""
+    document, diagnostics = resolve_links(item, places.written)
+    if document.path == path and places.written is places.kept:
+        return document, diagnostics
+    move = _Move(document.path, path, places)
+    links = tuple(
+        replace(link, target=move.target([link.target]) or link.target) for link in document.links
+    )
+    body, further = move.prose(document.body), move.statements(document.further)
+    return replace(document, links=links, body=body, further=further), diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A text that moves from the place where it was written to one in the bundle."""
+
+    old: str
+    new: str
+    places: Places
+
+    def target(self, meant: list[str]) -> str | None:
+        """Return a target that means in the bundle what *meant* means here, `None` for the same."""
+        uri = self._first(meant, self.places.written, self.old)
+        if not meant or uri == self._first(meant, self.places.kept, self.new):
+            return None
+        return uri or "/" + normal_path(
+            posixpath.normpath(posixpath.join(posixpath.dirname(self.old), meant[0]))
+        )
+
+    def prose(self, body: str) -> str:
+        """Return *body* with links that mean the same."""
+        if not any(mark in body for mark in LINK_MARKS):
+            return body
+        targets: dict[Reference, str] = {}
+        for reference in dict.fromkeys(read_markdown(body).references):
+            target = self.target(list(meanings(reference)))
+            if target is not None:
+                targets[reference] = target + reference.suffix
+        return retarget(body, targets) if targets else body
+
+    def statements(self, further: JsonObject) -> JsonObject:
+        """Return front matter whose statements are about the same tools."""
+        moved = {key: self._stated(further[key]) for key in _STATEMENT_KEYS if key in further}
+        return {**further, **moved} if moved else further
+
+    def _stated(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, list):
+            return [self._stated(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return value | {key: self._end(value[key]) for key in _STATED_ENDS if key in value}
+
+    def _end(self, value: JsonValue) -> JsonValue:
+        words = text_of(value, TARGET_KEYS)
+        uri = self.places.written.resolve(words, self.old)
+        if uri is None or uri == self.places.kept.resolve(words, self.new):
+            return value
+        return {**value, TARGET_KEYS[0]: uri} if isinstance(value, dict) else uri
+
+    @staticmethod
+    def _first(meant: Iterable[str], targets: Targets, path: str) -> str | None:
+        return next(filter(None, (targets.resolve(one, path) for one in meant)), None)

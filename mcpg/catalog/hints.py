@@ -1,0 +1,278 @@
+"""Which keys of a JSON object are hints, and how their values are read."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.json_text import parse_json_documents
+from mcpg.catalog.model import HintRule, Hints, Tier, ToolExample, unique
+from mcpg.errors import Code, Diagnostic, SourceError, warning
+from mcpg.text.safeyaml import load_yaml_with_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""The annotations that the MCP specification defines as booleans."""
+
+_FIRST_NAMESPACES = ("mcpg", "managedCodeMcpGateway")
+
+
+def read_texts(value: JsonValue) -> tuple[str, ...] | None:
+    """Read one text or number or an array of them; `None` when nothing in it is one."""
+    items = value if isinstance(value, list) else [value]
+    texts = [str(item) for item in items if _is_text(item)]
+    return unique(texts) if texts or not items else None
+
+
+def _is_text(item: JsonValue) -> bool:
+    return isinstance(item, str | int | float) and not isinstance(item, bool)
+
+
+def _read_boolean(value: JsonValue) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().casefold())
+    return value if isinstance(value, bool) else None
+
+
+def _read_tier(value: JsonValue) -> Tier | None:
+    name = value.strip().capitalize() if isinstance(value, str) else None
+    return next((tier for tier in Tier if tier == name), None)
+
+
+def _read_examples(value: JsonValue) -> tuple[ToolExample, ...] | None:
+    items = value if isinstance(value, list) else [value]
+    examples = [found for found in map(_read_example, items) if found is not None]
+    return tuple(dict.fromkeys(examples)) if examples or not items else None
+
+
+def _read_example(value: JsonValue) -> ToolExample | None:
+    if isinstance(value, str):
+        return ToolExample(value.strip()) if value.strip() else None
+    if not isinstance(value, dict):
+        return None
+    asked = _text_of(value, "Input", "input", "request", "Request")
+    if asked is None:
+        return None
+    answer = _text_of(value, "output", "Output", "response", "Response")
+    return ToolExample(
+        asked, answer, _text_of(value, "description", "Description", "label", "Label")
+    )
+
+
+def _text_of(mapping: JsonObject, *keys: str) -> str | None:
+    for key in keys:
+        value = mapping.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class HintField:
+    """One member of `Hints`: the keys that may hold it, in order, and how a value is read."""
+
+    keys: tuple[str, ...]
+    read: Callable[[JsonValue], object | None]
+
+    def find(self, mapping: JsonObject) -> object | None:
+        """Give the value of the first key that holds a usable one, or `None`."""
+        for key in self.keys:
+            value = mapping.get(key)
+            found = None if value is None else self.read(value)
+            if found is not None:
+                return found
+        return None
+
+
+def _spellings(*words: str) -> tuple[str, ...]:
+    """Spell a key as `SearchAliases`, `searchAliases`, `search_aliases`; one word in two ways."""
+    pascal = "".join(word.capitalize() for word in words)
+    camel = pascal[0].lower() + pascal[1:]
+    return tuple(dict.fromkeys((pascal, camel, "_".join(words))))
+
+
+def _boolean(*words: str) -> HintField:
+    return HintField(_spellings(*words) + _spellings(*words, "hint"), _read_boolean)
+
+
+HINT_FIELDS: dict[str, HintField] = {
+    "aliases": HintField(_spellings("search", "aliases") + _spellings("aliases"), read_texts),
+    "keywords": HintField(_spellings("search", "keywords") + _spellings("keywords"), read_texts),
+    "categories": HintField(_spellings("categories") + _spellings("category"), read_texts),
+    "tags": HintField(_spellings("tags"), read_texts),
+    "data_sources": HintField(
+        _spellings("data", "sources") + _spellings("data", "source"), read_texts
+    ),
+    "examples": HintField(_spellings("usage", "examples") + _spellings("examples"), _read_examples),
+    "read_only": _boolean("read", "only"),
+    "idempotent": _boolean("idempotent"),
+    "destructive": _boolean("destructive"),
+    "open_world": _boolean("open", "world"),
+    "cost_tier": HintField(_spellings("cost", "tier"), _read_tier),
+    "latency_tier": HintField(_spellings("latency", "tier"), _read_tier),
+    "enabled_by_default": HintField(
+        _spellings("enabled", "by", "default") + _spellings("default", "enabled"), _read_boolean
+    ),
+}
+"""Every member of `Hints` with the keys of the .NET gateway."""
+
+HINT_KEYS = tuple(key for field in HINT_FIELDS.values() for key in field.keys)
+"""All keys that can hold a hint, in the order of the fields."""
+
+_HINT_KEYS = frozenset(HINT_KEYS)
+_NOTHING = Hints()
+
+
+def hints_from(mapping: JsonObject) -> Hints:
+    """Read the hints that a JSON object holds.
+
+    For each hint the first of its keys with a usable value counts. Lists may be one text, whose
+    items may be numbers; a boolean may be the word; a tier may be in any case. Values and items of
+    a wrong type are passed over; `unusable_keys` names them.
+    """
+    if _HINT_KEYS.isdisjoint(mapping):
+        return _NOTHING
+    found = ((name, field.find(mapping)) for name, field in HINT_FIELDS.items())
+    return Hints(**{name: value for name, value in found if value is not None})  # type: ignore[arg-type]
+
+
+def unusable_keys(mapping: JsonObject) -> Iterator[str]:
+    """Name the keys that should hold a hint but whose value, or an item of it, is none."""
+    for field in HINT_FIELDS.values():
+        for key in field.keys:
+            value = mapping.get(key)
+            if value is not None and not is_usable(value, field.read):
+                yield key
+
+
+def is_usable(value: JsonValue, read: Callable[[JsonValue], object | None]) -> bool:
+    """Return whether *read* takes a value; of a list, whether it takes each item."""
+    if isinstance(value, list) and read in (read_texts, _read_examples):
+        return not any(isinstance(item, list) or read(item) is None for item in value)
+    return read(value) is not None
+
+
+def hints_of_tool(entry: JsonObject, annotations: JsonObject, meta: JsonObject) -> Hints:
+    """Read a tool's own hints, from the most to the least deliberate place.
+
+    Args:
+        entry: The tool as its manifest has it: hints beside `name`, or in an object `hints`.
+        annotations: Its MCP annotations: first the specified booleans, then custom keys.
+        meta: Its `_meta`: the object itself, then its namespaced objects.
+    """
+    nested = entry.get("hints")
+    typed: JsonObject = {key: annotations[key] for key in TYPED_ANNOTATIONS if key in annotations}
+    parts = [entry, nested if isinstance(nested, dict) else {}, typed, annotations]
+    said = [hints_from(part) for part in (*parts, *_meta_parts(meta))]
+    return Hints.merge(*(hints for hints in said if hints is not _NOTHING))
+
+
+def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
+    yield meta
+    others = sorted(key for key in meta if key not in _FIRST_NAMESPACES)
+    for key in (*_FIRST_NAMESPACES, *others):
+        value = meta.get(key)
+        if isinstance(value, dict):
+            yield value
+
+
+# SECTION hintfiles: Hints files: what an author adds to tools whose manifests they do not own.
+
+
+_RELATED = ("related",)
+_NEXT_STEPS = ("nextSteps", "next_steps")
+_KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS)
+_LAYOUT = "write `tools:`, below it a tool's id, and below that its hints"
+
+
+def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
+    """Read the rules of a hints file, YAML or JSON.
+
+    Args:
+        text: The whole file.
+        place: Its path, for messages.
+
+    Returns:
+        The rules in the file's order, and a diagnostic for every member that says nothing.
+
+    Raises:
+        SourceError: The file is broken, uses YAML that is refused, or has no mapping `tools`.
+    """
+    value, line_of = _parse(text, place)
+    if value is None:
+        return (), (warning(Code.HINT_INVALID, "this hints file is empty", place),)
+    tools = value.get("tools") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or "tools" not in value or not isinstance(tools, dict | None):
+        raise SourceError("this hints file has no mapping `tools`", place=place, remedy=_LAYOUT)
+    diagnostics = list(_unknown(value, ("tools",), place))
+    rules: list[HintRule] = []
+    for pattern, entry in (tools or {}).items():
+        at = line_of(pattern)
+        if isinstance(entry, dict) and pattern.strip():
+            rules.append(_rule(pattern.strip(), entry, at))
+            diagnostics.extend(_problems(entry, at))
+        else:
+            message = f"the entry {pattern!r} is no mapping of hints; it is left out"
+            diagnostics.append(warning(Code.HINT_INVALID, message, at))
+    return tuple(rules), tuple(diagnostics)
+
+
+def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
+    """Parse the file; give the value and a way to find the place of a tool's entry."""
+    if text.lstrip().startswith("{") and place.casefold().endswith(".json"):
+        repeated: set[str] = set()
+        values = parse_json_documents(text, place, repeated)
+        if repeated:
+            message = f"the key {min(repeated)[:80]!r} stands twice in one object"
+            raise SourceError(message, place=place, remedy="keep one of them")
+        if len(values) > 1:
+            raise SourceError("holds several JSON documents", place=place, remedy="keep one")
+        return values[0], lambda pattern: f"{place}:{_line_of_key(text, pattern)}"
+    value, lines = load_yaml_with_lines(text, place, error=SourceError)
+    return value, lambda pattern: f"{place}:{lines[('tools', pattern)]}"
+
+
+def _line_of_key(text: str, key: str) -> int:
+    spellings = (json.dumps(key, ensure_ascii=False), json.dumps(key))
+    found = next((at for spelling in spellings if (at := text.find(spelling)) >= 0), 0)
+    return text.count("\n", 0, found) + 1
+
+
+def _rule(pattern: str, entry: JsonObject, place: str) -> HintRule:
+    return HintRule(
+        pattern=pattern,
+        hints=hints_from(entry),
+        related=_patterns(entry, _RELATED),
+        next_steps=_patterns(entry, _NEXT_STEPS),
+        place=place,
+    )
+
+
+def _patterns(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
+    found = (read_texts(entry[key]) for key in keys if key in entry)
+    return next((patterns for patterns in found if patterns), ())
+
+
+def _problems(entry: JsonObject, place: str) -> Iterator[Diagnostic]:
+    relations = [key for key in (*_RELATED, *_NEXT_STEPS) if entry.get(key) is not None]
+    unusable = [key for key in relations if not is_usable(entry[key], read_texts)]
+    for key in (*unusable_keys(entry), *unusable):
+        part = "an item" if isinstance(entry[key], list) else "the value"
+        message = f"{part} of {key!r} is not of a kind that this hint takes; it is left out"
+        yield warning(Code.HINT_INVALID, message, place)
+    yield from _unknown(entry, _KNOWN, place)
+
+
+def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[Diagnostic]:
+    names = tuple(known)
+    for key in mapping:
+        if key not in names:
+            close = difflib.get_close_matches(key, names, n=1)
+            advice = f"; did you mean {close[0]!r}?" if close else ""
+            yield warning(Code.HINT_INVALID, f"{key[:80]!r} is no known hint{advice}", place)

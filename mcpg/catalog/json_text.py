@@ -1,0 +1,204 @@
+"""JSON from strangers: strict, of bounded depth, with whole characters only."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+from mcpg.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+MAX_DEPTH = 100
+"""Deepest nesting of arrays and objects that is read, in levels."""
+
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?',
+    re.DOTALL,
+)
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
+_SURE_DIGITS = 300
+_KEY_SHOWN = 80
+_SPACE = re.compile(r"[ \t\r\n]*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SERVER_EVENT = re.compile(r"(?:event|data|id|retry|):")
+
+
+def parse_json_documents(
+    text: str, place: str, repeated: set[str] | None = None
+) -> list[JsonValue]:
+    """Parse one JSON document, or several that follow each other (JSON lines are such).
+
+    A stream of server-sent events, which is how an HTTP server may answer, is read as the
+    documents in its `data:` lines.
+
+    Args:
+        text: The whole text.
+        place: The file, for messages.
+        repeated: Gets every key that stands more than once in one object; the last one counts.
+
+    Raises:
+        SourceError: The text is no JSON, holds a number that is none (`NaN`), or is nested
+            deeper than `MAX_DEPTH`; its place names line and column.
+    """
+    if not text.strip():
+        raise SourceError("is empty", place=place, remedy="save the list of tools into it")
+    content = _event_data(text) if _SERVER_EVENT.match(text.lstrip()) else text
+    try:
+        values = _decode_all(content, repeated)
+    except json.JSONDecodeError as fault:
+        remedy = "look for a missing quote, comma or bracket there"
+        at = f"{place}:{fault.lineno}:{fault.colno}"
+        message = f"this is not JSON: {fault.msg[0].lower()}{fault.msg[1:]}"
+        raise SourceError(message, place=at, remedy=remedy) from None
+    except _NotANumberError:
+        at = f"{place}:{_place_of_bad_number(content)}"
+        message = "JSON has no such number (NaN, Infinity, or one too big)"
+        raise SourceError(message, place=at, remedy="write a finite number or null") from None
+    except RecursionError:
+        raise _too_deep(content, place) from None
+    if is_deeper(values, MAX_DEPTH):
+        raise _too_deep(content, place)
+    return values
+
+
+def has_surrogate_escapes(text: str) -> bool:
+    """Tell whether strings of this JSON text may hold lone surrogates."""
+    return _SURROGATE_ESCAPE.search(text) is not None
+
+
+def repair_surrogates(value: JsonValue, path: str, repaired: list[str]) -> JsonValue:
+    """Replace every lone surrogate in *value*, keys included, by U+FFFD.
+
+    Args:
+        value: JSON of bounded depth.
+        path: Where *value* stands.
+        repaired: Gets an item for every text that was changed, the first of them its path: so
+            many of them could be many times the size of the file.
+    """
+    if isinstance(value, str):
+        return _repair(value, path, repaired)
+    if isinstance(value, list):
+        return [repair_surrogates(v, f"{path}[{i}]", repaired) for i, v in enumerate(value)]
+    if isinstance(value, dict):
+        return {
+            (name := _repair(key, path, repaired)): repair_surrogates(
+                member, f"{path}.{name[:_KEY_SHOWN]}".removeprefix("."), repaired
+            )
+            for key, member in value.items()
+        }
+    return value
+
+
+def _repair(text: str, path: str, repaired: list[str]) -> str:
+    clean, count = _SURROGATE.subn("\ufffd", text)
+    if count:
+        repaired.append("" if repaired else path)
+    return clean
+
+
+class _NotANumberError(Exception):
+    """The text holds a number that JSON does not know or that overflows."""
+
+
+def _decode_all(text: str, repeated: set[str] | None) -> list[JsonValue]:
+    decoder = json.JSONDecoder(
+        object_pairs_hook=None if repeated is None else partial(_object, repeated),
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
+        parse_int=_int,
+    )
+    values: list[JsonValue] = []
+    at = _after_space(text, 0)
+    while at < len(text) or not values:
+        value, end = decoder.raw_decode(text, at)
+        values.append(value)
+        at = _after_space(text, end)
+    return values
+
+
+def _object(repeated: set[str], pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        repeated.update(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    return value
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise _NotANumberError
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _NotANumberError
+    return value
+
+
+def _int(text: str) -> int:
+    # What overflows a double is lost on most readers of JSON, and Python limits the digits too.
+    if len(text) > _SURE_DIGITS:
+        _finite(text)
+    return int(text)
+
+
+def _event_data(text: str) -> str:
+    lines = (line.partition(":") for line in _LINE_END.split(text))
+    return "\n".join(value for name, _, value in lines if name == "data")
+
+
+def is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
+    """Return whether lists and mappings nest deeper than *levels*, without recursion."""
+    level = [value for value in values if isinstance(value, (dict, list))]
+    for _ in range(levels):
+        level = [
+            member
+            for value in level
+            for member in (value.values() if isinstance(value, dict) else value)
+            if isinstance(member, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _too_deep(text: str, place: str) -> SourceError:
+    message = f"the JSON is nested deeper than {MAX_DEPTH} levels"
+    at = _position(text, _start_of_too_deep(text))
+    return SourceError(message, place=f"{place}:{at}", remedy="flatten it")
+
+
+def _start_of_too_deep(text: str) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += _STEPS.get(token.group(), 0)
+        if depth > MAX_DEPTH:
+            return token.start()
+    # Only a caller that is itself deep in recursion gets here.
+    return 0
+
+
+def _place_of_bad_number(text: str) -> str:
+    numbers = (token for token in _TOKEN.finditer(text) if token.group()[0] not in '"[{]}')
+    bad = (token.start() for token in numbers if not math.isfinite(float(token.group())))
+    return _position(text, next(bad))
+
+
+def _position(text: str, at: int) -> str:
+    """Give line and column, both counted from 1."""
+    line = text.count("\n", 0, at) + 1
+    return f"{line}:{at - (text.rfind(chr(10), 0, at) + 1) + 1}"

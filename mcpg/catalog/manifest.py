@@ -1,0 +1,406 @@
+"""From the JSON text of a manifest to tools."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.hints import hints_of_tool
+from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
+from mcpg.catalog.model import SourceKind, Tool
+from mcpg.errors import Code, Diagnostic, SourceError, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+# SECTION toolshapes: Where the tools are in a JSON value: the shapes in which tool lists are met
+# in practice.
+
+
+_LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_SOURCE_KEYS = ("server", "sourceId", "source_id", "serverName", "server_name", "source")
+_KIND_KEYS = ("sourceKind", "source_kind")
+_HASH_DIGITS = 8
+LONGEST_SOURCE = 256
+"""Longest source id that a manifest or server may state, in characters."""
+
+INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
+"""Members that may hold the schema of a tool's arguments, in order."""
+
+_SHAPES = "give a tools/list answer, or a list of OpenAI, Anthropic or Gemini tools"
+_FOREIGN = {
+    "mcpServers": "this is an MCP client configuration, asked only when it is named itself",
+    "openapi": "this is an OpenAPI description, not a list of tools",
+    "swagger": "this is an OpenAPI description, not a list of tools",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    """One thing that stands where a tool should.
+
+    Attributes:
+        value: What stands there.
+        path: Where, as in `result.tools[3]`.
+        source: Source id that a manifest around it states, or `None`.
+        kind: Source kind that a manifest around it states, or `None`.
+    """
+
+    value: JsonValue
+    path: str
+    source: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundList:
+    """What a manifest holds.
+
+    Attributes:
+        entries: The tools, in the manifest's order.
+        unfinished: Whether the last page says that another one follows.
+    """
+
+    entries: tuple[FoundEntry, ...]
+    unfinished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What the manifests around a value state."""
+
+    place: str
+    path: str
+    source: str | None = None
+    kind: str | None = None
+
+    def inside(self, manifest: JsonObject) -> _Context:
+        """Add what *manifest* itself states."""
+        return replace(
+            self,
+            source=stated_source(manifest) or self.source,
+            kind=stated_kind(manifest) or self.kind,
+        )
+
+    def at(self, step: str) -> _Context:
+        """Go down one *step*: `tools` or `[3]`."""
+        return replace(self, path=f"{self.path}{'' if step[0] == '[' else '.'}{step}".lstrip("."))
+
+    def entry(self, value: JsonValue) -> FoundEntry:
+        """Take *value* for a tool."""
+        return FoundEntry(value, self.path, self.source, self.kind)
+
+    def fail(self, message: str, remedy: str = _SHAPES) -> SourceError:
+        """Make the error for this value."""
+        place = f"{self.place}: {self.path}" if self.path else self.place
+        return SourceError(message, place=place, remedy=remedy)
+
+
+def find_entries(values: list[JsonValue], place: str) -> FoundList:
+    """Find the tools in the documents of one manifest.
+
+    Known are: the result of MCP `tools/list`, bare or in its JSON-RPC envelope; several such pages
+    as an array, as documents that follow each other, or under `pages`; arrays of tools;
+    `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
+    kind in a recorded session are passed over.
+
+    Raises:
+        SourceError: There is no list of tools, or the server answered with an error.
+    """
+    many = len(values) > 1
+    pages = _pages_among(values)
+    contexts = [(_Context(place, f"[{i}]" if many else ""), value) for i, value in pages]
+    entries = tuple(entry for context, value in contexts for entry in _entries(value, context))
+    return FoundList(entries, bool(pages) and _has_cursor(pages[-1][1]))
+
+
+def stated_source(mapping: JsonObject) -> str | None:
+    """Return the source id that a tool or manifest states, as `bounded_source`, or `None`."""
+    for key in _SOURCE_KEYS:
+        value = mapping.get(key)
+        name = value.get("name") if isinstance(value, dict) else value
+        if isinstance(name, str) and name.strip():
+            return bounded_source(name)
+    return None
+
+
+def bounded_source(name: str) -> str:
+    """Trim *name* and cut it to `LONGEST_SOURCE`; a hash keeps those that begin alike apart.
+
+    It is repeated with every tool and every message about one, so that thousands of tools would
+    make a long one gigabytes.
+    """
+    trimmed = name.strip()
+    if len(trimmed) <= LONGEST_SOURCE:
+        return trimmed
+    digest = hashlib.sha256(trimmed.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    return f"{trimmed[: LONGEST_SOURCE - _HASH_DIGITS - 1].rstrip()}_{digest}"
+
+
+def stated_kind(mapping: JsonObject) -> str | None:
+    """Give the source kind that a tool or manifest states, or `None`."""
+    values = (mapping.get(key) for key in _KIND_KEYS)
+    return next((value for value in values if isinstance(value, str)), None)
+
+
+def _entries(value: JsonValue, context: _Context) -> Iterator[FoundEntry]:
+    if isinstance(value, dict):
+        yield from _page(value, context)
+    elif isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value)):
+        members = _pages_among(value)
+        for index, item in members:
+            yield from _item(item, context.at(f"[{index}]"), is_only=len(members) == 1)
+    else:
+        raise context.fail("this JSON is neither a list of tools nor an object that holds one")
+
+
+def _item(value: JsonValue, context: _Context, *, is_only: bool = False) -> Iterator[FoundEntry]:
+    """Read a member of an array: a tool, or a page of tools.
+
+    Beside others, a message that holds no tools costs nobody else a tool; alone, it is the answer.
+    """
+    is_page = isinstance(value, dict) and (_is_page(value) or (is_only and _is_message(value)))
+    if isinstance(value, dict) and is_page:
+        yield from _page(value, context)
+    else:
+        yield context.entry(value)
+
+
+def _page(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
+    inner = context.inside(page)
+    key = next((key for key in ("result", "pages", *_LISTS) if page.get(key) is not None), None)
+    if key is None:
+        yield from _without_list(page, context)
+    elif key in ("result", "pages"):
+        yield from _entries(page[key], inner.at(key))
+    else:
+        yield from _list(page[key], key, inner.at(key))
+
+
+def _list(value: JsonValue, key: str, context: _Context) -> Iterator[FoundEntry]:
+    if not isinstance(value, list):
+        raise context.fail(f"`{key}` is not an array of tools")
+    for index, item in enumerate(value):
+        at = context.at(f"[{index}]")
+        if key in _DECLARATIONS and isinstance(item, dict):
+            yield at.entry(_lower_types(item))
+        else:
+            yield from _item(item, at)
+
+
+def _without_list(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
+    fault = page.get("error")
+    foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
+    if _is_tool(page):
+        yield context.entry(page)
+    elif fault is not None:
+        said = fault.get("message") if isinstance(fault, dict) else fault
+        raise context.fail(f"the server answered with an error: {said}", "ask it again")
+    else:
+        raise context.fail(foreign or "this JSON object holds no `tools`")
+
+
+def _is_tool(value: JsonObject) -> bool:
+    """Tell whether an object on its own, in no list of tools, is one."""
+    named = isinstance(value.get("name"), str) and any(key in value for key in INPUT_KEYS)
+    return named or isinstance(value.get("function"), dict)
+
+
+def _is_page(value: JsonObject) -> bool:
+    return not _is_tool(value) and (_holds_list(value) or _holds_list(value.get("result")))
+
+
+def _holds_list(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(isinstance(value.get(key), list) for key in _LISTS)
+    return isinstance(value, list)
+
+
+def _is_message(value: JsonObject) -> bool:
+    return "name" not in value and not _is_tool(value) and ("result" in value or "error" in value)
+
+
+def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:
+    """Leave out messages of a recorded session that have nothing to do with lists of tools."""
+    pages = list(enumerate(values))
+    kept = [page for page in pages if not _is_other_message(page[1])]
+    errors = [page for page in pages if isinstance(page[1], dict) and "error" in page[1]]
+    return kept or errors[:1] or pages[:1]
+
+
+def _is_other_message(value: JsonValue) -> bool:
+    if not isinstance(value, dict) or "jsonrpc" not in value:
+        return False
+    result = value.get("result")
+    return not (isinstance(result, dict) and "tools" in result)
+
+
+def _has_cursor(value: JsonValue) -> bool:
+    """Tell whether a page, or the last of several, names a next one."""
+    for _ in range(4):
+        if isinstance(value, list):
+            value = value[-1] if value else None
+        if not isinstance(value, dict):
+            return False
+        if value.get("nextCursor"):
+            return True
+        value = value.get("result") or value.get("pages")
+    return False
+
+
+def _lower_types(value: JsonValue) -> JsonValue:
+    """Write the type names of Gemini's dialect (`STRING`) as JSON Schema does."""
+    if isinstance(value, list):
+        return [_lower_types(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    lowered = {key: _lower_types(member) for key, member in value.items()}
+    name = lowered.get("type")
+    if isinstance(name, str) and name.isupper():
+        lowered["type"] = name.lower()
+    return lowered
+
+
+_OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema")
+_KEYS_TOLD = 5
+_KEY_SHOWN = 80
+_TITLE_KEYS = ("title", "displayName", "display_name")
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestTools:
+    """The tools of one manifest, without ids, and what was noticed about them."""
+
+    tools: tuple[Tool, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def read_manifest(
+    text: str, place: str, *, default_source: str, source_id: str | None = None
+) -> ManifestTools:
+    """Read the tools of a manifest in any of the known shapes.
+
+    Args:
+        text: The whole manifest.
+        place: Its file, for messages.
+        default_source: Source id of tools for which nothing states one.
+        source_id: Source id that overrides whatever is stated.
+
+    Raises:
+        SourceError: The text is no JSON or holds no list of tools.
+    """
+    diagnostics: list[Diagnostic] = []
+    values = parse_repaired(text, place, diagnostics)
+    found = find_entries(values, place)
+    tools: list[Tool] = []
+    for entry in found.entries:
+        tool = _tool(entry, place, default_source, source_id)
+        if isinstance(tool, Tool):
+            tools.append(tool)
+        else:
+            diagnostics.append(tool)
+    if found.unfinished:
+        message = "the last page names a `nextCursor`: more tools follow that are not in this file"
+        diagnostics.append(warning(Code.SOURCE_INCOMPLETE, message, place))
+    return ManifestTools(tuple(tools), tuple(diagnostics))
+
+
+def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[JsonValue]:
+    """Parse JSON documents and make all text in them whole.
+
+    Args:
+        text: The documents.
+        place: Their file, for messages.
+        noticed: Gets a diagnostic for keys that are repeated, and one for text that was not whole.
+
+    Raises:
+        SourceError: The text is no JSON.
+    """
+    repeated: set[str] = set()
+    values = parse_json_documents(text, place, repeated)
+    if repeated:
+        noticed.append(_repeated(repeated, place))
+    return _repaired(values, place, noticed) if has_surrogate_escapes(text) else values
+
+
+def _repeated(keys: set[str], place: str) -> Diagnostic:
+    shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(keys)[:_KEYS_TOLD])
+    more = f" and {len(keys) - _KEYS_TOLD} more" if len(keys) > _KEYS_TOLD else ""
+    message = f"stands more than once in one object, where the last one counts: {shown}{more}"
+    return warning(Code.KEY_REPEATED, message, place)
+
+
+def _repaired(values: list[JsonValue], place: str, noticed: list[Diagnostic]) -> list[JsonValue]:
+    """Make all text whole, noting where it was not."""
+    paths: list[str] = []
+    single = len(values) == 1
+    clean = [
+        repair_surrogates(value, "" if single else f"[{index}]", paths)
+        for index, value in enumerate(values)
+    ]
+    if paths:
+        count = "one text holds" if len(paths) == 1 else f"{len(paths)} texts hold"
+        message = f"{count} half a character (a lone surrogate), which became U+FFFD"
+        noticed.append(warning(Code.TEXT_REPAIRED, message, f"{place}: {paths[0]}"))
+    return clean
+
+
+def _tool(
+    found: FoundEntry, place: str, default_source: str, source_id: str | None
+) -> Tool | Diagnostic:
+    where = f"{place}: {found.path}" if found.path else place
+    if not isinstance(found.value, dict):
+        return warning(Code.TOOL_INVALID, "this is no tool but plain JSON; it is left out", where)
+    entry = _flattened(found.value)
+    name = _text(entry.get("name"))
+    if not name:
+        return warning(Code.TOOL_INVALID, "this tool has no name; it is left out", where)
+    annotations = _object(entry.get("annotations")) or {}
+    meta = _object(entry.get("_meta")) or {}
+    description = entry.get("description")
+    schema = _first_object(entry, INPUT_KEYS)
+    stated = stated_source(entry) or found.source or default_source
+    return Tool(
+        id="",
+        source_id=(source_id or "").strip() or stated,
+        name=name,
+        title=next((title for key in _TITLE_KEYS if (title := _text(entry.get(key)))), None),
+        description=description if isinstance(description, str) else "",
+        input_schema={"type": "object", "properties": {}} if schema is None else schema,
+        output_schema=_first_object(entry, _OUTPUT_KEYS),
+        annotations=annotations,
+        meta=meta,
+        hints=hints_of_tool(entry, annotations, meta),
+        source_kind=_source_kind(stated_kind(entry) or found.kind),
+        place=where,
+    )
+
+
+def _flattened(entry: JsonObject) -> JsonObject:
+    """Lift what OpenAI nests under `function` beside the members around it."""
+    function = entry.get("function")
+    if not isinstance(function, dict):
+        return entry
+    return {key: value for key, value in entry.items() if key != "function"} | function
+
+
+def _text(value: JsonValue) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _object(value: JsonValue) -> JsonObject | None:
+    return value if isinstance(value, dict) else None
+
+
+def _first_object(entry: JsonObject, keys: tuple[str, ...]) -> JsonObject | None:
+    values = (_object(entry.get(key)) for key in keys)
+    return next((value for value in values if value is not None), None)
+
+
+def _source_kind(stated: str | None) -> SourceKind:
+    wanted = (stated or "").strip().casefold()
+    return next((kind for kind in SourceKind if kind.casefold() == wanted), SourceKind.LOCAL)

@@ -1,1 +1,0 @@
-"""OAuth for servers at addresses, as the `mcp` SDK gives it."""

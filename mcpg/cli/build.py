@@ -1,0 +1,439 @@
+"""What `generate` and `bundle` share: sources put together, counted and held to `--strict`."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpg.build_cache import KeptMemo, Memo, load_memo, save_memo
+from mcpg.bundle import RANKING, Assembly, decode_bundle
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.folders import cache_folder
+from mcpg.cli.setting_keys import SOURCES, Asking
+from mcpg.cli.terminal import counted, standard_input
+from mcpg.engine.loading import ignored, ranking_json, ranking_of
+from mcpg.errors import (
+    Code,
+    Diagnostic,
+    McpgError,
+    OutputError,
+    Severity,
+    SourceError,
+    UsageError,
+    info,
+)
+from mcpg.files import MAX_BYTES, is_file, read_bytes, text_of_path
+from mcpg.index.file import cached_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from mcpg.cli.output import Output
+    from mcpg.cli.settings import Settings
+    from mcpg.cli.source_settings import ConfiguredSource
+    from mcpg.json_types import JsonValue
+    from mcpg.sources import SourceBatch
+    from mcpg.sources.client_config import Live
+
+_TOLD = 10
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Look for unreachable circles less often for as long as the block runs.
+
+    Putting a graph together makes millions of values and hardly any circle; looking for them takes
+    a sixth of the time.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@rarely_collected()
+def assembled(
+    intake: Intake, output: Output, memory: Memory, exclude: Collection[str | Path] = ()
+) -> Assembly:
+    """Read the sources of *intake* and put them together, showing progress.
+
+    What was noticed is told.
+
+    Raises:
+        McpgError: A source cannot be used.
+    """
+    from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
+
+    intake.tell(output)
+    with output.counting("reading sources") as tell:
+        batch = intake.read(tell, exclude)
+    with output.progress("putting the graph together"):
+        assembly = assemble(batch, source_id=intake.source_id, memo=memory.open(batch))
+    output.diagnostics(assembly.diagnostics)
+    if not assembly.catalog.tools:
+        _refuse_when_all_failed(assembly)
+        output.note("no tool was found in the sources")
+    return assembly
+
+
+def _refuse_when_all_failed(assembly: Assembly) -> None:
+    """Keep a graph of tools from being replaced by an empty one, for all its sources are broken."""
+    failed = [item for item in assembly.diagnostics if item.severity is Severity.ERROR]
+    if failed:
+        raise SourceError(
+            "no tool could be read from the sources: nothing was written",
+            remedy="mend what is reported above",
+        )
+
+
+def refused(assembly: Assembly, output: Output) -> bool:
+    """Say, for `--strict`, whether anything noticed is more than information, and tell it."""
+    findings = sum(item.severity is not Severity.INFO for item in assembly.diagnostics)
+    if findings:
+        output.error(
+            f"{counted(findings, 'finding')} under --strict: nothing was written",
+            remedy="mend what is reported above, or leave out --strict",
+        )
+    return bool(findings)
+
+
+def counts(assembly: Assembly) -> dict[str, int]:
+    """Give how much there is of everything."""
+    return {
+        "tools": len(assembly.catalog.tools),
+        "documents": len(assembly.texts),
+        "edges": sum(len(document.links) for document in assembly.documents),
+    }
+
+
+def summary(assembly: Assembly) -> str:
+    """Give the counts as words."""
+    return told(counts(assembly))
+
+
+def told(facts: Mapping[str, Any]) -> str:
+    """Give those of the *facts* that are counts as words."""
+    counts = {noun: number for noun, number in facts.items() if isinstance(number, int)}
+    return ", ".join(counted(number, noun.removesuffix("s")) for noun, number in counts.items())
+
+
+def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> int:
+    """Tell whether *place* is up to date, with the first of the *reasons* why not."""
+    if not reasons:
+        output.note(f"up to date: {place}: {fresh}")
+        return ExitCode.DONE
+    output.note(f"stale: {place}")
+    for reason in reasons[:_TOLD]:
+        output.item(reason)
+    if len(reasons) > _TOLD:
+        output.item(f"... and {len(reasons) - _TOLD} more")
+    return ExitCode.FINDINGS
+
+
+# SECTION memory: What building remembers from one run to the next, in the user's cache folder.
+
+
+SUFFIX = ".memo"
+MOST_FILES = 16
+"""How many outputs are remembered, those that were built last."""
+
+# Fewer tools are put together in the time that it takes to remember them.
+_FEWEST_TOOLS = 200
+
+
+class Memory:
+    """What is remembered of the way to one output, a bundle or a folder of documents.
+
+    Attributes:
+        memo: What is known; nothing until `open` has found that it pays, and where there is no
+            cache folder.
+    """
+
+    def __init__(self, target: str | None) -> None:
+        """Remember for the output at *target*, `None` for one that has no name."""
+        folder = cache_folder() if target else None
+        self._path = Path(cached_path(target, folder, SUFFIX)) if target and folder else None
+        self.memo = Memo()
+
+    def open(self, batch: SourceBatch) -> Memo:
+        """Look up what is known, if what the sources hold is much."""
+        many = len(batch.tools) + len(batch.documents) >= _FEWEST_TOOLS
+        if self._path and (many or batch.bundles):
+            self.memo = load_memo(self._path)
+        return self.memo
+
+    def keep(self) -> None:
+        """Write down what is known now; where that cannot be done it is forgotten."""
+        if self._path and isinstance(self.memo, KeptMemo):
+            with suppress(OutputError, OSError):
+                save_memo(self._path, self.memo)
+                _drop_oldest(self._path.parent)
+
+
+def _drop_oldest(folder: Path) -> None:
+    files = sorted(folder.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime_ns)
+    for file in files[:-MOST_FILES]:
+        file.unlink(missing_ok=True)
+
+
+# SECTION lastrun: What `mcpg bundle` leaves in an index, so that its next run knows whether
+# anything changed.
+
+
+_SECTION = "lastrun"
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """What a run made of which sources.
+
+    Attributes:
+        signature: The signature of the sources, "" when they have none, or when something about
+            them is to be told every time.
+        noticed: How many diagnostics there were; they were mere information if there is a
+            signature.
+        report: What was told of the bundle.
+    """
+
+    signature: str = ""
+    noticed: int = 0
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
+    """Sign the *sources* of the bundle *target*, "" when they cannot be signed."""
+    from mcpg.sources.signature import source_signature  # noqa: PLC0415 - help does without
+
+    return source_signature(sources, source_id=source_id, exclude=[target]) or ""
+
+
+def last_run(bundle: str) -> LastRun:
+    """Read what the last run left; of a missing, stale or damaged index it is nothing."""
+    from mcpg.engine.model import recipe  # noqa: PLC0415 - as above
+    from mcpg.index.file import fresh_index  # noqa: PLC0415
+    from mcpg.index.layout import StaleIndexError  # noqa: PLC0415
+
+    index = fresh_index(bundle, recipe())
+    if index is None:
+        return LastRun()
+    try:
+        index.verify()
+        return LastRun(**json.loads(bytes(index.section(_SECTION))))
+    except (StaleIndexError, TypeError, ValueError):
+        return LastRun()
+
+
+def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> LastRun:
+    """Give what this run shall leave."""
+    noticed = assembly.diagnostics
+    is_silent = all(item.severity == Severity.INFO for item in noticed)
+    return LastRun(signature if is_silent else "", len(noticed), report)
+
+
+@rarely_collected()
+def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly, memo: Memo) -> bool:
+    """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
+
+    Args:
+        run: What the next run shall find.
+        bundle: The bundle file.
+        data: Its bytes.
+        assembly: What they were made of.
+        memo: What is known from an earlier run.
+
+    Returns:
+        Whether the index was written; one that says the same already is not touched.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    from mcpg.engine.loading import compile_assembly  # noqa: PLC0415 - as above
+    from mcpg.index.file import write_index_of  # noqa: PLC0415
+    from mcpg.index.layout import Section  # noqa: PLC0415
+
+    if last_run(bundle) == run:
+        return False
+    extra = Section(_SECTION, "B", json.dumps(asdict(run)).encode())
+    key = hashlib.sha256(data).digest()
+    write_index_of(bundle, compile_assembly(assembly, key, [extra], memo))
+    return True
+
+
+def no_index(fault: OutputError) -> Diagnostic:
+    """Say that the index could not be written, and what that means."""
+    message = f"the index {fault.message}: the first search makes it anew, if need be every time"
+    return info(Code.INDEX_IN_MEMORY, message, fault.place)
+
+
+# SECTION kept: What a bundle that is built anew keeps of the one that stands there: its fitted
+# ranking.
+
+
+def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) -> Assembly:
+    """Give *assembly* with the ranking that the bundle at *target* carries, or else its sources.
+
+    One that this mcpg cannot use is left out, which is told.
+
+    Args:
+        assembly: What the sources hold.
+        target: The bundle that is to be replaced, `None` for none.
+        output: Where it is told.
+    """
+    present = _present(target) if target else None
+    carried, place = (present, target) if present is not None else (assembly.ranking, None)
+    ranking, reason = ranking_of(carried)
+    if reason:
+        told = ignored(reason, place)
+        output.diagnostics([told])
+        return replace(assembly, ranking=None, diagnostics=(*assembly.diagnostics, told))
+    return replace(assembly, ranking=None if carried is None else ranking_json(ranking))
+
+
+def without_ranking(assembly: Assembly) -> Assembly:
+    """Give *assembly* so that the shipped model ranks."""
+    return replace(assembly, ranking=None)
+
+
+def _present(target: str) -> JsonValue:
+    if not is_file(target):
+        return None
+    try:
+        data = read_bytes(target, MAX_BYTES)
+        # Within a document's text its quotes would be escaped.
+        if f'"{RANKING}"'.encode() not in data:
+            return None
+        return decode_bundle(data, text_of_path(target)).ranking
+    except McpgError:  # a damaged bundle carries nothing, and will be replaced
+        return None
+
+
+# SECTION intake: What `bundle` and `generate` read: sources that are named, else those of a
+# configuration file.
+
+
+class Intake:
+    """The sources of one run.
+
+    Attributes:
+        asking: How servers are asked.
+        source_id: Source id of all tools, or `None`.
+        paths: The files and folders among the sources, and whatever else is named.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str] | None,
+        settings: Settings,
+        *,
+        source_id: str | None = None,
+        header: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Find out what is read; nothing is opened yet.
+
+        Raises:
+            UsageError: No source is named anywhere, or an option makes no sense.
+            InputError: A configuration file cannot be read.
+        """
+        self.source_id = source_id
+        self._entries = () if sources else _configured(settings)
+        self.asking = Asking(sources or (), header, seconds)
+        self._used = tuple(one for one in self._entries if one.is_enabled)
+        self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
+
+    def sign(self, target: str) -> str:
+        """Sign the sources of the bundle *target*, "" when they cannot be signed."""
+        if any(one.is_server for one in self._used):
+            return ""
+
+        given = self.source_id
+        if self._entries:
+            given = repr((given, [(one.name, one.id, one.is_enabled) for one in self._entries]))
+        return sign(self.paths, given, target)
+
+    def tell(self, output: Output) -> None:
+        """Say which configuration file names the sources, for it may start programs."""
+        if self._entries:
+            file = self._entries[0].file
+            count = counted(len(self._used), "source")
+            output.note(f"reading {count} of {_shown(file)}")
+
+    def read(
+        self, tell: Callable[[int, int], None], exclude: Collection[str | Path]
+    ) -> SourceBatch:
+        """Read all sources; progress with servers goes to *tell*.
+
+        Raises:
+            McpgError: A source cannot be used.
+        """
+        live = self.asking.live(tell)
+        if self._entries:
+            return self._read_configured(live, exclude)
+        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
+
+        # One byte more than is accepted, so that too much is noticed without reading it all.
+        return read_sources(
+            self.paths,
+            source_id=self.source_id,
+            stdin=partial(standard_input, MAX_BYTES + 1),
+            exclude=exclude,
+            live=live,
+            imports=True,
+        )
+
+    def _read_configured(self, live: Live, exclude: Collection[str | Path]) -> SourceBatch:
+        from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
+        from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
+        from mcpg.sources import SourceBatch, read_sources  # noqa: PLC0415 - as above
+        from mcpg.sources.live import ask_servers  # noqa: PLC0415
+
+        sources, noticed = open_entries(
+            [one.as_read() for one in self._entries],
+            live,
+            source_id=self.source_id,
+            timeout=self.asking.seconds,
+        )
+        files = [one for one in sources if isinstance(one, FileSource)]
+        servers = [one for one in sources if isinstance(one, ServerSource)]
+        parts = [SourceBatch(diagnostics=noticed)]
+        for source_id, group in groupby(files, lambda one: one.source_id):
+            paths = [one.path for one in group]
+            parts.append(read_sources(paths, source_id=source_id, exclude=exclude, imports=True))
+        timeouts = [one.timeout for one in servers]
+        parts.append(ask_servers([one.server for one in servers], live, timeouts=timeouts))
+        return SourceBatch.join(parts)
+
+
+def _configured(settings: Settings) -> tuple[ConfiguredSource, ...]:
+    entries = settings.sources()
+    if not entries:
+        raise UsageError(
+            "no source is named",
+            place="SOURCE",
+            remedy=f"name a file, a folder or a server, or write [[{SOURCES}]] into mcpg.toml",
+        )
+    if not any(one.is_enabled for one in entries):
+        raise UsageError(
+            "every source is switched off",
+            place=f"{entries[0].file}: {SOURCES}",
+            remedy="take out 'enabled = false', or name a source on the command line",
+        )
+    return entries
+
+
+def _shown(file: Path) -> str:
+    try:
+        return os.path.relpath(file)
+    except ValueError:  # on another drive
+        return str(file)

@@ -1,0 +1,418 @@
+"""One thing that was tried out, and how it went."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.folders import cache_folder
+from mcpg.cli.setting_keys import KEYS, POSTGRES_VARIABLE
+from mcpg.errors import McpgError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcpg.cli.providers import Equipping
+    from mcpg.cli.settings import Settings
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.engine import Engine
+
+
+class Status(StrEnum):
+    """How a trial went."""
+
+    OK = "ok"
+    """It works."""
+    NOTE = "note"
+    """It works, or is not needed now; there is something to know about it."""
+    OFF = "off"
+    """Nothing asks for it, so it was not tried."""
+    FAILED = "failed"
+    """It is configured, and does not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What came of one trial.
+
+    Attributes:
+        name: What was tried.
+        status: How it went.
+        message: What was found, in one sentence without a secret.
+        remedy: What to do about it, `None` where nothing is to be done.
+        details: Figures of it, by name in camelCase.
+    """
+
+    name: str
+    status: Status
+    message: str
+    remedy: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def tried(name: str, trial: Callable[[], Check]) -> Check:
+    """Give what came of *trial*; whatever it raises becomes a failure."""
+    try:
+        return trial()
+    except McpgError as fault:
+        where = f"{fault.place}: " if fault.place else ""
+        return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
+    except Exception as fault:  # noqa: BLE001 - the text of a stranger's error may hold a secret
+        return Check(name, Status.FAILED, f"it failed with {type(fault).__name__}")
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Do *work* and give what came of it, and the milliseconds it took."""
+    start = time.perf_counter()
+    done = work()
+    return done, round((time.perf_counter() - start) * 1000, 1)
+
+
+# SECTION catalogue: The settings, the folder for caches, the bundle, its index and its vectors.
+
+
+_EMBED = "make them with `mcpg bundle SOURCE... -o FILE --embed`"
+_REBUILD = "make it anew with `mcpg bundle SOURCE... -o FILE`"
+
+
+def check_settings(settings: Settings) -> Check:
+    """Read every setting."""
+    from mcpg.cli.query import strategy_of  # noqa: PLC0415 - help needs no engine
+
+    strategy_of(settings)
+    settings.sources()
+    found = {key: setting for key in KEYS if (setting := settings.find(key))}
+    origins = {key: setting.origin for key, setting in found.items()}
+    told = ", ".join(f"{key} ({origin})" for key, origin in origins.items())
+    message = f"set: {told}" if told else "nothing is set: the defaults hold"
+    return Check("settings", Status.OK, message, details=dict(origins))
+
+
+def check_cache_folder() -> Check:
+    """Write a file into the folder for caches."""
+    folder = cache_folder()
+    name = "cache folder"
+    remedy = "name one that can be written by MCPG_CACHE"
+    if folder is None:
+        return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
+    try:
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a text is what we have
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"mcpg doctor")
+    except OSError as fault:
+        reason = (fault.strerror or type(fault).__name__).lower()
+        return Check(name, Status.FAILED, f"{folder} cannot be written: {reason}", remedy)
+    return Check(name, Status.OK, f"{folder} can be written", details={"path": folder})
+
+
+def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
+    """Find and load what is searched."""
+    name = "bundle"
+    try:
+        paths = [str(one.value) for one in settings.bundles()]
+    except NotFoundError as fault:
+        is_named = settings.find("bundle") is not None
+        status = Status.FAILED if is_named else Status.OFF
+        return Check(name, status, fault.message, fault.remedy), None
+    try:
+        engine, took = timed(lambda: _loaded(paths))
+    except McpgError as fault:
+        where = f"{fault.place}: " if fault.place else ""
+        return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy), None
+    told = ", ".join(paths)
+    count = len(engine.index)
+    details = {"paths": [*paths], "tools": count, "durationMs": took}
+    if not count:
+        return Check(name, Status.FAILED, f"{told} holds no tool", _REBUILD, details), engine
+    message = f"{told} holds {count:,} tools, loaded in {took:g} ms"
+    return Check(name, Status.OK, message, details=details), engine
+
+
+def check_index(settings: Settings) -> Check:
+    """Look whether a fresh index is kept; loading has just made one where that is possible."""
+    from mcpg.engine.model import recipe  # noqa: PLC0415 - help needs no index
+    from mcpg.files import is_file  # noqa: PLC0415 - as above
+    from mcpg.index.file import fresh_index  # noqa: PLC0415 - as above
+
+    name = "index"
+    paths = [str(one.value) for one in settings.bundles()]
+    if len(paths) > 1 or not is_file(paths[0]):
+        message = "sources are searched as they are, so an index is made in memory by every run"
+        return Check(name, Status.NOTE, message, "bundle them with `mcpg bundle`")
+    index = fresh_index(paths[0], recipe(), cache_folder())
+    if index is None:
+        message = "no index is kept: it is made anew in memory by every run"
+        remedy = "search a bundle, and let mcpg write beside it or into the cache folder"
+        return Check(name, Status.NOTE, message, remedy)
+    index.verify()
+    size = len(index.data)
+    message = f"fresh and undamaged, {size:,} bytes"
+    return Check(name, Status.OK, message, details={"bytes": size})
+
+
+def check_vectors(engine: Engine, equipping: Equipping) -> Check:
+    """Look whether the vectors that are kept of the bundle are those that would be made now."""
+    name = "vectors"
+    given = engine.equipment.vectors if engine.equipment else None
+    if not isinstance(given, str):
+        message = "only a bundle has vectors beside it"
+        return Check(name, Status.OFF, message, "bundle the sources with `mcpg bundle`")
+    provider = _provider(equipping)
+    if provider is None:
+        return Check(name, Status.OFF, "nobody makes vectors")
+    from mcpg.cli.embedding import Target  # noqa: PLC0415 - graph searches need no vectors
+    from mcpg.vectors.file import find_vectors  # noqa: PLC0415 - as above
+
+    target = Target(given, engine.index.header.key, len(engine.index))
+    found = find_vectors(target.places, target.key, target.tools, provider)
+    if found.file is None:
+        told = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
+        status = Status.NOTE if told or equipping.needs_vectors else Status.OFF
+        message = told or f"there is no {target.places[0]}"
+        return Check(name, status, f"{message}; a search that needs vectors makes them", _EMBED)
+    details = {
+        "path": found.path,
+        "fingerprint": found.file.fingerprint,
+        "tools": len(found.file.vectors),
+        "missing": found.file.vectors.missing,
+    }
+    if not found.is_fresh:
+        message = f"{found.path} is not of this bundle: what has changed is embedded by searches"
+        return Check(name, Status.NOTE, message, _EMBED, details)
+    message = f"{found.path} holds the vectors of {target.tools:,} tools"
+    return Check(name, Status.OK, message, details=details)
+
+
+def _provider(equipping: Equipping) -> EmbeddingProvider | None:
+    """Give who makes vectors; that nobody does is told by a check of its own."""
+    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
+
+    try:
+        return equipping.provider()
+    except EmbeddingError:
+        return None
+
+
+def _loaded(paths: list[str]) -> Engine:
+    from mcpg.engine import load  # noqa: PLC0415 - as above
+
+    return load(paths, cache_dir=cache_folder())
+
+
+# SECTION extras: Which optional packages are installed.
+
+
+DISTRIBUTION = "mcpg-graph"
+EXTRAS = {
+    "embeddings": ("numpy", "onnxruntime", "tokenizers"),
+    "faiss": ("faiss", "numpy"),
+    "llm": ("httpx",),
+    "mcp": ("filelock", "jsonschema", "mcp"),
+    "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
+    "python": ("docstring_parser", "pydantic"),
+    "shacl": ("pyshacl",),
+    "telemetry": ("opentelemetry",),
+}
+"""What must be importable for each extra to be there."""
+
+_DISTRIBUTIONS = {"faiss": "faiss-cpu", "opentelemetry": "opentelemetry-api"}
+
+
+def install_command(extra: str) -> str:
+    """Give the command that installs *extra*."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def check_extra(extra: str) -> Check:
+    """Look whether the packages of *extra* are installed."""
+    name = f"extra {extra}"
+    missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
+    if missing:
+        message = f"not installed: {', '.join(missing)}"
+        return Check(name, Status.OFF, message, install_command(extra), {"missing": [*missing]})
+    found = {module: _version(module) for module in EXTRAS[extra]}
+    told = ", ".join(f"{module} {number}" for module, number in found.items())
+    return Check(name, Status.OK, f"installed: {told}", details=found)
+
+
+def _version(module: str) -> str:
+    try:
+        return version(_DISTRIBUTIONS.get(module, module.replace("_", "-")))
+    except PackageNotFoundError:
+        return "of unknown version"
+
+
+# SECTION models: Who makes vectors, and who rewrites queries: each is asked for one text.
+
+
+TEXT = "track a shipment"
+FOREIGN_TEXT = "wo ist meine Sendung"
+
+
+def check_provider(settings: Settings, equipping: Equipping) -> Check:
+    """Embed one text."""
+    from mcpg.embeddings.provider import EmbeddingError, embed_query  # noqa: PLC0415 - help does without
+
+    name = "embeddings"
+    is_wanted = equipping.needs_vectors or settings.find("embeddings.with") is not None
+    try:
+        provider = equipping.provider()
+        if provider is None:
+            return Check(name, Status.OFF, "no provider is wanted")
+        vector, took = timed(lambda: embed_query(provider, TEXT))
+    except EmbeddingError as fault:
+        if is_wanted or fault.kind != "missing":
+            raise
+        return Check(name, Status.OFF, fault.message, fault.remedy or install_command("embeddings"))
+    details = {
+        "fingerprint": provider.fingerprint,
+        "dimensions": len(vector),
+        "durationMs": took,
+    }
+    message = f"{provider.fingerprint!r} embeds: {len(vector)} dimensions, {took:g} ms"
+    return Check(name, Status.OK, message, details=details)
+
+
+def check_normalizer(settings: Settings, equipping: Equipping) -> Check:
+    """Have one query rewritten."""
+    name = "normalization"
+    is_set = settings.find("normalization.model") is not None
+    if not (is_set or equipping.is_normalizing):
+        return Check(name, Status.OFF, "no language model is set to rewrite queries")
+    normalizer = equipping.normalizer()
+    if normalizer is None:
+        remedy = "set MCPG_LLM_MODEL, and MCPG_LLM_URL or MCPG_LLM_API_KEY"
+        return Check(name, Status.FAILED, "it is enabled, and no model is named", remedy)
+    answer, took = timed(lambda: normalizer.rewrite(FOREIGN_TEXT))
+    details = {"fingerprint": normalizer.fingerprint, "durationMs": took}
+    if not answer.strip():
+        message = f"{normalizer.fingerprint!r} answers nothing"
+        return Check(name, Status.FAILED, message, "name another model", details)
+    message = f"{normalizer.fingerprint!r} answers in {took:g} ms"
+    if not equipping.is_normalizing:
+        remedy = "ask for it with --normalize or MCPG_NORMALIZE"
+        return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
+    return Check(name, Status.OK, message, details=details)
+
+
+# SECTION stores: What keeps things: the store of vectors, the search cache, PostgreSQL.
+
+
+_MARK = "mcpg doctor"
+_MEMORY = "memory"
+
+
+def check_store(settings: Settings, equipping: Equipping) -> Check:
+    """Put a vector into the store and take it out again."""
+    name, found = "store", settings.find("store.kind")
+    kind, path = (found.value if found else "sqlite"), equipping.store_path()
+    is_set = found is not None or settings.find("store.path") is not None
+    if not (is_set or equipping.needs_vectors or (path and os.path.exists(path))):  # noqa: PTH110
+        return Check(name, Status.OFF, "nothing asks for vectors yet")
+    store = equipping.store()
+    if store is None:
+        return Check(name, Status.OFF, "vectors are not kept between runs")
+    import numpy as np  # noqa: PLC0415 - help needs no vectors
+
+    from mcpg.embeddings.stores import EmbeddingKey  # noqa: PLC0415 - as above
+
+    key, vector = EmbeddingKey(_MARK, _MARK, _MARK), np.ones(2, dtype=np.float32)
+
+    def trip() -> Any:
+        store.put({key: vector})
+        return store.get([key]).get(key)
+
+    back, took = timed(trip)
+    store.close()
+    where = {"sqlite": path, "postgres": f"PostgreSQL, by {POSTGRES_VARIABLE}"}.get(kind, kind)
+    if back is None or not np.array_equal(back, vector):
+        return Check(name, Status.FAILED, f"{where} does not give back what was put into it")
+    message = f"{where} is written and read in {took:g} ms"
+    return Check(name, Status.OK, message, details={"kind": kind, "durationMs": took})
+
+
+def check_cache(settings: Settings, equipping: Equipping) -> Check:
+    """Put an entry into the search cache and take it out again."""
+    from mcpg.caches import QUERY  # noqa: PLC0415 - help needs no cache
+    from mcpg.engine.cache_entries import key_of  # noqa: PLC0415 - as above
+
+    name, found = "search cache", settings.find("cache.kind")
+    cache = equipping.cache()
+    if cache is None or found is None:
+        return Check(name, Status.OFF, "searches are not kept")
+    key, value = key_of(_MARK), _MARK.encode()
+
+    def trip() -> bytes | None:
+        cache.put(QUERY, key, value)
+        return cache.get(QUERY, key)
+
+    back, took = timed(trip)
+    cache.close()
+    if back != value:
+        return Check(name, Status.FAILED, "it does not give back what was put into it")
+    details = {"kind": found.value, "durationMs": took}
+    message = f"{found.value}: written and read in {took:g} ms"
+    if found.value == _MEMORY:
+        message = f"{message}; it ends with the process, so that it helps hosts, not single runs"
+        return Check(name, Status.NOTE, message, details=details)
+    return Check(name, Status.OK, message, details=details)
+
+
+def check_postgres(settings: Settings, equipping: Equipping) -> Check:
+    """Connect, bring the tables up to date, and ask for versions."""
+    name = "postgres"
+    if not settings.environment.get(POSTGRES_VARIABLE):
+        return Check(name, Status.OFF, f"{POSTGRES_VARIABLE} is not set")
+    database = equipping.database
+
+    def ask() -> tuple[str, str | None]:
+        return database.run(_versions)
+
+    (server, vector), took = timed(ask)
+    database.close()
+    details = {
+        "address": database.address,
+        "schema": database.settings.schema,
+        "server": server,
+        "pgvector": vector,
+        "durationMs": took,
+    }
+    message = (
+        f"{database.address} answers in {took:g} ms: PostgreSQL {server}, pgvector {vector}, "
+        f"tables up to date in the schema {database.settings.schema!r}"
+    )
+    return Check(name, Status.OK, message, details=details)
+
+
+def _versions(connection: Any) -> tuple[str, str | None]:
+    (server,) = connection.execute("show server_version").fetchone()
+    row = connection.execute(
+        "select extversion from pg_extension where extname = 'vector'"
+    ).fetchone()
+    return str(server), row[0] if row else None
+
+
+# SECTION telling: Telemetry: whether what is told reaches anybody.
+
+
+def check_telemetry(_settings: Settings, equipping: Equipping) -> Check:
+    """Look who takes spans; nothing is sent."""
+    name = "telemetry"
+    if not equipping.is_telling:
+        return Check(name, Status.OFF, "it is not enabled")
+    from mcpg.telemetry import is_installed, listener  # noqa: PLC0415 - only where it is enabled
+
+    if not is_installed():
+        message = "the API of OpenTelemetry is not installed"
+        return Check(name, Status.FAILED, message, install_command("telemetry"))
+    taker = listener()
+    if taker is None:
+        remedy = "run mcpg with `opentelemetry-instrument`, or set up the SDK in the host"
+        return Check(name, Status.NOTE, "it is enabled, and no SDK takes what it tells", remedy)
+    return Check(name, Status.OK, f"spans go to {taker}", details={"provider": taker})

@@ -1,0 +1,140 @@
+"""From options and settings to a gateway: what `invoke` and `serve` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.folders import cache_folder
+from mcpg.cli.providers import Equipping
+from mcpg.cli.setting_keys import SOURCES, Asking
+from mcpg.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from mcpg.cli.settings import Settings
+    from mcpg.engine.results import Equipment
+    from mcpg.errors import Diagnostic
+    from mcpg.gateway import Gateway, Limits, Source
+    from mcpg.sources.client_config import Live
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a gateway the command line names.
+
+    Attributes:
+        sources: Files, folders, servers and modules; none for those of the configuration file, and
+            where that has none, for the bundle.
+        graph: A bundle, folder or document to search in place of what the sources say.
+        source_id: Source id of all tools.
+        header: Headers for the one server that is named by its address, as `NAME: VALUE`.
+        server_timeout: Seconds that each server has to tell its tools.
+    """
+
+    sources: Sequence[str] = ()
+    graph: str | None = None
+    source_id: str | None = None
+    header: Sequence[str] | None = None
+    server_timeout: float | None = None
+
+
+def gateway_of(wanted: Wanted, settings: Settings, *, reserved: Collection[str] = ()) -> Gateway:
+    """Make a gateway; nothing is started, and only files that were named are looked at.
+
+    Args:
+        wanted: What the command line names.
+        settings: What is set.
+        reserved: Ids that no tool may get.
+
+    Raises:
+        UsageError: An option or a setting makes no sense.
+        McpgError: A file that is named cannot be used, or something that is set cannot be had.
+    """
+    from mcpg.gateway import Gateway  # noqa: PLC0415 - help needs none
+
+    return Gateway(**_arguments(wanted, settings, reserved))
+
+
+def open_wanted(
+    wanted: Wanted, settings: Settings, live: Live
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
+    """Give the sources that the command line names, else the configuration file, else the bundle.
+
+    Raises:
+        McpgError: See `gateway_of`.
+    """
+    from mcpg.gateway.opening import open_sources  # noqa: PLC0415
+    from mcpg.sources import present_sources  # noqa: PLC0415 - as above
+
+    if wanted.sources:
+        return open_sources(wanted.sources, live, source_id=wanted.source_id)
+    entries = settings.sources()
+    if entries:
+        from mcpg.cli.source_settings import open_entries  # noqa: PLC0415 - most runs have none
+
+        return open_entries(
+            entries, live, source_id=wanted.source_id, timeout=wanted.server_timeout
+        )
+    present, missing = present_sources(_bundles(settings))
+    sources, noticed = open_sources(present, live, source_id=wanted.source_id)
+    return sources, (*missing, *noticed)
+
+
+def _bundles(settings: Settings) -> list[str]:
+    try:
+        return [str(one.value) for one in settings.bundles()]
+    except NotFoundError as fault:
+        if settings.find("bundle") is not None:
+            raise
+        raise UsageError(
+            f"no source is named, and there is {fault.message}",
+            remedy=f"name one, write [[{SOURCES}]] into mcpg.toml, or make a bundle",
+        ) from None
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Give what *settings* grant an invocation.
+
+    Raises:
+        UsageError: A setting makes no sense.
+    """
+    from mcpg.gateway.limits import Limits  # noqa: PLC0415 - as above
+
+    usual = Limits()
+    seconds, size = settings.find("limits.invoke"), settings.find("limits.result")
+    invoke = seconds.value if seconds else usual.invoke_seconds
+    return Limits(
+        invoke_seconds=invoke,
+        longest_seconds=max(invoke, usual.longest_seconds),
+        result_bytes=size.value if size else usual.result_bytes,
+    )
+
+
+def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) -> dict[str, Any]:
+    from mcpg.gateway.sources import GENERATED, FileGraph  # noqa: PLC0415 - as above
+
+    asking = Asking(wanted.sources, wanted.header, wanted.server_timeout)
+    live = asking.live()
+    sources, noticed = open_wanted(wanted, settings, live)
+    return {
+        "sources": sources,
+        "graph": FileGraph(wanted.graph) if wanted.graph else GENERATED,
+        "live": live,
+        "reserved": reserved,
+        "equipment": _equipment(settings),
+        "limits": limits_of(settings),
+        "cache_dir": cache_folder(),
+        "diagnostics": noticed,
+    }
+
+
+def _equipment(settings: Settings) -> Equipment:
+    from mcpg.engine.results import Equipment  # noqa: PLC0415 - as above
+
+    equipping = Equipping(settings)
+    given = equipping.arguments()
+    # A gateway lives long, so that a cache pays where a single search would not gain from it.
+    given["cache"] = equipping.cache()
+    return Equipment(embedder=given.pop("embeddings"), **given)

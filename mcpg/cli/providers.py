@@ -1,0 +1,355 @@
+"""From settings to what an engine may use beside its index: providers, stores, caches.
+
+What no setting asks for is neither made nor imported, and nothing is asked of a network before it
+is needed. Secrets come from the environment alone.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.folders import cache_folder
+from mcpg.cli.setting_keys import (
+    FOREIGN_KEY_VARIABLE,
+    FOREIGN_URL_VARIABLE,
+    KEY_VARIABLE,
+    KEYS,
+    POSTGRES_VARIABLE,
+)
+from mcpg.errors import Code, Diagnostic, UsageError, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mcpg.caches import SearchCache
+    from mcpg.cli.settings import Setting, Settings
+    from mcpg.embeddings.provider import EmbeddingProvider
+    from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.net.http import Budget
+    from mcpg.postgres import Database, PostgresCandidates
+    from mcpg.telemetry import Observer
+
+# SECTION latestore: A store of vectors that is opened when it is first asked.
+
+
+class LateStore:
+    """Stands for a store that most runs never ask, because vectors lie beside the bundle.
+
+    Whatever opening it raises is raised by whoever asks, every time.
+    """
+
+    def __init__(self, make: Callable[[], EmbeddingStore]) -> None:
+        """Stand for the store that *make* opens."""
+        self._make = make
+        self._lock = Lock()
+        self._made: EmbeddingStore | None = None
+
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
+        return self._store().get(keys)
+
+    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+        self._store().put(entries)
+
+    def close(self) -> None:
+        """Close the store if it was opened."""
+        with self._lock:
+            made, self._made = self._made, None
+        if made is not None:
+            made.close()
+
+    def _store(self) -> EmbeddingStore:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
+STORE_FILE = "embeddings.sqlite"
+"""Name of the store of vectors in the cache folder."""
+
+LOCAL = "local"
+NONE = "none"
+POSTGRES = "postgres"
+_ENDPOINT = "openai"
+_POSTGRES = {
+    "schema": "schema",
+    "sslmode": "sslmode",
+    "sslrootcert": "sslrootcert",
+    "connections": "pool",
+}
+_GRAPH = ("graph", "markdown-ld")
+_USUAL_URL = "https://api.openai.com/v1"
+
+
+class Equipping:
+    """Makes what the settings ask for, each thing once and only when it is asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Prepare to make what *settings* ask for."""
+        self._settings = settings
+
+    @property
+    def needs_vectors(self) -> bool:
+        """Whether the strategy that is set looks at vectors."""
+        found = self._settings.find("strategy")
+        return found is not None and found.value not in _GRAPH
+
+    @property
+    def is_normalizing(self) -> bool:
+        """Whether queries are to be rewritten."""
+        return bool(self._value("normalization.enabled", default=False))
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether OpenTelemetry is to be told of what happens."""
+        return bool(self._value("telemetry.enabled", default=False))
+
+    def arguments(self) -> dict[str, Any]:
+        """Give what `mcpg.load` is to be given, by name of the argument.
+
+        Raises:
+            UsageError: A setting makes no sense, or something it needs is not set.
+            McpgError: Something that is set cannot be had.
+        """
+        given: dict[str, Any] = {"embeddings": None}
+        if self.needs_vectors:
+            given |= {"embeddings": self.embedder(), "store": self.store()}
+        if self.is_normalizing:
+            given["normalizer"] = self.normalizer()
+        if self.needs_vectors or self.is_normalizing:
+            # A process that searches once by the graph is done before a cache is reached.
+            given["cache"] = self.cache()
+        if self._value("candidates", default=LOCAL) == POSTGRES:
+            given["candidates"] = self.candidates()
+        if self.is_telling:
+            given["observer"] = self.observer()
+        return given
+
+    def embedder(self) -> EmbeddingProvider | str | None:
+        """Give who makes vectors: a provider, or the name of one that is made when it is needed.
+
+        Raises:
+            UsageError: An endpoint is asked for, and something it needs is not set.
+        """
+        found = self._settings.find("embeddings.with")
+        spec = str(found.value).strip() if found else LOCAL
+        kind, _, model = spec.partition(":")
+        if spec == NONE:
+            return None
+        return self._endpoint_embedder(model, found) if kind == _ENDPOINT else spec
+
+    def provider(self) -> EmbeddingProvider | None:
+        """Give who makes vectors, made.
+
+        Raises:
+            UsageError: There is no such provider, or something it needs is not set.
+            EmbeddingError: A package that the provider needs is not installed.
+        """
+        embedder = self.embedder()
+        if embedder is None:
+            return None
+        from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - graph searches need none
+
+        if not isinstance(embedder, str):
+            need_numpy()
+            return embedder
+        from mcpg.embeddings import provider_of  # noqa: PLC0415 - as above
+
+        return provider_of(embedder)
+
+    def store(self) -> EmbeddingStore | None:
+        """Give what keeps the vectors of tools: a file in the cache folder, unless set otherwise.
+
+        Raises:
+            UsageError: There is no database.
+        """
+        kind = self._value("store.kind", default="sqlite")
+        if kind == "memory":
+            from mcpg.embeddings.stores import MemoryStore  # noqa: PLC0415 - as above
+
+            return MemoryStore()
+        if kind == POSTGRES:
+            from mcpg.postgres import PostgresStore  # noqa: PLC0415 - as above
+
+            return PostgresStore(self.database)
+        path = self.store_path() if kind == "sqlite" else None
+        return LateStore(lambda: _sqlite(path)) if path else None
+
+    def store_path(self) -> str | None:
+        """Give the path of the file that keeps vectors, `None` where there is no folder for it."""
+        named = self._value("store.path")
+        folder = cache_folder()
+        return named or (os.path.join(folder, STORE_FILE) if folder else None)  # noqa: PTH118
+
+    def cache(self) -> SearchCache | None:
+        """Give what keeps searches: nothing, unless set otherwise.
+
+        Raises:
+            UsageError: A bound makes no sense, or there is no database.
+        """
+        kind = self._value("cache.kind", default=NONE)
+        if kind == NONE:
+            return None
+        bounds = {name: self._value(f"cache.{name}") for name in ("entries", "absolute", "sliding")}
+        given = {name: bound for name, bound in bounds.items() if bound is not None}
+        if kind == POSTGRES:
+            from mcpg.postgres import PostgresCache  # noqa: PLC0415 - as above
+
+            return PostgresCache(self.database, **given)
+        from mcpg.caches import MemoryCache  # noqa: PLC0415 - as above
+
+        return MemoryCache(**given)
+
+    def normalizer(self) -> Normalizer | None:
+        """Give who rewrites queries, `None` where no model is set.
+
+        Raises:
+            UsageError: A model is set, and something it needs is not.
+        """
+        model = self._value("normalization.model")
+        if model is None:
+            return None
+        from mcpg.llm.normalizer import BUDGET, ChatNormalizer  # noqa: PLC0415 - as above
+
+        url, key = self._address("normalization.url")
+        budget = self._budget("normalization.timeout", BUDGET)
+        return ChatNormalizer(url, model, key=key, budget=budget)
+
+    def observer(self) -> Observer | None:
+        """Give who tells OpenTelemetry, `None` where that is not wanted or not installed."""
+        if not self.is_telling:
+            return None
+        from mcpg.telemetry import is_installed, telemetry  # noqa: PLC0415 - as above
+
+        if not is_installed():
+            return None
+        return telemetry(record_queries=bool(self._value("telemetry.queries", default=False)))
+
+    def noticed(self) -> tuple[Diagnostic, ...]:
+        """Tell what is wanted and cannot be had, and is done without."""
+        if not self.is_telling:
+            return ()
+        from mcpg.telemetry import is_installed  # noqa: PLC0415 - as above
+
+        if is_installed():
+            return ()
+        message = "telemetry is enabled, and the API of OpenTelemetry is not installed"
+        return (warning(Code.TELEMETRY_MISSING, message),)
+
+    def candidates(self) -> PostgresCandidates:
+        """Give what chooses tools in the database, and publishes them there.
+
+        Raises:
+            UsageError: There is no database.
+            PostgresError: A package that it needs is not installed.
+        """
+        from mcpg.postgres import PostgresCandidates  # noqa: PLC0415 - as above
+
+        return PostgresCandidates(self.database)
+
+    @cached_property
+    def database(self) -> Database:
+        """The PostgreSQL database that everything shares.
+
+        Raises:
+            UsageError: None is set.
+            PostgresError: A package that it needs is not installed, or a setting makes no sense.
+        """
+        dsn = self._settings.environment.get(POSTGRES_VARIABLE, "")
+        if not dsn:
+            raise UsageError(
+                "no database is set",
+                place=POSTGRES_VARIABLE,
+                remedy="set the variable to its address, such as postgresql://host/database",
+            )
+        from mcpg.postgres import Database, PostgresSettings  # noqa: PLC0415 - as above
+        from mcpg.postgres.connection import options_of  # noqa: PLC0415 - as above
+
+        # What stands in the address is said by the environment, which goes before files.
+        stated = options_of(dsn)
+        given = {
+            to: self._value(f"postgres.{name}")
+            for to, name in _POSTGRES.items()
+            if name not in stated
+        }
+        told = {name: value for name, value in given.items() if value is not None}
+        return Database(PostgresSettings(dsn, **told))
+
+    def _endpoint_embedder(self, model: str, found: Setting | None) -> EmbeddingProvider:
+        if not model:
+            raise UsageError(
+                f"{_ENDPOINT!r} names no model",
+                place=found.origin if found else None,
+                remedy=f"say which, as in {_ENDPOINT}:text-embedding-3-small",
+            )
+        from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
+
+        url, key = self._address("embeddings.url")
+        return HttpEmbeddings(
+            url,
+            model,
+            key=key,
+            dimensions=self._value("embeddings.dimensions"),
+            budget=self._budget("embeddings.timeout", BUDGET),
+        )
+
+    def _address(self, name: str) -> tuple[str, str | None]:
+        """Give the address that the setting *name* holds, and the key for it.
+
+        The key that is meant for others as well goes only where the environment says, lest a
+        configuration file that came with somebody's repository sends it elsewhere.
+
+        Raises:
+            UsageError: There is neither an address nor a key.
+        """
+        environment, variable = self._settings.environment, KEYS[name].variable
+        own, foreign = environment.get(KEY_VARIABLE), environment.get(FOREIGN_KEY_VARIABLE)
+        found = self._settings.find(name)
+        if found is not None:
+            _check_address(found)
+            key = own or (foreign if found.origin == variable else None)
+            return str(found.value), key or None
+        url, key = environment.get(FOREIGN_URL_VARIABLE), own or foreign
+        if not (url or key):
+            raise UsageError(
+                "no address of an endpoint is set",
+                place=variable,
+                remedy=f"set {variable} or the key {name!r}; for the endpoint of OpenAI, "
+                f"{KEY_VARIABLE} alone will do",
+            )
+        return url or _USUAL_URL, key or None
+
+    def _budget(self, name: str, usual: Budget) -> Budget:
+        """Give the *usual* budget, held to the seconds that the setting *name* holds."""
+        seconds = self._value(name)
+        if seconds is None:
+            return usual
+        from dataclasses import replace  # noqa: PLC0415 - as above
+
+        return replace(usual, connect=min(usual.connect, seconds), read=seconds, total=seconds)
+
+    def _value(self, name: str, default: Any = None) -> Any:
+        found = self._settings.find(name)
+        return default if found is None else found.value
+
+
+def _sqlite(path: str) -> EmbeddingStore:
+    from mcpg.embeddings.sqlite_store import SqliteStore  # noqa: PLC0415 - as above
+
+    return SqliteStore(path)
+
+
+def _check_address(found: Setting) -> None:
+    from mcpg.net.addresses import address_of  # noqa: PLC0415 - as above
+
+    try:
+        address_of(str(found.value))
+    except UsageError as fault:
+        raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from None

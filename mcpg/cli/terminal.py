@@ -1,0 +1,312 @@
+"""What is known of the two streams: whether somebody looks, in which colours, how wide."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from typing import cast
+
+from mcpg.errors import remedy_of
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
+    from io import BufferedReader
+    from typing import TextIO
+
+    from mcpg.engine import Explanation
+    from mcpg.engine.query import Repair
+    from mcpg.engine.trace import MatchExplanation, QueryWord
+    from mcpg.errors import Diagnostic
+
+PIPE_WIDTH = 100
+"""Columns of text that goes to a pipe or a file."""
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+"""When to colour."""
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
+
+
+class Screen:
+    """Formats text for the streams of this process."""
+
+    def __init__(self, color: str = AUTO) -> None:
+        self._color = color
+
+    def colored(self, stream: TextIO | None) -> bool:
+        """Say whether text on *stream* is coloured."""
+        if self._color != AUTO:
+            return self._color == ALWAYS
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR"):
+            return True
+        return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+    def paint(self, text: str, style: str) -> str:
+        """Colour *text* for standard output where colour is wanted."""
+        return paint(text, style, on=self.colored(sys.stdout))
+
+    @property
+    def columns(self) -> int:
+        """Columns that a line of data may take."""
+        return _terminal_columns() if is_terminal(sys.stdout) else PIPE_WIDTH
+
+    def diagnostic_line(self, item: Diagnostic) -> str:
+        """Give the line, with its end, that tells *item* on standard error."""
+        style = _SEVERITY_STYLES[item.severity]
+        label = paint(f"{item.severity}[{item.code}]:", style, on=self.colored(sys.stderr))
+        where = f" ({one_line(item.place)})" if item.place else ""
+        return f"{label} {one_line(item.message)}{where}\n"
+
+
+def paint(text: str, style: str, *, on: bool) -> str:
+    """Put *text* in one of the known styles when *on*."""
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if on and text else text
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Say whether a person looks at *stream*."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def prepare_streams() -> None:
+    """Make both streams speak UTF-8 with LF on any platform, and never fail on a character."""
+    if sys.stdout is None:  # closed by whoever started the program
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def silence() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush stays quiet."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _terminal_columns() -> int:
+    """Give the width of the terminal, as `shutil.get_terminal_size` does."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or PIPE_WIDTH
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
+# SECTION sanitise: Text from strangers made safe for a terminal, and measured as a terminal shows
+# it.
+
+
+_ELLIPSIS = "…"
+_LINE_FEED = 0x0A
+_LAST_OF_BASIC_PLANE = 0xFFFF
+
+
+def one_line(text: str) -> str:
+    """Bring *text* to one line: runs of white space become a space, the unsafe becomes visible."""
+    line = " ".join(text.split())
+    # What is unsafe is never printable, and most lines hold nothing else.
+    if line.isprintable():
+        return line
+    from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe
+
+    return safeyaml.UNSAFE.sub(safeyaml.visible_form, line)
+
+
+def lines_kept(text: str) -> str:
+    """Make what is unsafe in *text* visible, keeping line ends and tabs."""
+    from mcpg.text import safeyaml  # noqa: PLC0415 - a search seldom meets what is unsafe
+
+    return safeyaml.lines_kept(text)
+
+
+def json_safe(text: str) -> str:
+    """Escape in a JSON *text* what JSON allows in strings but a terminal would obey."""
+    from mcpg.text.safeyaml import UNSAFE  # noqa: PLC0415 - a plain search writes no JSON
+
+    return UNSAFE.sub(_json_escape, text)
+
+
+def width(text: str) -> int:
+    """Give the number of terminal columns that *text* takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def cut(text: str, columns: int, mark: str = _ELLIPSIS) -> str:
+    """Shorten *text* to at most *columns* terminal columns, with *mark* where it is cut."""
+    if width(text) <= columns:
+        return text
+    taken, room = [], columns - len(mark)
+    for character in text:
+        room -= _columns(character)
+        if room < 0:
+            break
+        taken.append(character)
+    return "".join(taken).rstrip() + mark[: max(0, columns)]
+
+
+def pad(text: str, columns: int) -> str:
+    """Fill *text* with spaces to *columns* terminal columns."""
+    return text + " " * (columns - width(text))
+
+
+def either(names: Sequence[str]) -> str:
+    """Join *names*, at least one, as alternatives: `a, b or c`."""
+    *head, last = names
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or character in "\u200c\u200d\ufe0f":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code == _LINE_FEED:  # between members, where JSON itself puts it
+        return "\n"
+    if code > _LAST_OF_BASIC_PLANE:
+        code -= 0x10000
+        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return f"\\u{code:04x}"
+
+
+# SECTION wording: The sentences that tell people about an explanation, alike in text and in
+# Markdown.
+
+
+_UNREPAIRED = {
+    "function word": "dropped: a function word",
+    "literal": "unknown: a code or number that no tool has",
+    "unknown": "unknown: a word that no tool has, nor one near it",
+}
+
+
+def facts(explanation: Explanation) -> list[tuple[str, str]]:
+    """Give name and value of what holds for the whole search; the values are safe."""
+    result, reading = explanation.result, explanation.reading
+    rows = [
+        ("query", one_line(result.query) or "(none: every tool by name)"),
+        ("rewritten", one_line(explanation.normalized_query or "")),
+        ("strategy", f"{result.strategy}, ranked by {result.ranking_mode}"),
+    ]
+    if reading:
+        folded = one_line(reading.normalized)
+        rows += [
+            ("normalised", folded if folded != one_line(result.query) else ""),
+            ("identifiers", one_line(", ".join(reading.identifiers))),
+            ("sentences", one_line(" | ".join(map(" ".join, reading.sentences)))),
+            ("function words", explanation.language or ""),
+        ]
+    rows.append(("rewriting", rewriting(explanation)))
+    rows.append(
+        ("graph", f"{result.focused_graph.nodes} nodes, {result.focused_graph.edges} edges")
+    )
+    return [(name, value) for name, value in rows if value]
+
+
+def rewriting(explanation: Explanation) -> str:
+    """Say what became of the wish to have the query rewritten, on one safe line; "" without it."""
+    for stage in explanation.stages:
+        if stage.name == "normalise":
+            trust = stage.details.get("trust")
+            reason = stage.details.get("reason")
+            told = [str(stage.details["outcome"])]
+            told += [f"trusted {trust:.3f}"] if isinstance(trust, float) else []
+            told += [str(reason)] if reason else []
+            return one_line(", ".join(told))
+    return ""
+
+
+def found_by(match: MatchExplanation) -> str:
+    """Say how the searches of a query and of its rewrite make up a score; "" where one did."""
+    parts = [
+        f"{one.weight:.3f} * {one.score:.6f} (number {one.rank} by the {one.text})"
+        for one in match.found_by
+    ]
+    return f"score {match.score:.6f} = {' + '.join(parts)}" if parts else ""
+
+
+def own_score(match: MatchExplanation) -> float:
+    """Give the score that the calibration of *match* came to, before two searches were merged."""
+    parts = [(one.weight * one.score, one.score) for one in match.found_by]
+    return max(parts)[1] if parts else match.score
+
+
+def became(word: QueryWord, arrow: str) -> str:
+    """Say what became of *word*, on one safe line."""
+    if not word.repairs:
+        return unrepaired(word)
+    kept = "kept" if word.stem == word.text else f"kept (stem {one_line(word.stem)})"
+    return "; ".join(_repair(one, arrow) if one.kind != "exact" else kept for one in word.repairs)
+
+
+def unrepaired(word: QueryWord) -> str:
+    """Say why *word* stands for no word of the catalogue."""
+    return _UNREPAIRED[word.role]
+
+
+def nearness(repair: Repair) -> str:
+    """Say how near the word that was taken is to the one that was typed."""
+    distance = f", {counted(repair.distance, 'edit')}" if repair.distance else ""
+    return f"{repair.kind}{distance}, similarity {repair.similarity:.2f}"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Give *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def and_pages(number: int) -> str:
+    """Return *number* of pages as a further part of a list; "" for none."""
+    return f", {counted(number, 'page')}" if number else ""
+
+
+def _repair(repair: Repair, arrow: str) -> str:
+    return f"{arrow} {one_line(repair.word)} ({nearness(repair)})"
+
+
+def diagnostic_lines(items: Iterable[Diagnostic]) -> Iterator[str]:
+    """Say of each of *items* what it is and what to do about it."""
+    for item in items:
+        remedy = remedy_of(item.code)
+        is_said = not remedy or remedy.rstrip(".").casefold() in item.message.casefold()
+        what_to_do = "" if is_said else f". {remedy}"
+        yield one_line(f"{item.severity}[{item.code}]: {item.message}{what_to_do}")
+
+
+# SECTION stdin: Standard input as bytes.
+
+
+_CHUNK = 1024 * 1024
+
+
+def standard_input(limit: int) -> bytes:
+    """Read standard input to its end, or at most *limit* bytes; nothing when it is closed."""
+    if sys.stdin is None:
+        return b""
+    stream = cast("BufferedReader", sys.stdin.buffer)
+    chunks: list[bytes] = []
+    left = limit
+    # In pieces, between which Ctrl-C is heard: one long read may sleep through it.
+    while left and (chunk := stream.read1(min(left, _CHUNK))):
+        chunks.append(chunk)
+        left -= len(chunk)
+    return b"".join(chunks)

@@ -1,0 +1,1 @@
+"""cli/views/__init__.py."""

@@ -1,0 +1,265 @@
+"""An embedding store in one SQLite file: durable, and shared by the processes of one machine."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mcpg.embeddings.stores import StoreError, key_parts, own_copy, written_parts
+from mcpg.errors import os_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from mcpg.embeddings.stores import EmbeddingKey
+
+MOST_KEPT = 200_000
+"""Vectors that a file keeps unless told otherwise: 300 MB of 384 dimensions each."""
+
+PATIENCE = 30.0
+"""Seconds that a process waits for another to finish writing."""
+
+_APPLICATION = 0x6D637067  # "mcpg": tells our files from those of other programs
+_VERSION = 1  # of the schema; a file of another version is refused, never guessed at
+_CHUNK = 200  # keys in one statement: four variables each, and SQLite may take no more than 999
+_PAUSE = 0.05
+_LITTLE_ENDIAN = np.dtype("<f4")
+
+_SCHEMA = """
+CREATE TABLE vectors (
+    written INTEGER PRIMARY KEY AUTOINCREMENT,
+    tool_id TEXT NOT NULL,
+    document_hash TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (tool_id, document_hash, fingerprint)
+)
+"""
+_PUT = """
+INSERT OR REPLACE INTO vectors
+    (tool_id, document_hash, fingerprint, dimensions, checksum, vector)
+VALUES (?, ?, ?, ?, ?, ?)
+"""
+_DROP = """
+DELETE FROM vectors WHERE written IN (
+    SELECT written FROM vectors ORDER BY written
+    LIMIT max(0, (SELECT count(*) FROM vectors) - ?)
+)
+"""
+# The join order is fixed, so that each key is one look into the index.
+_GET = """
+WITH asked (number, tool_id, document_hash, fingerprint) AS (VALUES {rows})
+SELECT asked.number, kept.dimensions, kept.checksum, kept.vector
+FROM asked CROSS JOIN vectors AS kept
+ON kept.tool_id = asked.tool_id AND kept.document_hash = asked.document_hash
+WHERE asked.fingerprint IS NULL OR kept.fingerprint = asked.fingerprint
+ORDER BY kept.written
+"""
+
+
+class SqliteStore:
+    """Keeps vectors in the file at *path*, at most *limit* of them.
+
+    Any number of processes and threads of one machine may use the file at once; the folder must
+    not be shared over a network. What `put` has returned from survives the death of the process.
+    When the file is full, the vectors that were written longest ago make room. A row that was
+    damaged on the disk is as good as absent.
+
+    Args:
+        path: The file; it is made, with its folders, when it is not there.
+        limit: The most vectors that are kept.
+
+    Raises:
+        StoreError: The file cannot be made or written, or is no store of this version.
+    """
+
+    def __init__(self, path: Path | str, limit: int = MOST_KEPT) -> None:
+        self._path = path
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        self._inherited: list[sqlite3.Connection | None] = []
+        with self._told():
+            self._opened()
+
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
+        found: dict[int, NDArray[np.float32]] = {}
+        self._own()
+        with self._lock, self._told():
+            connection = self._opened()
+            for start in range(0, len(keys), _CHUNK):
+                found.update(_read(connection, start, keys[start : start + _CHUNK]))
+        return {keys[number]: found[number] for number in sorted(found)}
+
+    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+        rows = [_row(key, vector) for key, vector in entries.items()]
+        if not rows:
+            return
+        self._own()
+        with self._lock, self._told():
+            connection = self._opened()
+            with _transaction(connection):
+                connection.executemany(_PUT, rows)
+                connection.execute(_DROP, (self._limit,))
+
+    def close(self) -> None:
+        self._own()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+
+    def _own(self) -> None:
+        """Let go of what the process had before it forked: a connection must not cross a fork.
+
+        The connection is kept and never used: closing it here would let go of locks that the parent
+        holds. A thread of the parent's may have held the lock of the store.
+        """
+        if self._owner != os.getpid():
+            self._inherited.append(self._connection)
+            self._connection, self._lock, self._owner = None, threading.Lock(), os.getpid()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            path = Path(self._path).absolute()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            try:
+                _prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except _UnfitError as fault:
+            raise StoreError(str(fault), place=str(self._path), remedy=fault.remedy) from fault
+        except (sqlite3.Error, OSError, ValueError) as fault:
+            raise _store_error(self._path, fault) from fault
+
+
+class _UnfitError(Exception):
+    """The file is not one that this version reads and writes."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    with _transaction(connection, "DEFERRED"):  # the marks and the tables are of one moment
+        ready = _is_ready(connection)
+    if not ready:
+        with _transaction(connection):
+            if not _is_ready(connection):  # another process may have been first
+                connection.execute(_SCHEMA)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
+    _turn_on_log(connection)
+    # With a write-ahead log this loses nothing when a process dies, and costs no wait for the disk.
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _is_ready(connection: sqlite3.Connection) -> bool:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if not (application or found or tables):
+        return False
+    if application != _APPLICATION:
+        raise _UnfitError("is a database of another program", "name another file")
+    if found != _VERSION:
+        raise _UnfitError(
+            f"is an embedding store of version {found}, and this mcpg knows version {_VERSION}",
+            "name another file, or delete this one: its vectors can be made anew",
+        )
+    return True
+
+
+def _turn_on_log(connection: sqlite3.Connection) -> None:
+    # While another process turns it on, SQLite does not wait but gives up at once.
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _row(key: EmbeddingKey, vector: NDArray[np.float32]) -> tuple[str | int | bytes, ...]:
+    numbers = own_copy(key, vector).astype(_LITTLE_ENDIAN)
+    data = numbers.tobytes()
+    return (*written_parts(key), numbers.size, zlib.crc32(data), data)
+
+
+def _read(
+    connection: sqlite3.Connection, start: int, keys: Sequence[EmbeddingKey]
+) -> dict[int, NDArray[np.float32]]:
+    """Give the vectors of *keys*, by their numbers from *start* on; the last written wins."""
+    statement = _GET.format(rows=", ".join(["(?, ?, ?, ?)"] * len(keys)))
+    asked = [part for number, key in enumerate(keys, start) for part in (number, *key_parts(key))]
+    decoded = ((number, _vector(*parts)) for number, *parts in connection.execute(statement, asked))
+    return {number: vector for number, vector in decoded if vector is not None}
+
+
+def _vector(dimensions: object, checksum: object, data: object) -> NDArray[np.float32] | None:
+    """Give the vector of a row, or `None` for a row that is not as it was written."""
+    if not isinstance(data, bytes) or not data or zlib.crc32(data) != checksum:
+        return None
+    if dimensions != len(data) / _LITTLE_ENDIAN.itemsize:
+        return None
+    numbers = np.frombuffer(data, dtype=_LITTLE_ENDIAN).astype(np.float32)
+    return numbers if np.isfinite(numbers).all() else None
+
+
+_DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+_REMEDIES = {
+    sqlite3.SQLITE_BUSY: "wait until the other process has finished, or name another file",
+    sqlite3.SQLITE_FULL: "free some space, or name a file on another disk",
+    sqlite3.SQLITE_READONLY: "name a file in a place that can be written",
+}
+
+
+def _store_error(path: Path | str, fault: Exception) -> StoreError:
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds in detail
+    if code in _DAMAGED:
+        message = "is no embedding store, or a damaged one"
+        remedy = "delete it, or name another file: its vectors can be made anew"
+    else:
+        message = f"cannot be used as an embedding store: {os_reason(fault)}"
+        remedy = _REMEDIES.get(code, "name a file in a place that can be written")
+    return StoreError(message, place=str(path), remedy=remedy)

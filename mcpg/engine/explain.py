@@ -1,0 +1,514 @@
+"""Explanation: the values of a search put together for a reader."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import fsum
+from typing import TYPE_CHECKING
+
+from mcpg.engine.confidence import LOW_CONFIDENCE, logistic
+from mcpg.engine.features import FEATURES, Candidate, named_exactly
+from mcpg.engine.fusion import fuse
+from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme, rank, words_of
+from mcpg.engine.model import INPUTS
+from mcpg.engine.provenance import origin_of
+from mcpg.engine.retrieval import POOL, clause_impacts
+from mcpg.engine.trace import (
+    CalibrationExplanation,
+    CalibrationInput,
+    Contribution,
+    ExpansionExplanation,
+    Explanation,
+    MatchExplanation,
+    ModelExplanation,
+    QueryWord,
+    Reading,
+    TermMatch,
+    Trace,
+)
+from mcpg.index.layout import IMPACT_SCALE
+from mcpg.index.reader import impact_of
+from mcpg.index.tool_sections import field_shares
+from mcpg.text import fold, iter_words, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from mcpg.engine.confidence import Calibration
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.model import Model
+    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.query import Analysis, Clause, Repair
+    from mcpg.engine.results import Request, SearchResult
+    from mcpg.engine.searcher import Searcher
+    from mcpg.errors import Diagnostic
+    from mcpg.index import Index
+    from mcpg.json_types import JsonObject, JsonValue
+
+# SECTION findings: What each stage of a search found, put together afterwards from what the search
+# left behind.
+#
+# A search that nobody explains runs none of this.
+
+
+class Findings:
+    """Tells what the stages of one search found, as JSON values."""
+
+    def __init__(
+        self,
+        outcome: Outcome,
+        result: SearchResult,
+        reading: Reading,
+        request: Request,
+        searcher: Searcher,
+    ) -> None:
+        self._outcome = outcome
+        self._result = result
+        self._reading = reading
+        self._index = searcher.index
+        self._model = searcher.model
+        self._limit = request.limit
+        self._disabled = searcher.disabled(request)
+
+    def of(self, stage: str) -> JsonObject:
+        """Give what the stage called *stage* found; nothing for a stage that is not known."""
+        tell = {
+            "analyse": self._analysed,
+            "retrieve": self._retrieved,
+            "fuse": self._fused,
+            "calibrate": self._calibrated,
+            "expand": self._expanded,
+            "embed": self._embedded,
+            "compare": self._compared,
+        }.get(stage)
+        return tell() if tell else {}
+
+    def _analysed(self) -> JsonObject:
+        analysis = self._outcome.analysis
+        reading = self._reading
+        kept = {clause.text for clause in analysis.clauses}
+        return {
+            "normalized": reading.normalized,
+            "tokens": list(reading.tokens),
+            "language": analysis.language,
+            "catalogueLanguage": reading.catalogue_language,
+            "dropped": [word for word in analysis.words if word not in kept],
+            "repaired": self._with(lambda clause: bool(clause.repairs) and not _is_exact(clause)),
+            "unknown": self._with(lambda clause: clause.role == "unknown"),
+            "literals": self._with(lambda clause: clause.role == "literal"),
+            "identifiers": list(reading.identifiers),
+            "sentences": [list(sentence) for sentence in reading.sentences],
+            "intents": [
+                [analysis.clauses[place].text for place in intent] for intent in analysis.intents
+            ],
+            "names": list(reading.names),
+        }
+
+    def _with(self, condition: Callable[[Clause], bool]) -> list[JsonValue]:
+        return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
+
+    def _retrieved(self) -> JsonObject:
+        outcome = self._outcome
+        found = _found(outcome, self._index)
+        exact = named_exactly(outcome.analysis, self._index)
+        return {
+            "lists": [row for clause in outcome.analysis.clauses for row in self._lists(clause)],
+            "found": len(found - self._disabled),
+            "disabled": len(found & self._disabled),
+            "pool": len(outcome.sights),
+            "bestLexical": _best_lexical(outcome),
+            "exactNames": [
+                self._index.tool_id(document) for document in sorted(exact - self._disabled)
+            ],
+        }
+
+    def _lists(self, clause: Clause) -> Iterator[JsonObject]:
+        """Tell of each list of postings that the clause was looked up in."""
+        share = clause.weight / self._outcome.analysis.total_weight
+        for repair in clause.repairs:
+            impact = self._index.max_impact(repair.term) / IMPACT_SCALE
+            yield {
+                "query": clause.text,
+                "matched": repair.word,
+                "term": self._index.term(repair.term),
+                "kind": repair.kind,
+                "tools": self._index.document_frequency(repair.term),
+                "most": share * impact * repair.similarity,
+            }
+
+    def _embedded(self) -> JsonObject:
+        semantic = self._outcome.semantic
+        if semantic is None:
+            return {"failed": True}
+        return {"provider": semantic.nearness.fingerprint, "text": semantic.text}
+
+    def _compared(self) -> JsonObject:
+        """Tell how near the tools are, and which are near enough to be related or next."""
+        semantic = self._outcome.semantic
+        if semantic is None:
+            return {}
+        near, name = semantic.nearness, self._index.tool_id
+        window = semantic.window(self._limit)
+        return {
+            "meanCosine": near.mean,
+            "deviation": near.deviation,
+            "shareUnknown": near.foreign,
+            "shift": near.shift,
+            "window": [name(number) for number in window],
+            "nearest": [
+                {"tool": name(number), "cosine": cosine, "standardised": near.standardised(number)}
+                for number, cosine in near.nearest[: max(POOL, len(window))]
+            ],
+        }
+
+    def _fused(self) -> JsonObject:
+        everything, features, weights = self._ranked()
+        columns = zip(*(one.values for one in everything), strict=True)
+        tools = [one.candidate.document for one in everything]
+        rows = zip(features, weights, columns, strict=bool(everything))
+        return {
+            "candidates": len(everything),
+            "channels": [
+                self._channel(feature, weight, values, tools) for feature, weight, values in rows
+            ],
+        }
+
+    def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
+        """Give all that was looked at, by what was seen of it, and how that weighs."""
+        semantic, sights = self._outcome.semantic, self._outcome.sights
+        if semantic is None:
+            weights = self._model.weights
+            ends = self._outcome.ends
+            return fuse(sights, weights, len(sights), ends), FEATURES, weights
+        scheme = semantic.scheme
+        words = words_of(self._outcome.analysis)
+        ranked = rank(scheme, semantic.seen, semantic.nearness, words, len(sights))
+        return ranked, scheme.features, scheme.weights
+
+    def _channel(
+        self, feature: str, weight: float, values: Sequence[float], tools: Sequence[int]
+    ) -> JsonObject:
+        """Tell of one feature in how many tools it is seen, and in which most."""
+        best = max(values)
+        found = len(values) - values.count(0.0)
+        return {
+            "feature": feature,
+            "weight": weight,
+            "tools": found,
+            "best": best,
+            "bestTool": self._index.tool_id(tools[values.index(best)]) if found else None,
+        }
+
+    def _calibrated(self) -> JsonObject:
+        best = self._outcome.calibrations[0].score if self._outcome.calibrations else None
+        return {
+            "best": best,
+            "lowConfidence": LOW_CONFIDENCE,
+            "isLow": best is None or best < LOW_CONFIDENCE,
+        }
+
+    def _expanded(self) -> JsonObject:
+        return expanded(self._result, self._index, self._disabled)
+
+
+def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
+    """Tell of the edges that leave the matches of *result*, and of what they reach."""
+    shown = {index.find_tool(match.tool_id) for match in result.matches}
+    targets = [target for one in shown for _, target, _, _ in index.edges(one)]
+    related, next_steps = len(result.related_matches), len(result.next_step_matches)
+    return {
+        "edges": len(targets),
+        "toMatches": sum(target in shown for target in targets),
+        "toDisabled": len(frozenset(targets) & disabled - shown),
+        "reached": related + next_steps,
+        "related": related,
+        "nextSteps": next_steps,
+    }
+
+
+def hidden(outcome: Outcome, index: Index, disabled: frozenset[int]) -> list[str]:
+    """Name the *disabled* tools that answer more of the query than any that was looked at."""
+    clauses = outcome.analysis.clauses
+    scores: dict[int, float] = dict.fromkeys(_found(outcome, index) & disabled, 0.0)
+    for clause in clauses:
+        for document, impact in clause_impacts(clause, scores, index).items():
+            scores[document] += clause.weight * impact
+    least = _best_lexical(outcome) * outcome.analysis.total_weight
+    better = [document for document, score in scores.items() if score > least]
+    better.sort(key=lambda document: (-scores[document], document))
+    return [index.tool_id(document) for document in better]
+
+
+def _best_lexical(outcome: Outcome) -> float:
+    return max((Candidate(*sight).lexical for sight in outcome.sights), default=0.0)
+
+
+def _found(outcome: Outcome, index: Index) -> set[int]:
+    """Return the documents in which any word of the query stands, disabled ones too."""
+    found: set[int] = set()
+    for clause in outcome.analysis.clauses:
+        for term, _ in clause.variants:
+            found.update(index.postings(term)[0])
+    return found
+
+
+def _is_exact(clause: Clause) -> bool:
+    return clause.repairs[0].kind == "exact"
+
+
+# SECTION advice: Advice: what would make the answer to one query surer.
+
+
+_MOST_NAMED = 5
+
+
+def is_doubtful(result: SearchResult) -> bool:
+    """Say whether the best score of *result* is low, or there is none."""
+    return not result.matches or result.matches[0].score < LOW_CONFIDENCE
+
+
+def advise(
+    result: SearchResult, words: Sequence[QueryWord], hidden: Sequence[str]
+) -> Iterator[str]:
+    """Say what whoever asked, or whoever keeps the catalogue, can do about a doubtful answer.
+
+    Args:
+        result: The answer, a doubtful one.
+        words: What became of the query's words.
+        hidden: Ids of disabled tools that answer more of the query's words than any match does.
+    """
+    unknown = list(dict.fromkeys(word.text for word in words if word.role == "unknown"))
+    if unknown:
+        yield (
+            f"no tool has {_named(unknown)}: use another word, or give the tool that is meant an"
+            " alias with it in a hints file"
+        )
+    known = {word.text for word in words if word.repairs}
+    missing = [text for text in _missing(result) if text in known]
+    if missing:
+        yield (
+            f"the best match has no {_named(missing)}: if it is the right tool all the same, give"
+            " it these as keywords in a hints file"
+        )
+    if hidden:
+        yield f"{_named(hidden)} has more of the query but is off by default: include it"
+
+
+def _missing(result: SearchResult) -> Sequence[str]:
+    return result.matches[0].evidence.missing if result.matches else ()
+
+
+def _named(texts: Sequence[str]) -> str:
+    shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
+    rest = len(texts) - _MOST_NAMED
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+_STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
+
+
+def explain(searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]) -> Explanation:
+    """Answer *request* as `Searcher.answer` does, and say how every part came about."""
+    trace = Trace()
+    result, outcome = searcher.answer(request, noticed, trace)
+    return explanation_of(request, result, outcome, trace, searcher)
+
+
+def explanation_of(
+    request: Request,
+    result: SearchResult,
+    outcome: Outcome | None,
+    trace: Trace,
+    searcher: Searcher,
+) -> Explanation:
+    """Put together what *result* was made of; browsing has nothing to explain but itself."""
+    if outcome is None:
+        return Explanation(result, None, None, (), None, (), (), ())
+    index, model = searcher.index, searcher.model
+    reading = _reading(request.query or request.context, outcome.analysis, index)
+    findings = Findings(outcome, result, reading, request, searcher)
+    words = _words(outcome.analysis)
+    return Explanation(
+        result=result,
+        normalized_query=None,
+        reading=reading,
+        words=words,
+        language=outcome.analysis.language,
+        stages=tuple(replace(one, details=findings.of(one.name)) for one in trace.stages),
+        matches=tuple(_matches(result, outcome, index, model)),
+        expansions=tuple(expansions_of(result)),
+        model=_model(index, numbers_of(outcome, model)),
+        advice=advice_on(result, words, (outcome,), index, searcher.disabled(request)),
+    )
+
+
+def advice_on(
+    result: SearchResult,
+    words: Sequence[QueryWord],
+    outcomes: Iterable[Outcome],
+    index: Index,
+    disabled: frozenset[int],
+) -> tuple[str, ...]:
+    """Describe what would make *result* surer, where it is doubtful.
+
+    Args:
+        result: The answer.
+        words: What became of the words that were searched.
+        outcomes: What ranked its matches.
+        index: What was searched.
+        disabled: The tools that were not to be offered.
+    """
+    if not is_doubtful(result):
+        return ()
+    better = (one for outcome in outcomes for one in hidden(outcome, index, disabled))
+    return tuple(advise(result, words, list(dict.fromkeys(better))))
+
+
+def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
+    words = list(iter_words(query))
+    sentences = [
+        tuple(analysis.clauses[place].text for place in sentence) for sentence in analysis.sentences
+    ]
+    return Reading(
+        fold(query),
+        tuple(word.text for word in words),
+        tuple(dict.fromkeys(word.text for word in words if word.whole)),
+        tuple(sentences),
+        analysis.exact_keys,
+        index.language,
+    )
+
+
+def numbers_of(outcome: Outcome, model: Model) -> Scheme:
+    """Give the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
+    if outcome.semantic is not None:
+        return outcome.semantic.scheme
+    return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
+
+
+def _model(index: Index, numbers: Scheme) -> ModelExplanation:
+    origin = origin_of(index)
+    told = f"; with vectors: {numbers.provenance}" if numbers.name else ""
+    return ModelExplanation(
+        f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
+        f"{origin.provenance}{told}",
+        dict(zip(numbers.features, numbers.weights, strict=True)),
+        numbers.intercept,
+        dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
+    )
+
+
+def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
+    """Say why each related and next-step match of *result* is there."""
+    scores = {match.tool_id: match.score for match in result.matches}
+    for match in (*result.related_matches, *result.next_step_matches):
+        if match.via:
+            from_score = scores[match.via.source]
+            yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
+
+
+def _words(analysis: Analysis) -> tuple[QueryWord, ...]:
+    """Say what became of each word, the query's in order before the context's."""
+    asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
+    added = (clause for clause in analysis.clauses if clause.origin == "context")
+    return (
+        *(_word(word, asked.get(word), analysis.total_weight) for word in analysis.words),
+        *(_word(clause.text, clause, analysis.total_weight) for clause in added),
+    )
+
+
+def _word(text: str, clause: Clause | None, total: float) -> QueryWord:
+    if clause is None:
+        return QueryWord(text, stem(text), "function word")
+    return QueryWord(
+        text,
+        text if clause.role == "identifier" else stem(text),
+        clause.role,
+        clause.origin,
+        clause.weight / total,
+        clause.document_frequency,
+        clause.repairs,
+    )
+
+
+def _matches(
+    result: SearchResult, outcome: Outcome, index: Index, model: Model
+) -> Iterator[MatchExplanation]:
+    numbers = numbers_of(outcome, model)
+    rows = zip(result.matches, outcome.ranked, outcome.calibrations, strict=True)
+    for place, (match, fused, calibration) in enumerate(rows, start=1):
+        # Scores never rise down the ranks: the first of this score is the one that set it.
+        first = next(one for one in result.matches if one.score == match.score)
+        yield MatchExplanation(
+            tool_id=match.tool_id,
+            rank=place,
+            score=match.score,
+            fused_score=fused.score,
+            contributions=_contributions(fused, numbers),
+            terms=_terms(fused, outcome.analysis, index, numbers),
+            calibration=_calibration(calibration, first.tool_id, numbers),
+        )
+
+
+def _calibration(calibration: Calibration, first: str, model: Scheme) -> CalibrationExplanation:
+    inputs = tuple(
+        CalibrationInput(name, one, coefficient, one * coefficient)
+        for name, one, coefficient in zip(
+            model.inputs, calibration.inputs, model.coefficients, strict=True
+        )
+    )
+    alone = logistic(calibration.inputs, model.intercept, model.coefficients)
+    return CalibrationExplanation(
+        inputs,
+        model.intercept,
+        fsum((model.intercept, *(one.contribution for one in inputs))),
+        alone,
+        first if alone > calibration.score else None,
+    )
+
+
+def _contributions(fused: Fused, model: Scheme) -> tuple[Contribution, ...]:
+    """Give the summands of the fused score, largest first."""
+    parts = (
+        Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
+        for name, one, weight in zip(model.features, fused.values, model.weights, strict=True)
+    )
+    return tuple(sorted(parts, key=lambda part: -part.contribution))
+
+
+def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tuple[TermMatch, ...]:
+    """Say which words matched where; the contributions sum to that of the feature `bm25f`.
+
+    Where vectors alone rank, words that matched contribute nothing.
+    """
+    candidate = fused.candidate
+    if not candidate.lexical:
+        return ()
+    is_lexical = model.features[0] == FEATURES[0]
+    unit = (
+        is_lexical * fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
+    )
+    found = [
+        (clause, _best_repair(clause, candidate.document, index), unit * clause.weight * impact)
+        for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
+        if impact
+    ]
+    shares = field_shares(index, candidate.document, {repair.term for _, repair, _ in found})
+    matches = [
+        _term(clause, repair, field, contribution * share)
+        for clause, repair, contribution in found
+        for field, share in shares[repair.term].items()
+    ]
+    return tuple(sorted(matches, key=lambda match: (-match.contribution, match.query, match.field)))
+
+
+def _best_repair(clause: Clause, document: int, index: Index) -> Repair:
+    return max(
+        clause.repairs, key=lambda one: impact_of(index, one.term, document) * one.similarity
+    )
+
+
+def _term(clause: Clause, repair: Repair, field: str, contribution: float) -> TermMatch:
+    is_alias = field == "aliases" and repair.kind == "exact"
+    kind = "alias" if is_alias else repair.kind
+    return TermMatch(clause.text, repair.word, kind, repair.similarity, field, contribution)

@@ -1,0 +1,463 @@
+"""The smallest change to a tool's hints that makes it first, found by trying.
+
+Each edit is tried on an index that answers as one compiled with it would, and what is proposed in
+the end is proved: the whole catalogue is compiled with it and searched.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import Hints, SourceDocument
+from mcpg.documents import parse_document, write_document
+from mcpg.engine.confidence import calibrate
+from mcpg.engine.features import look_closely
+from mcpg.engine.fusion import fuse
+from mcpg.engine.pipeline import gather
+from mcpg.engine.provenance import SECTION
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.trace import Change
+from mcpg.errors import DocumentError
+from mcpg.index.compile import compile_index
+from mcpg.index.layout import Section
+from mcpg.index.reader import Index
+from mcpg.index.what_if import HintableIndex
+from mcpg.text import iter_words
+from mcpg.text.words import share_of_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.documents import ToolDocument
+    from mcpg.engine.model import Model
+    from mcpg.engine.query import Analysis, Clause
+    from mcpg.engine.results import Request
+
+# SECTION edits: Edits: which words of a query may be added to a tool's hints.
+
+
+MOST_WORDS = 24
+"""The most words of a query that are tried, the weightiest."""
+
+LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 8, 80
+"""What is longer, in words or characters, is no name of anything."""
+
+_SHORTEST = 3
+# The share of texts of a hundred words that hold such a word.
+_SMALL_TALK, _COMMON = 1 / 30, 1 / 100
+_REPAIRS_TRIED = 2
+_RESPELT = ("typo", "prefix", "compound")
+# What stands in quotation marks is what a tool shall be given, not what it does.
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
+# Addresses, paths, file names, versions, numbered codes: a sign joins two sides of one token.
+_LITERAL = re.compile(r"@|://|\\|^~|^\.{0,2}/|/.*/|\w\.\w|\d[-_:]|[-_:]\d")
+# Scripts without spaces between words: a number within is no part of the words around it.
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\uff00-\uffef\U00020000-\U0003ffff]+)"
+)
+_SENTENCE_END = (".", "!", "?", ":", ";", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A word that may be added.
+
+    Attributes:
+        text: The word.
+        place: Its place among the clauses of the query.
+        weight: How much of the query it is.
+        is_lacking: Whether the tool lacks the word.
+        is_doubtful: Whether it is better left out where another word does: one that people say in
+            any request, one of a letter or two, or the name of something that no tool speaks of.
+        is_common: Whether it is one that people use often, whatever they speak of.
+    """
+
+    text: str
+    place: int
+    weight: float
+    is_lacking: bool
+    is_doubtful: bool
+    is_common: bool
+
+
+def candidates(
+    query: str,
+    analysis: Analysis,
+    impacts: Sequence[float],
+    present: Iterable[str],
+    language: str | None,
+) -> list[Candidate]:
+    """Give the words of *query* that may be added to a tool, the weightiest `MOST_WORDS`.
+
+    Numbers, codes, addresses, file names and quotations are what a tool is called with, and are
+    left out. Of a misspelt word that was repaired, the catalogue's own word is meant.
+
+    Args:
+        query: The query as typed.
+        analysis: What it became.
+        impacts: For each clause, how strongly the tool holds it.
+        present: Keywords that the tool has.
+        language: The language whose every-day words are doubtful.
+    """
+    spoken, names = _spoken(query)
+    has = {word.casefold() for word in present}
+    found = [
+        Candidate(
+            text,
+            place,
+            clause.weight,
+            not impacts[place],
+            (clause.role == "unknown" and clause.text in names)
+            or _is_short(text)
+            or _share(text, language) > _SMALL_TALK,
+            _share(text, language) > _COMMON,
+        )
+        for place, clause in enumerate(analysis.clauses)
+        if _is_sayable(clause) and clause.text in spoken
+        for text in _texts(clause, language)
+        if text.casefold() not in has
+    ]
+    heaviest = sorted(found, key=lambda one: (-one.weight, one.place, one.text))[:MOST_WORDS]
+    return sorted(heaviest, key=lambda one: preference([one]))
+
+
+def whole_alias(query: str) -> str | None:
+    """Give *query* as an alias, `None` when it is too long for one or holds what is no name."""
+    text = " ".join(query.split()).rstrip(".?!")
+    words = text.split(" ")
+    is_short = len(words) <= LONGEST_ALIAS_WORDS and len(text) <= LONGEST_ALIAS
+    is_literal = _QUOTED.search(text) or any(map(_is_literal, words))
+    return text if is_short and not is_literal and text.isprintable() else None
+
+
+def as_keywords(chosen: Iterable[Candidate]) -> Hints:
+    """Give hints with a keyword for each of *chosen*."""
+    return Hints(keywords=tuple(sorted(one.text for one in chosen)))
+
+
+def as_alias(chosen: Iterable[Candidate]) -> Hints:
+    """Give hints with one alias of all *chosen*, in the query's order."""
+    ordered = sorted(chosen, key=lambda one: (one.place, one.text))
+    return Hints(aliases=(" ".join(one.text for one in ordered),))
+
+
+def preference(chosen: Sequence[Candidate]) -> tuple[int, int, int, list[str]]:
+    """Give what sorts the better of two sets of equally many words first.
+
+    Words that the tool lacks go before words that it has, words of a subject before common ones,
+    short ones before long ones.
+    """
+    texts = sorted(one.text for one in chosen)
+    present = sum(not one.is_lacking for one in chosen)
+    return present, sum(one.is_common for one in chosen), sum(map(len, texts)), texts
+
+
+def _is_sayable(clause: Clause) -> bool:
+    """Tell whether a clause is a word that one would write down as a keyword."""
+    if clause.origin != "query" or clause.role not in ("term", "unknown"):
+        return False
+    letters = sum(map(str.isalpha, clause.text))
+    is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
+    return 2 * letters > len(clause.text) and not is_code
+
+
+def _is_short(word: str) -> bool:
+    # Only scripts with small letters write words of several letters; in others two are a word.
+    return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
+
+
+def _share(word: str, language: str | None) -> float:
+    return share_of_texts(word, language) if language else 0.0
+
+
+def _texts(clause: Clause, language: str | None) -> list[str]:
+    """Give the words to write down for a clause.
+
+    A word of the language is taken as it stands, for it may well be meant, whatever the catalogue's
+    nearest word is.
+    """
+    repairs = clause.repairs[:_REPAIRS_TRIED]
+    if repairs and repairs[0].kind in _RESPELT and not _share(clause.text, language):
+        return list(dict.fromkeys(repair.word for repair in repairs))
+    return [clause.text]
+
+
+def _spoken(query: str) -> tuple[set[str], set[str]]:
+    """Give the folded words of *query* that are no literals, and of these the likely names."""
+    spoken: set[str] = set()
+    names: set[str] = set()
+    # A request may be one quotation.
+    text = _QUOTED.sub(" ", query)
+    for token, begins in _tokens(text if text.strip() else query):
+        if not _is_literal(token):
+            words = [word.text for word in iter_words(token)]
+            spoken.update(words)
+            if token[:1].isupper() and not begins:
+                names.update(words)
+    return spoken, names
+
+
+def _tokens(text: str) -> Iterator[tuple[str, bool]]:
+    """Give each token with whether it begins a sentence."""
+    begins = True
+    for token in _UNSPACED.sub(r" \1 ", text).split():
+        yield token.strip("()[]{}<>*_,;:!?\"'…“”«»"), begins
+        begins = token.endswith(_SENTENCE_END)
+
+
+def _is_literal(token: str) -> bool:
+    return bool(_LITERAL.search(token.rstrip("."))) or (
+        any(map(str.isdigit, token)) and not any(map(str.isalpha, token))
+    )
+
+
+# SECTION recompile: An index compiled anew with further hints to one tool, as a hints file would
+# have it.
+
+
+def recompiled(index: Index, tool: int, hints: Hints) -> Index:
+    """Give the index of the same catalogue with *hints* put before those of one tool.
+
+    Its document is written and read again, as a bundle is made and loaded.
+
+    Raises:
+        DocumentError: Its document becomes too long to be written.
+    """
+    documents = [index.record(number) for number in range(len(index))]
+    documents[tool] = _rewritten(_hinted(documents[tool], hints))
+    origin = Section(SECTION, "B", bytes(index.section(SECTION)))
+    model, pages = index.section("model"), index.pages()
+    return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
+
+
+def _hinted(document: ToolDocument, hints: Hints) -> ToolDocument:
+    tool = document.tool
+    return replace(document, tool=replace(tool, hints=Hints.merge(hints, tool.hints)))
+
+
+def _rewritten(document: ToolDocument) -> ToolDocument:
+    source = SourceDocument(document.path, write_document(document), document.uri)
+    return parse_document(source)[0]
+
+
+MOST_TOOLS_COMPILED = 20_000
+"""In a larger catalogue a change is not proved by compiling it, for that takes too long."""
+
+MOST_TRIED = 1_500
+"""Edits that are tried at most."""
+
+MOST_ADDED = 6
+"""The most words that are proposed."""
+
+MOST_TELLING = 3
+"""Up to so many words, those that say something are tried alone before others join them."""
+
+_ALL_PAIRS = 2
+_BEAM = 6
+_MOST_PROVED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """Where an edit puts the tool.
+
+    Attributes:
+        hints: What was added.
+        rank: The rank of the tool; `None` when it is not found among the best.
+        lead: Its fused score less that of the best other tool.
+        score: Its calibrated score; 0 without a rank.
+    """
+
+    hints: Hints
+    rank: int | None
+    lead: float
+    score: float
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 1
+
+
+class Lifter:
+    """Tries edits to the hints of one tool for one request."""
+
+    def __init__(
+        self, request: Request, index: Index, model: Model, disabled: frozenset[int], tool: int
+    ) -> None:
+        """Prepare to lift the tool numbered *tool*; *disabled* ones are never offered."""
+        self._request = request
+        self._model = model
+        self._disabled = disabled - {tool}
+        self._tool = tool
+        self._hintable = HintableIndex(index, tool)
+        self._own = self._hintable.document.tool.hints
+        self._enabling = Hints(enabled_by_default=True) if tool in disabled else Hints()
+        self._tried: dict[Hints, Lift] = {}
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether enough has been tried."""
+        return len(self._tried) >= MOST_TRIED
+
+    def lift(self, added: Hints) -> Lift:
+        """Say where *added* hints would put the tool."""
+        known = self._tried.get(added)
+        if known is None:
+            index = self._hintable.with_hints(Hints.merge(added, self._own))
+            hints = Hints.merge(added, self._enabling)
+            known = self._tried[added] = self._look(hints, index, self._disabled)
+        return known
+
+    def prove(self, lift: Lift) -> Lift:
+        """Say where the added hints of *lift* really put the tool, by compiling the catalogue."""
+        try:
+            index = recompiled(self._hintable.index, self._tool, lift.hints)
+        except DocumentError:
+            return replace(lift, rank=None)
+        is_all = self._request.include_disabled
+        return self._look(lift.hints, index, frozenset() if is_all else frozenset(index.disabled()))
+
+    @property
+    def is_provable(self) -> bool:
+        """Whether the catalogue is small enough to be compiled while somebody waits."""
+        return len(self._hintable.index) <= MOST_TOOLS_COMPILED
+
+    def candidates(self) -> list[Candidate]:
+        """Give the words that may be added."""
+        index = self._hintable.index
+        analysis, _ = gather(self._request, index, self._disabled, size=POOL)
+        (sight,) = look_closely([self._tool], analysis, index)
+        text = self._request.query or self._request.context
+        language = analysis.language or index.language
+        return candidates(text, analysis, sight[2], self._own.keywords, language)
+
+    def whole(self) -> str | None:
+        """Give the whole request as an alias."""
+        return whole_alias(self._request.query or self._request.context)
+
+    def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> Lift:
+        analysis, pool = gather(self._request, index, disabled, size=POOL)
+        documents = dict.fromkeys((*pool.documents, self._tool))
+        sights = look_closely(documents, analysis, index)
+        ranked = fuse(sights, self._model.weights, len(sights), pool.ends)
+        place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
+        own = ranked[place].score
+        others = [one.score for one in ranked if one.candidate.document != self._tool]
+        lead = own - max(others, default=0.0)
+        if self._tool not in pool.documents:
+            return Lift(added, None, lead, 0.0)
+        scores = calibrate(ranked, sights, analysis, self._model, len(index))
+        return Lift(added, place + 1, lead, scores[place].score)
+
+
+def smallest_change(lifter: Lifter) -> Change | None:
+    """Find the smallest change that makes the tool first, or else the one that lifts it most.
+
+    Of two changes the one with fewer added words is smaller, then keywords before an alias, then
+    words that the tool lacks, then words of a subject, then the shorter. All single words and pairs
+    are tried, of more words those that go on from the best. What is proposed has been proved.
+    """
+    tried: list[Lift] = [lifter.lift(Hints())]
+    for lift in _edits(lifter, tried):
+        change = _proved(lifter, lift)
+        if change.rank_after == 1:
+            return change
+    return _best(lifter, tried)
+
+
+def _edits(lifter: Lifter, tried: list[Lift]) -> Iterator[Lift]:
+    """Give the edits that make the tool first, the smallest first; *tried* takes all."""
+    yield from (lift for lift in tried if lift.is_first)
+    words = lifter.candidates()
+    telling = [word for word in words if not word.is_doubtful]
+    proved = 0
+    for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
+        for lift in _searched(lifter, source, most, tried):
+            yield lift
+            proved += 1
+            if proved == _MOST_PROVED:
+                return
+    yield from _last_resorts(lifter, words, tried)
+
+
+def _searched(
+    lifter: Lifter, words: Sequence[Candidate], most: int, tried: list[Lift]
+) -> Iterator[Lift]:
+    """Give keywords, then an alias, of one word, of two and so on, that make the tool first."""
+    beam: list[tuple[Candidate, ...]] = [()]
+    for size in range(1, most + 1):
+        sets = sorted(_grown(beam, words, size), key=preference)
+        lifts = [(lifter.lift(as_keywords(chosen)), chosen) for chosen in sets]
+        tried.extend(lift for lift, _ in lifts)
+        yield from (lift for lift, _ in lifts if lift.is_first)
+        lifts.sort(key=lambda entry: -entry[0].lead)
+        beam = [chosen for _, chosen in lifts[:_BEAM]]
+        if size > 1:
+            aliases = [lifter.lift(as_alias(chosen)) for chosen in beam]
+            tried.extend(aliases)
+            yield from (lift for lift in aliases if lift.is_first)
+        if lifter.is_spent:
+            return
+
+
+def _grown(
+    beam: Iterable[tuple[Candidate, ...]], words: Sequence[Candidate], size: int
+) -> Iterator[tuple[Candidate, ...]]:
+    """Give the sets of *size* words to try, the preferred first."""
+    if size <= _ALL_PAIRS:
+        yield from combinations(words, size)
+        return
+    known: set[frozenset[Candidate]] = set()
+    for chosen in beam:
+        for word in words:
+            grown = frozenset((*chosen, word))
+            if len(grown) == size and grown not in known:
+                known.add(grown)
+                yield tuple(one for one in words if one in grown)
+
+
+def _last_resorts(lifter: Lifter, words: Sequence[Candidate], tried: list[Lift]) -> Iterator[Lift]:
+    """Give an alias with keywords beside it that make the tool first.
+
+    The alias is the whole request, where that can be one, or the best that there was of some words.
+    """
+    alone = [
+        lift.hints for lift in sorted(tried, key=lambda lift: -lift.lead) if lift.hints.aliases
+    ]
+    whole = lifter.whole()
+    edits = [] if whole is None else [Hints(aliases=(whole,))]
+    edits += [
+        Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone[:1]) for word in words
+    ]
+    edits += [Hints.merge(hints, as_keywords(words)) for hints in alone[:1]]
+    for added in edits:
+        lift = lifter.lift(added)
+        tried.append(lift)
+        if lift.is_first:
+            yield lift
+
+
+def _proved(lifter: Lifter, lift: Lift) -> Change:
+    found = lifter.prove(lift) if lifter.is_provable else lift
+    return Change(lift.hints, found.rank or 0, found.score, lifter.is_provable)
+
+
+def _size(hints: Hints) -> int:
+    return sum(len(text.split()) for text in (*hints.keywords, *hints.aliases))
+
+
+def _best(lifter: Lifter, tried: Iterable[Lift]) -> Change | None:
+    """Give the smallest change that lifts the tool most, where any lifts it at all."""
+    ranked = [
+        (one.rank, _size(one.hints), -one.lead, n, one) for n, one in enumerate(tried) if one.rank
+    ]
+    best = min(ranked, default=None)
+    # A tool that is disabled needs to be enabled wherever it would stand then.
+    if best is None or best[-1].hints == Hints():
+        return None
+    change = _proved(lifter, best[-1])
+    return change if change.rank_after else None

@@ -1,0 +1,270 @@
+"""Searches answered from a cache, where one was given and the same was asked before.
+
+Keys are digests of everything that an answer depends on: the content of the index, the version of
+mcpg, the request with all its options, and who makes vectors and rewrites queries. Nothing is ever
+invalidated, because nothing that is found under a key can be wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+
+from mcpg.caches import RESULT
+from mcpg.engine.cache_entries import json_bytes, key_of, sealed, unsealed
+from mcpg.engine.circuit_breaker import attribute_of
+from mcpg.engine.results import Match, SearchResult, Strategy
+from mcpg.errors import Code, Diagnostic
+from mcpg.index.compile import NO_KEY
+from mcpg.index.layout import ABSENT
+from mcpg.values import replace
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+    from mcpg.engine.circuit_breaker import GuardedCache
+    from mcpg.engine.results import Request
+    from mcpg.engine.searcher import Searcher
+    from mcpg.engine.trace import Trace
+    from mcpg.index import Index
+    from mcpg.vectors.matrix import ToolVectors
+
+    Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
+
+# SECTION resultcodec: Results as bytes and back, for caches: JSON under a digest, and read with
+# distrust.
+#
+# What a class declares of its members is what may stand in its place, so a new member needs no
+# line here, and what does not fit the declarations is no result.
+
+
+_HANDED_OVER = "_load"
+# What the declarations name and their modules import for type checkers alone.
+_NAMES: dict[str, Any] = {
+    "Callable": Callable,
+    "ClassVar": ClassVar,
+    "Diagnostic": Diagnostic,
+    "Mapping": Mapping,
+    "Tool": object,
+}
+
+
+def encode_result(result: SearchResult, key: str) -> bytes:
+    """Give the bytes to keep under *key*.
+
+    Raises:
+        ValueError: A number of the result is not finite.
+    """
+    return sealed(json_bytes(_plain(result)), key)
+
+
+def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
+    """Give the result that was kept under *key*, `None` when *data* is not what was kept there.
+
+    Args:
+        data: What a cache gave.
+        key: What it was asked for.
+        load: Gives the whole tool of an id.
+    """
+    payload = unsealed(data, key)
+    if payload is None:
+        return None
+    try:
+        part = json.loads(payload.decode("utf-8", "surrogatepass"))
+        result: SearchResult = _read(SearchResult, part, load)
+    except (ValueError, RecursionError):
+        return None
+    return result
+
+
+def _plain(part: Any) -> Any:
+    """Give *part* as JSON has it: of a value its members in the order of their declaration."""
+    if isinstance(part, tuple):
+        return [_plain(one) for one in part]
+    names = getattr(type(part), "__match_args__", None)
+    if names is None:
+        return part
+    return [_plain(getattr(part, name)) for name in names if name != _HANDED_OVER]
+
+
+def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
+    """Give *part* as the *kind* that a declaration names.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if isinstance(kind, UnionType):
+        return _read_either(get_args(kind), part, load)
+    if get_origin(kind) is tuple and isinstance(part, list):
+        (item, _) = get_args(kind)
+        return tuple(_read(item, one, load) for one in part)
+    if hasattr(kind, "__match_args__") and isinstance(part, list):
+        return _read_value(kind, part, load)
+    if type(part) is kind or (kind is float and type(part) is int):
+        return part
+    raise ValueError
+
+
+def _read_either(kinds: tuple[Any, ...], part: Any, load: Callable[[str], Tool]) -> Any:
+    if part is None and NoneType in kinds:
+        return None
+    (kind,) = [one for one in kinds if one is not NoneType]
+    return _read(kind, part, load)
+
+
+def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any:
+    declared = _declared(kind)
+    if len(parts) != len(declared):
+        raise ValueError
+    members = {
+        name: _read(what, part, load)
+        for (name, what), part in zip(declared.items(), parts, strict=True)
+    }
+    if kind is Match:
+        members[_HANDED_OVER] = _loader(members["tool_id"], load)
+    return kind(**members)
+
+
+def _loader(tool_id: str, load: Callable[[str], Tool]) -> Callable[[], Tool]:
+    return lambda: load(tool_id)
+
+
+@cache
+def _declared(kind: Any) -> dict[str, Any]:
+    """Give the members that are kept of a value of *kind*, and the kind of each."""
+    hints = get_type_hints(kind, localns=_NAMES)
+    return {name: hints[name] for name in kind.__match_args__ if name != _HANDED_OVER}
+
+
+LASTING = frozenset(
+    {
+        Code.HYBRID_VECTOR_MERGE_USED,
+        Code.LOW_CONFIDENCE,
+        Code.QUERY_TRUNCATED,
+        Code.LIMIT_CAPPED,
+        Code.QUERY_NORMALIZED,
+        Code.QUERY_LITERALS_RESTORED,
+        # What a model makes nothing of today it makes nothing of tomorrow.
+        Code.QUERY_VECTOR_EMPTY,
+        # Stands beside its cause, which decides.
+        Code.GRAPH_FALLBACK,
+    }
+)
+"""Diagnostics that the same search of the same index will always have. A result with any other
+tells of something that may be mended by the next time, such as a provider that does not answer, so
+it is not kept."""
+
+
+class ResultCache:
+    """Answers what was asked before from a cache, and keeps what is answered anew."""
+
+    def __init__(self, cache: GuardedCache, compute: Answering) -> None:
+        """Keep in *cache* what *compute* answers."""
+        self._cache = cache
+        self._compute = compute
+        self._known: tuple[Index, str] | None = None
+
+    def answer(
+        self,
+        searcher: Searcher,
+        request: Request,
+        noticed: tuple[Diagnostic, ...],
+        trace: Trace | None = None,
+    ) -> SearchResult:
+        """Answer *request*; what the cache fails at is told with the answer.
+
+        Args:
+            searcher: What is searched with where the answer is not kept yet.
+            request: What is asked.
+            noticed: Is told with the answer.
+            trace: Records the stages, or that there were none.
+        """
+        makers = _makers(searcher, request)
+        key = self._key(searcher, request, noticed, makers)
+        result = self._found(searcher, key) if key else None
+        if result is None:
+            result = self._compute(searcher, request, noticed, trace)
+            # The search may have loaded vectors that the key has to name. Who else had a part in it
+            # was asked before: what is published meanwhile must not be taken for its maker.
+            self._keep(result, key or self._key(searcher, request, noticed, makers))
+        elif trace is not None:
+            trace.is_cached = True
+        failed = self._cache.noticed()
+        return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
+
+    def _found(self, searcher: Searcher, key: str) -> SearchResult | None:
+        """Give the result under *key*, if it is one of this index."""
+        result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
+        return result if result is not None and _is_of(result, searcher.index) else None
+
+    def _keep(self, result: SearchResult, key: str | None) -> None:
+        if key and LASTING.issuperset(one.code for one in result.diagnostics):
+            self._cache.put(RESULT, key, encode_result(result, key))
+
+    def _key(
+        self,
+        searcher: Searcher,
+        request: Request,
+        noticed: tuple[Diagnostic, ...],
+        makers: dict[str, str] | None,
+    ) -> str | None:
+        """Give the key of the answer, `None` where nobody can say what it depends on."""
+        if makers is None:
+            return None
+        if request.strategy != Strategy.GRAPH:
+            vectors = _whole(searcher.semantics().loaded)
+            if vectors is None:
+                return None
+            makers = {**makers, "vectors": vectors}
+        asked = {name: getattr(request, name) for name in request.__match_args__}
+        told = [(one.code, one.message) for one in noticed]
+        return key_of(RESULT, self._identity(searcher.index), asked, told, makers)
+
+    def _identity(self, index: Index) -> str:
+        known = self._known
+        if known is None or known[0] is not index:
+            self._known = known = index, identity_of(index)
+        return known[1]
+
+
+def identity_of(index: Index) -> str:
+    """Give the digest of what *index* was made of; equal indexes have equal ones.
+
+    An index of which nobody has kept what it was made of is read as a whole.
+    """
+    header = index.header
+    key = hashlib.sha256(index.data).digest() if header.key == NO_KEY else header.key
+    return f"{key.hex()}:{header.recipe:08x}"
+
+
+def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
+    """Say who, beside the index and the vectors, has a part in the answer to *request*.
+
+    `None` where somebody has who does not say who he is: such answers are never kept.
+    """
+    equipment = searcher.equipment
+    if equipment is None:
+        return None
+    told: dict[str, Any] = {}
+    if request.normalize and equipment.normalizer is not None:
+        told["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
+    if equipment.candidates is not None:
+        told["candidates"] = searcher.chooser(request).fingerprint()
+    return told if all(isinstance(one, str) for one in told.values()) else None
+
+
+def _whole(vectors: ToolVectors | None) -> str | None:
+    """Name who made *vectors*, `None` while some are missing.
+
+    Nobody is asked for vectors only to be named, for that may take long, and fail.
+    """
+    return None if vectors is None or vectors.missing else vectors.identity
+
+
+def _is_of(result: SearchResult, index: Index) -> bool:
+    """Say whether every tool that *result* names is in *index*."""
+    matches = (*result.matches, *result.related_matches, *result.next_step_matches)
+    return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

@@ -1,0 +1,330 @@
+"""Query normalisation: a query rewritten in English and searched beside itself.
+
+What rewrites it is a stranger. It may be slow, wrong, or misled by the query, so it is asked within
+a time budget, its answer is checked, what it lost is put back, and the query is searched as it was
+given too. Only searches that ask for it import any of this.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace as replace_from_dataclasses
+from typing import TYPE_CHECKING
+
+from mcpg.engine.confidence import DECIMALS, worth_offering
+from mcpg.engine.explain import advice_on, expanded, expansions_of, explanation_of
+from mcpg.engine.pipeline import stage
+from mcpg.engine.results import SearchResult, Strategy
+from mcpg.engine.retrieval import POOL, depth
+from mcpg.engine.rewrite.request import rewrite_of, trust_in
+from mcpg.engine.trace import FoundBy, Stage
+from mcpg.values import replace, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.results import Match, Request
+    from mcpg.engine.rewrite.request import Rewrite
+    from mcpg.engine.searcher import Searcher
+    from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord, Trace
+    from mcpg.engine.vectors import SearchVectors
+    from mcpg.errors import Diagnostic
+
+# SECTION merging: Merging: one list of two searches, that of a query and that of its rewrite.
+#
+# A tool's score is the probability that it is wanted: with probability *trust* the rewrite asks
+# for what the query asks for, and then its search is right about the tool; otherwise the query's
+# own is (the law of total probability). What the query itself makes sure stays as sure as it was,
+# so that a bad rewrite cannot lose a good match.
+
+
+DEPTH = POOL
+"""How many matches of each search are merged first, whatever the limit."""
+
+SURE = 0.5
+"""A match with this score, by the query as it was given, keeps it."""
+
+
+@value
+class Place:
+    """Where one of the searches puts a tool.
+
+    Attributes:
+        match: The tool as that search gives it.
+        rank: Its place there, from 1.
+        weight: How much its score there counts, in [0, 1].
+    """
+
+    match: Match
+    rank: int
+    weight: float
+
+
+@value
+class Merged:
+    """One tool in the merged list.
+
+    Attributes:
+        score: The probability that it is wanted, in [0, 1]: the sum of weights times scores of its
+            places, or what the tool above has where neither place is among the first `DEPTH` and
+            that is less.
+        asked: Its place by the query as it was given, `None` where that does not find it.
+        rewritten: Its place by the rewrite, likewise.
+    """
+
+    score: float
+    asked: Place | None
+    rewritten: Place | None
+
+    @property
+    def is_by_rewrite(self) -> bool:
+        """Whether the rewrite has the greater part in its score."""
+        return self.asked is None or _part(self.rewritten) > _part(self.asked)
+
+    @property
+    def match(self) -> Match:
+        """The tool, as the search that has the greater part in it gives it."""
+        place = self.rewritten if self.is_by_rewrite else self.asked
+        if place is None:
+            raise AssertionError
+        return replace(place.match, score=self.score)
+
+
+def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
+    """Give every tool of both lists, the likeliest first; of ties the one that ranks higher.
+
+    The first `DEPTH` of each are merged by themselves, and the rest follows below: so a limit only
+    cuts. What only a rewrite finds that is not trusted at all is left out.
+    """
+    rewritten = rewritten if trust else ()
+    first = _merge(asked[:DEPTH], rewritten[:DEPTH], trust)
+    known = {one.match.tool_id for one in first}
+    rest = [one for one in _merge(asked, rewritten, trust) if one.match.tool_id not in known]
+    return [*first, *(replace(one, score=min(one.score, first[-1].score)) for one in rest)]
+
+
+def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
+    ours = {match.tool_id: (match, rank) for rank, match in enumerate(asked, start=1)}
+    theirs = {match.tool_id: (match, rank) for rank, match in enumerate(rewritten, start=1)}
+    found = [_merged(ours.get(one), theirs.get(one), trust) for one in {**ours, **theirs}]
+    return sorted(found, key=_order)
+
+
+def _merged(
+    ours: tuple[Match, int] | None, theirs: tuple[Match, int] | None, trust: float
+) -> Merged:
+    sure = ours is not None and ours[0].score >= SURE
+    if sure and ours is not None and (theirs is None or theirs[0].score < ours[0].score):
+        trust = 0.0
+    asked = Place(*ours, 1 - trust) if ours else None
+    rewritten = Place(*theirs, trust) if theirs else None
+    return Merged(round(_part(asked) + _part(rewritten), DECIMALS), asked, rewritten)
+
+
+def _part(place: Place | None) -> float:
+    return place.weight * place.match.score if place else 0.0
+
+
+def _order(merged: Merged) -> tuple[float, float, str]:
+    places = (merged.asked, merged.rewritten)
+    height = sum(place.weight / place.rank for place in places if place)
+    return -merged.score, -round(height, DECIMALS), merged.match.tool_id
+
+
+# SECTION run: A search of a query and of its rewrite, and the explanation of both together.
+
+
+def normalized_answer(
+    searcher: Searcher,
+    request: Request,
+    noticed: tuple[Diagnostic, ...],
+    trace: Trace | None = None,
+) -> SearchResult:
+    """Answer *request*, whose query is rewritten where that is possible and worth while."""
+    vectors = _vectors(searcher, request)
+    rewrite = _rewrite(searcher, request, vectors, trace)
+    noticed = (*noticed, *rewrite.diagnostics)
+    if not rewrite.text:
+        return searcher.answer(replace(request, normalize=False), noticed, trace)[0]
+    halves = [searcher.ranked(part, trace, vectors) for part in _parts(request, rewrite)]
+    return _joined(searcher, request, rewrite, halves, noticed, trace)[0]
+
+
+def normalized_explanation(
+    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+) -> Explanation:
+    """Answer as `normalized_answer` does, and say how every part of the answer came about."""
+    from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
+    from mcpg.engine.trace import Trace  # noqa: PLC0415 - as above
+
+    start = time.perf_counter()
+    vectors = _vectors(searcher, request)
+    rewrite = _rewrite(searcher, request, vectors)
+    duration = (time.perf_counter() - start) * 1e3
+    noticed = (*noticed, *rewrite.diagnostics)
+    if not rewrite.text:
+        plain = explain(searcher, replace(request, normalize=False), noticed)
+        return with_stage(plain, rewrite, duration)
+    parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
+    halves = [searcher.ranked(*each, vectors) for each in zip(parts, traces, strict=False)]
+    result, offered = _joined(searcher, request, rewrite, halves, noticed, traces[-1])
+    outcomes = [outcome for outcome, _ in halves]
+    # Both are searched deeper than what is offered of them.
+    parts = tuple(replace(part, limit=request.limit) for part in parts)
+    joined = joined_explanation(parts, outcomes, traces, result, offered, searcher)
+    return with_stage(joined, rewrite, duration)
+
+
+def _vectors(searcher: Searcher, request: Request) -> SearchVectors | None:
+    """Return the vectors that both searches share, `None` where neither needs any."""
+    return None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
+
+
+def _rewrite(
+    searcher: Searcher, request: Request, vectors: SearchVectors | None, trace: Trace | None = None
+) -> Rewrite:
+    """Have the query rewritten; where vectors are searched, they have a say in the trust."""
+    cache = searcher.equipment.cache if searcher.equipment else None
+    rewrite = rewrite_of(request.query, searcher.index, searcher.normalizer(), cache)
+    if not rewrite.text or rewrite.language is None or vectors is None:
+        return rewrite
+    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
+
+    try:
+        with stage(trace, "embed"):
+            # Without the context, which both share whatever they mean.
+            agreement = vectors.agreement(request.query, rewrite.text)
+    except EmbeddingError:
+        return rewrite  # the searches themselves tell that there are no vectors
+    trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)
+    return replace(rewrite, trust=trust, agreement=agreement)
+
+
+def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, ...]:
+    """Give both searches: deep enough to be merged, and without what only the whole can tell."""
+    asked = replace(
+        request,
+        limit=depth(request.limit),
+        min_score=0.0,
+        abstain=False,
+        normalize=False,
+    )
+    return asked, replace(asked, query=rewrite.text)
+
+
+def _joined(
+    searcher: Searcher,
+    request: Request,
+    rewrite: Rewrite,
+    halves: Sequence[tuple[Outcome, tuple[Diagnostic, ...]]],
+    noticed: tuple[Diagnostic, ...],
+    trace: Trace | None,
+) -> tuple[SearchResult, list[Merged]]:
+    """Return the answer of both searches, and the tools that it offers."""
+    asked, rewritten = (searcher.matches(outcome) for outcome, _ in halves)
+    found = merge(asked, rewritten, rewrite.trust)
+    cut = found[: request.limit]
+    offered = cut[: worth_offering([one.score for one in cut], request)]
+    matches = tuple(one.match for one in offered)
+    result = searcher.result(
+        request,
+        [outcome for outcome, _ in halves],
+        matches,
+        [searcher.number(match.tool_id) for match in matches],
+        found[0].score if found else None,
+        (*noticed, *dict.fromkeys(one for _, told in halves for one in told)),
+        trace,
+    )
+    return replace(result, normalized_query=rewrite.text), offered
+
+
+# SECTION explaining: Explaining: two explanations, of a query and of its rewrite, as one.
+
+
+STAGE = "normalise"
+OF_REWRITE = "rewrite"
+"""Origin of words, and the beginning of the names of stages, that belong to the rewrite."""
+
+
+def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -> Explanation:
+    """Put what became of the query before everything else that *explanation* tells."""
+    stage = Stage(STAGE, duration_ms, rewrite.details())
+    return replace_from_dataclasses(explanation, stages=(stage, *explanation.stages))
+
+
+def joined_explanation(
+    parts: Sequence[Request],
+    outcomes: Sequence[Outcome],
+    traces: Sequence[Trace],
+    result: SearchResult,
+    offered: Sequence[Merged],
+    searcher: Searcher,
+) -> Explanation:
+    """Give the explanation of a merged *result*, each match explained by the search that counts.
+
+    Args:
+        parts: What was asked: the query as it was given, and its rewrite.
+        outcomes: What came of each.
+        traces: The stages of each, and those after merging.
+        result: What was made of both.
+        offered: Its matches, with their places in both.
+        searcher: What both were searched with.
+    """
+    asked, rewritten = (
+        explanation_of(
+            part,
+            SearchResult(part.query, part.strategy, result.ranking_mode, searcher.matches(outcome)),
+            outcome,
+            trace,
+            searcher,
+        )
+        for part, outcome, trace in zip(parts, outcomes, traces, strict=False)
+    )
+    words = (*asked.words, *map(_of_rewrite, rewritten.words))
+    disabled = searcher.disabled(parts[0])
+    return replace_from_dataclasses(
+        asked,
+        result=result,
+        normalized_query=result.normalized_query,
+        words=words,
+        stages=(
+            *asked.stages,
+            *(
+                replace_from_dataclasses(one, name=f"{OF_REWRITE}.{one.name}")
+                for one in rewritten.stages
+            ),
+            *(
+                replace_from_dataclasses(one, details=expanded(result, searcher.index, disabled))
+                for one in traces[-1].stages
+            ),
+        ),
+        matches=tuple(_matches((asked, rewritten), offered)),
+        expansions=tuple(expansions_of(result)),
+        advice=advice_on(result, words, outcomes, searcher.index, disabled),
+    )
+
+
+def _of_rewrite(word: QueryWord) -> QueryWord:
+    return replace_from_dataclasses(word, origin=OF_REWRITE) if word.origin == "query" else word
+
+
+def _matches(
+    both: tuple[Explanation, Explanation], offered: Sequence[Merged]
+) -> Iterator[MatchExplanation]:
+    by_id = [{match.tool_id: match for match in one.matches} for one in both]
+    for rank, merged in enumerate(offered, start=1):
+        match = by_id[merged.is_by_rewrite].get(merged.match.tool_id)
+        if match is not None:
+            yield replace_from_dataclasses(
+                match, rank=rank, score=merged.score, found_by=_found_by(merged)
+            )
+
+
+def _found_by(merged: Merged) -> tuple[FoundBy, ...]:
+    places = (("query", merged.asked), (OF_REWRITE, merged.rewritten))
+    return tuple(_placed(text, place) for text, place in places if place)
+
+
+def _placed(text: str, place: Place) -> FoundBy:
+    return FoundBy(text, place.rank, place.match.score, place.weight)

@@ -1,0 +1,461 @@
+"""The vectors of one index: found or made when a strategy first asks, and what a query is to them.
+
+Cosines of different models, and of different catalogues, mean different things. What they mean is
+seen against the catalogue itself: by how many standard deviations a tool lies nearer to the query
+than tools do at large.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from mcpg.caches import QUERY, VECTOR
+from mcpg.embeddings.provider import (
+    KINDS_OF_TEXTS,
+    EmbeddingError,
+    checked_rows,
+    embed_query,
+    need_numpy,
+)
+from mcpg.engine.cache_entries import key_of, sealed, unsealed
+from mcpg.engine.circuit_breaker import GuardedProvider
+from mcpg.index.compile import NO_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mcpg.caches import SearchCache
+    from mcpg.documents.model import ToolDocument
+    from mcpg.embeddings import EmbeddingProvider
+    from mcpg.engine.results import Equipment
+    from mcpg.errors import Diagnostic
+    from mcpg.index import Index
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.vectors.build import Built
+    from mcpg.vectors.matrix import ToolVectors
+
+# SECTION remembered: What models said of a query before: its vector, and its rewrite.
+#
+# Kept apart from results, because they outlive them: the same query with another limit, or to
+# another bundle, has the same vector. What a model failed to say is never kept.
+
+
+_NUMBER, _NUMBER_SIZE = "<f4", 4
+
+
+def remembered_vector(
+    cache: SearchCache | None, provider: EmbeddingProvider, text: str
+) -> NDArray[np.float32]:
+    """Give the vector of the question *text*, of length one, as `embed_query` does.
+
+    Args:
+        cache: Where vectors are kept, `None` for nowhere; it must not raise.
+        provider: Who makes them.
+        text: The question.
+
+    Raises:
+        EmbeddingError: The provider failed.
+    """
+    if cache is None:
+        return embed_query(provider, text)
+    key = key_of(VECTOR, provider.fingerprint, text)
+    found = _vector(unsealed(cache.get(VECTOR, key), key), provider)
+    if found is not None:
+        return found
+    made = embed_query(provider, text)
+    cache.put(VECTOR, key, sealed(made.astype(_NUMBER).tobytes(), key))
+    return made
+
+
+def remembered_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
+    """Give what *normalizer* makes of *query*, unchecked, as its `rewrite` does.
+
+    Args:
+        cache: Where rewrites are kept, `None` for nowhere; it must not raise.
+        normalizer: Who makes them; what it raises is raised.
+        query: The query.
+    """
+    if cache is None:
+        return normalizer.rewrite(query)
+    key = key_of(QUERY, normalizer.fingerprint, query)
+    found = unsealed(cache.get(QUERY, key), key)
+    with suppress(UnicodeDecodeError):
+        if found is not None:
+            return found.decode("utf-8", "surrogatepass")
+    made = normalizer.rewrite(query)
+    if made.strip():
+        cache.put(QUERY, key, sealed(made.encode("utf-8", "surrogatepass"), key))
+    return made
+
+
+def _vector(data: bytes | None, provider: EmbeddingProvider) -> NDArray[np.float32] | None:
+    import numpy as np  # noqa: PLC0415 - most searches need no vectors
+
+    if not data or len(data) % _NUMBER_SIZE:
+        return None
+    row = np.frombuffer(data, dtype=_NUMBER).astype(np.float32)
+    try:
+        checked_rows(provider, row[None], 1)
+    except EmbeddingError:
+        return None
+    return row
+
+
+SAMPLE = 1_024
+"""Tools of whose cosines the usual one is made out; more are not needed, whatever the size."""
+
+FOREIGN_WEIGHT = 2.0
+"""How much of what all tools have in common is taken from the vector of a wholly foreign query."""
+
+FOREIGN_POWER = 4
+"""How sharply a query counts as foreign: some words are unknown in most queries."""
+
+# The mean of a few tools is mostly what they are, and little of what they have in common.
+_FEW_TOOLS = 20
+_LEAST_SHIFT = 1e-3
+_DECIMALS = 6
+# A provider that makes nothing of some texts is asked for them in so many searches, and then no
+# more. One that is out of order is asked again whenever it may be back.
+_MOST_ATTEMPTS = 3
+# Tools that are all alike to a query tell nothing: no difference between them is a large one.
+_LEAST_DEVIATION = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near the tools of a catalogue are to one query.
+
+    Attributes:
+        fingerprint: Who made the vectors.
+        nearest: Numbers of the nearest tools, the nearest first, each with its cosine.
+        cosines: Cosines of all tools that were looked at, by number; -1 where there is no vector.
+        mean: The mean cosine of the tools of the catalogue.
+        deviation: The standard deviation of their cosines; above 0.
+        foreign: The share of the query that the catalogue does not know, in [0, 1].
+        shift: How much of the tools' mean vector was taken from the query's.
+    """
+
+    fingerprint: str
+    nearest: tuple[tuple[int, float], ...]
+    cosines: dict[int, float]
+    mean: float
+    deviation: float
+    foreign: float
+    shift: float
+
+    @property
+    def best(self) -> float:
+        """The standardised cosine of the nearest tool, 0 where there is none or it is usual."""
+        return max(self.standardised(self.nearest[0][0]), 0.0) if self.nearest else 0.0
+
+    def standardised(self, tool: int) -> float:
+        """Give by how many standard deviations a tool is nearer than tools are at large.
+
+        A tool without a vector is as near as they are, for nothing is known of it.
+        """
+        return (self.cosines[tool] - self.mean) / self.deviation if self.knows(tool) else 0.0
+
+    def knows(self, tool: int) -> bool:
+        """Return whether a tool has a vector."""
+        return self.cosines[tool] > -1
+
+
+class Semantics:
+    """Makes and keeps the vectors of one index; may be used by several threads."""
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        index: Index,
+        documents: Callable[[], Iterable[ToolDocument]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to make the vectors of *index*.
+
+        Args:
+            equipment: Who makes them, and where they may lie.
+            index: The index.
+            documents: Gives the documents of its tools.
+            clock: Tells the time in seconds.
+        """
+        self._clock = clock
+        self._equipment = equipment
+        self._index = index
+        self._documents = documents
+        self._lock = Lock()
+        self._provider: GuardedProvider | None = None
+        self._built: Built | None = None
+        # With the vectors whose mean it is.
+        self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
+        self._attempts = 0
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+
+    def provider(self) -> GuardedProvider:
+        """Give who makes the vectors.
+
+        Raises:
+            EmbeddingError: Nobody does (the kind is `missing`), or he does not say who he is.
+        """
+        if self._provider is None:
+            self._provider = GuardedProvider(_provider_of(self._equipment.embedder), self._clock)
+        return self._provider
+
+    @property
+    def loaded(self) -> ToolVectors | None:
+        """The vectors of the tools, `None` before a search has asked for them."""
+        return self._built.vectors if self._built else None
+
+    def built(self) -> Built:
+        """Return the vectors of the tools; those that are missing are asked for once.
+
+        Who comes while another asks waits only where there are no vectors at all yet.
+
+        Raises:
+            EmbeddingError: There are none.
+        """
+        if self._is_wanting() and self._lock.acquire(blocking=self._built is None):
+            try:
+                if self._is_wanting():
+                    self._make()
+            finally:
+                self._lock.release()
+        built = self._built
+        if built is None or not built.vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
+        return built
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Give the vector of *text*, of length 1.
+
+        Raises:
+            EmbeddingError: The provider gives none that fits the tools' vectors.
+        """
+        vector = remembered_vector(self._equipment.cache, self.provider(), text)
+        wanted = self._built.vectors.dimensions if self._built else 0
+        if wanted and vector.shape != (wanted,):
+            message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
+            raise EmbeddingError(message, kind="dimensions")
+        return vector
+
+    def nearness(
+        self,
+        vectors: ToolVectors,
+        vector: NDArray[np.float32],
+        foreign: float,
+        *,
+        count: int,
+        without: frozenset[int],
+        beside: Sequence[int],
+    ) -> Nearness:
+        """Compare the *vector* of a query with the *vectors* of the tools.
+
+        A query in words that no tool uses, of another language most of all, lies off the tools'
+        whole cone, and by chance nearer to those that say least. So part of their mean vector is
+        taken from such a query, which leaves others as they are.
+
+        Source: Mu & Viswanath, "All-but-the-top: simple and effective postprocessing for word
+        representations", ICLR 2018.
+
+        Args:
+            vectors: The tools'.
+            vector: The query's, of length 1.
+            foreign: The share of the query that the catalogue does not know, in [0, 1].
+            count: How many of the nearest tools are wanted.
+            without: Tools that are not wanted, by number.
+            beside: Tools to look at whether or not they are near.
+        """
+        tools = len(self._index)
+        shift = FOREIGN_WEIGHT * foreign**FOREIGN_POWER * tools / (tools + _FEW_TOOLS)
+        shift = shift if shift >= _LEAST_SHIFT else 0.0
+        if shift:
+            vector = self._shifted(vectors, vector, shift)
+        nearest = tuple(vectors.nearest(vector, count, without))
+        others = [one for one in beside if one not in dict(nearest)]
+        cosines = dict(nearest)
+        looked = vectors.cosines_of(vector, others) if others else ()
+        cosines |= {
+            one: round(float(value), _DECIMALS) for one, value in zip(others, looked, strict=True)
+        }
+        mean, deviation = _usual(vectors.cosines_of(vector, self._sample()))
+        return Nearness(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
+
+    def _sample(self) -> range:
+        size = len(self._index)
+        return range(0, size, -(-size // SAMPLE))
+
+    def _shifted(
+        self, vectors: ToolVectors, vector: NDArray[np.float32], shift: float
+    ) -> NDArray[np.float32]:
+        import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
+
+        known = self._centre
+        if known is None or known[0] is not vectors:
+            sample = (vectors.vector(one) for one in self._sample())
+            rows = [row for row in sample if row is not None]
+            mean = np.mean(rows, axis=0) if rows else np.zeros_like(vector)
+            self._centre = known = vectors, mean
+        moved = vector - np.float32(shift) * known[1]
+        length = np.linalg.norm(moved)
+        return np.asarray(moved / length, dtype=np.float32) if length else vector
+
+    def _is_wanting(self) -> bool:
+        """Return whether there are tools without a vector that may get one now."""
+        if self._built is None:
+            return True
+        if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
+            return False
+        try:
+            self.provider().check_rest()
+        except EmbeddingError:
+            return False
+        return True
+
+    def _make(self) -> None:
+        """Find or make the vectors; those that were there stay.
+
+        Raises:
+            EmbeddingError: There are none, or the provider is left alone.
+        """
+        self.provider().check_rest()
+        observer = self._equipment.observer
+        if observer is None:
+            self._made()
+            return
+        from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - only where somebody watches
+
+        observed_vectors(observer, self._made)
+
+    def _made(self) -> Built:
+        """Find or make the vectors, and note what went wrong."""
+        provider = self.provider()
+        start = provider.now()
+        built = self._built = self._found(provider)
+        self.diagnostics = built.diagnostics
+        if built.outage is None:
+            self._attempts += 1
+        else:
+            provider.rest_after(built.outage, start)
+        if not built.vectors.dimensions:
+            raise EmbeddingError("no tool has a vector", kind="failed")
+        return built
+
+    def _found(self, provider: EmbeddingProvider) -> Built:
+        from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
+        from mcpg.vectors.build import Built  # noqa: PLC0415 - as above
+        from mcpg.vectors.file import vectors_of  # noqa: PLC0415 - as above
+
+        given, kept = self._equipment.vectors, self._equipment.kept
+        if given is not None and not isinstance(given, str):
+            return Built(_fitting(given, provider, len(self._index)), (), 0, len(self._index))
+        return vectors_of(
+            [one for one in (given + SUFFIX, kept) if one] if given else [],
+            self._documents,
+            provider,
+            key=self._index.header.key if given else NO_KEY,
+            tools=len(self._index),
+            store=self._equipment.store,
+            known=self._built,
+            keep_at=kept if given else None,
+        )
+
+
+class SearchVectors:
+    """The vectors that one search needs, of the tools and of texts: each is asked for once.
+
+    A provider that failed is not asked again by the same search, unless it made nothing of a text.
+
+    Attributes:
+        semantics: Whose vectors they are.
+    """
+
+    def __init__(self, semantics: Semantics) -> None:
+        """Prepare to ask *semantics*."""
+        self.semantics = semantics
+        self._built: Built | None = None
+        self._texts: dict[str, NDArray[np.float32]] = {}
+        self._failed: EmbeddingError | None = None
+
+    def built(self) -> Built:
+        """Return the vectors of the tools.
+
+        Raises:
+            EmbeddingError: As for `Semantics.built`, or the provider has failed before.
+        """
+        if self._built is None:
+            with self._asking():
+                self._built = self.semantics.built()
+        return self._built
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of *text*, of length 1.
+
+        Raises:
+            EmbeddingError: As for `Semantics.embed`, or the provider has failed before.
+        """
+        if text not in self._texts:
+            with self._asking():
+                self._texts[text] = self.semantics.embed(text)
+        return self._texts[text]
+
+    def agreement(self, one: str, other: str) -> float:
+        """Return the cosine of two texts, in [0, 1].
+
+        Raises:
+            EmbeddingError: One of them, or the tools, have no vectors.
+        """
+        self.built()
+        product = self.embed(one) @ self.embed(other)
+        return max(0.0, round(float(product), _DECIMALS))
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        if self._failed is not None:
+            raise self._failed
+        try:
+            yield
+        except EmbeddingError as fault:
+            if fault.kind not in KINDS_OF_TEXTS:
+                self._failed = fault
+            raise
+
+
+def _provider_of(embedder: Any) -> EmbeddingProvider:
+    if embedder is None:
+        message = "no embedding provider is set up"
+        raise EmbeddingError(message, kind="missing", remedy="name one, or use the strategy graph")
+    provider: EmbeddingProvider = embedder
+    if isinstance(embedder, str):
+        from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
+
+        provider = provider_of(embedder)
+    need_numpy()
+    return provider
+
+
+def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:
+    """Give the vectors that a host has *given*, if they can be those of so many *tools*."""
+    if len(given) != tools or given.fingerprint != provider.fingerprint:
+        message = (
+            f"the vectors that were given are of {len(given)} tools, by {given.fingerprint}; "
+            f"wanted are those of {tools}, by {provider.fingerprint}"
+        )
+        raise EmbeddingError(message, kind="failed", remedy="make them anew, or give none")
+    return given
+
+
+def _usual(cosines: NDArray[np.float32]) -> tuple[float, float]:
+    """Give mean and standard deviation of the *cosines* of tools that have a vector."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    known = cosines[cosines > -1].astype(np.float64)
+    if not len(known):
+        return 0.0, 1.0
+    mean = round(float(np.mean(known)), _DECIMALS)
+    return mean, max(round(float(np.std(known)), _DECIMALS), _LEAST_DEVIATION)

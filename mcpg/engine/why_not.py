@@ -1,0 +1,247 @@
+"""Why a tool is not first: stage by stage against the tools above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.engine.confidence import calibrate
+from mcpg.engine.features import FEATURES, look_closely, named_exactly
+from mcpg.engine.fusion import DECIMALS, fuse
+from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, Lifter, smallest_change
+from mcpg.engine.pipeline import gather
+from mcpg.engine.results import MAX_LIMIT
+from mcpg.engine.retrieval import POOL
+from mcpg.engine.trace import FeatureGap, Retrieval, Rival, Standing, WordGap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcpg.engine.candidate_source import Choice
+    from mcpg.engine.fusion import Fused
+    from mcpg.engine.model import Model
+    from mcpg.engine.query import Analysis
+    from mcpg.engine.results import Request
+    from mcpg.engine.searcher import Searcher
+    from mcpg.engine.trace import Change
+    from mcpg.index import Index
+
+# SECTION reasons: Reasons: why one tool stands above another, in sentences.
+
+
+_SHOWN = 3
+_NEGLIGIBLE = 5e-7
+
+_PHRASES = {
+    "bm25f": "its texts answer the words of the query better",
+    "nameCoverage": "more of its name is in the query",
+    "openingName": "the query opens with its name",
+    "grams": "its name and description are spelt more like the query",
+    "source": "its server answers more of the query",
+    "coverage": "it holds more of the query's words",
+    "sentence": "it answers the query's best sentence better",
+    "exactName": "the query spells its name",
+}
+
+
+def reasons(
+    features: Sequence[FeatureGap],
+    words: Sequence[WordGap],
+    retrieval: Retrieval,
+    *,
+    is_hidden: bool,
+) -> tuple[str, ...]:
+    """Say why a tool ("it") stands above the one that was asked about ("this tool").
+
+    Args:
+        features: The differences of the two, the largest first.
+        words: The words of the query in the two.
+        retrieval: How the one that was asked about came through retrieval.
+        is_hidden: Whether that one is left out because it is disabled by default.
+    """
+    found = [*_outside(retrieval, is_hidden=is_hidden), *_ahead(features), *_words(words)]
+    return tuple(found) or ("the two are level, and the smaller tool id goes first",)
+
+
+def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
+    """Say what keeps the tool from being compared at all."""
+    if is_hidden:
+        yield "this tool is disabled by default, so a search leaves it out"
+    if retrieval.is_pooled:
+        return
+    if not retrieval.lexical:
+        yield "this tool holds no word of the query"
+    else:
+        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
+        yield (
+            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
+            " looked at closely"
+        )
+
+
+def _ahead(features: Sequence[FeatureGap]) -> list[str]:
+    return [
+        f"{_PHRASES.get(one.feature, one.feature)} ({one.feature} {one.difference:+.3f})"
+        for one in features
+        if one.difference >= _NEGLIGIBLE
+    ][:_SHOWN]
+
+
+def _words(words: Sequence[WordGap]) -> Iterator[str]:
+    """Name the words that only the tool above holds, the weightiest first."""
+    alone = sorted(
+        (word for word in words if word.other and not word.own), key=lambda word: -word.share
+    )
+    if alone:
+        names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
+        yield f"only it holds {names}"
+
+
+MOST_RANKED = 10_000
+"""Places beyond this are not told."""
+
+
+class Field:
+    """All tools that one request retrieves, ranked, with one of them under the lens."""
+
+    def __init__(
+        self,
+        request: Request,
+        index: Index,
+        model: Model,
+        disabled: frozenset[int],
+        tool: int,
+        choice: Choice | None = None,
+    ) -> None:
+        """Rank them; *tool* is looked at whether or not it is retrieved, or *disabled*."""
+        self.index = index
+        self.model = model
+        self.tool = tool
+        self.is_hidden = tool in disabled
+        size = min(MOST_RANKED, max(MAX_LIMIT, len(index)))
+        self.analysis, self.pool = gather(
+            request, index, disabled - {tool}, size=size, choice=choice
+        )
+        documents, ends = self.pool.documents, self.pool.ends
+        everything = look_closely(dict.fromkeys((*documents, tool)), self.analysis, index)
+        ranked = fuse(everything, model.weights, len(everything), ends)
+        self.own = next(one for one in ranked if one.candidate.document == tool)
+        self.is_found = tool in documents
+        self.is_ranked = self.is_found and not self.is_hidden
+        # What nothing retrieved comes after all that something did.
+        self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
+        if not self.is_found:
+            # The search sees the others without it.
+            everything = look_closely(documents, self.analysis, index)
+            ranked = fuse(everything, model.weights, len(everything), ends)
+        self.others = [one for one in ranked if one.candidate.document != tool]
+        calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
+        self.scores = [one.score for one in calibrations]
+        self.is_named = tool in named_exactly(self.analysis, index)
+
+    def places_above(self) -> list[int]:
+        """Give the places, from 0, of the first tool and of the one directly above."""
+        return sorted({0, self.place - 1} if self.place else ())
+
+
+def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
+    """Say why a tool is where it is, and what would make it first.
+
+    Args:
+        searcher: What is searched with.
+        request: What is asked; it must not browse.
+        tool_id: Id of the tool, which the index has given.
+    """
+    index, model, disabled = searcher.index, searcher.model, searcher.disabled(request)
+    tool = searcher.number(tool_id)
+    field = Field(request, index, model, disabled, tool, searcher.choice(request))
+    lifter = Lifter(request, index, model, disabled, tool)
+    is_first = field.is_ranked and not field.place
+    change = None if is_first else smallest_change(lifter)
+    retrieval = _retrieval(field)
+    return Standing(
+        tool_id=tool_id,
+        rank=field.place + 1 if field.is_ranked else None,
+        ranked=len(field.pool.documents),
+        score=field.scores[field.place] if field.is_ranked else 0.0,
+        fused_score=field.own.score,
+        is_hidden=field.is_hidden,
+        is_named=field.is_named,
+        retrieval=retrieval,
+        missing=_missing(field),
+        above=tuple(_rival(field, place, retrieval) for place in field.places_above()),
+        change=change,
+        remark="it is first already" if is_first else _remark(change, lifter, field),
+    )
+
+
+def _retrieval(field: Field) -> Retrieval:
+    """Say how the tool came through retrieval; its place counts those of single intents too."""
+    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
+    own, by_words = lexical[field.tool], field.pool.by_words
+    first = by_words[:POOL]
+    place = by_words.index(field.tool) + 1 if field.tool in by_words else None
+    return Retrieval(
+        is_pooled=field.tool in field.pool.documents[: field.pool.ends[0]],
+        lexical=own,
+        place=place,
+        retrieved=len(by_words),
+        pool=POOL,
+        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
+    )
+
+
+def _missing(field: Field) -> tuple[str, ...]:
+    rows = zip(field.analysis.clauses, field.own.candidate.impacts, strict=True)
+    lacking = [clause for clause, impact in rows if clause.origin == "query" and not impact]
+    return tuple(clause.text for clause in sorted(lacking, key=lambda clause: -clause.weight))
+
+
+def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
+    own, other = field.own, field.others[place]
+    features = _feature_gaps(own, other, field.model)
+    words = _word_gaps(own, other, field.analysis)
+    return Rival(
+        tool_id=field.index.tool_id(other.candidate.document),
+        rank=place + 1,
+        score=field.scores[place],
+        fused_score=other.score,
+        gap=round(other.score - own.score, DECIMALS),
+        features=features,
+        words=words,
+        because=reasons(features, words, retrieval, is_hidden=field.is_hidden),
+    )
+
+
+def _feature_gaps(own: Fused, other: Fused, model: Model) -> tuple[FeatureGap, ...]:
+    rows = zip(FEATURES, own.values, other.values, model.weights, strict=True)
+    gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
+    return tuple(sorted(gaps, key=lambda gap: -abs(gap.difference)))
+
+
+def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, ...]:
+    rows = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
+    shares = (
+        (clause, clause.weight / analysis.total_weight, one, two) for clause, one, two in rows
+    )
+    return tuple(
+        WordGap(clause.text, share, share * one, share * two) for clause, share, one, two in shares
+    )
+
+
+def _remark(change: Change | None, lifter: Lifter, field: Field) -> str:
+    """Say why there is no change, or what it leaves to wish."""
+    first = field.others[0].candidate if field.others else None
+    if first and first.exact and (change is None or change.rank_after > 1):
+        name = field.index.tool_id(first.document)
+        return f"the query spells the name of {name}, and nothing drawn from it weighs as much"
+    if change is None:
+        if not lifter.candidates() and lifter.whole() is None:
+            return "the query holds no word that one would write down as a keyword"
+        return "no keyword or alias drawn from the query lifts it"
+    if not change.is_verified:
+        return (
+            f"the catalogue has more than {MOST_TOOLS_COMPILED:,} tools: bundle and search to see"
+        )
+    if change.rank_after > 1:
+        return "no keyword or alias drawn from the query makes it first; this lifts it most"
+    return ""

@@ -1,0 +1,1 @@
+"""gateway/calls/__init__.py."""

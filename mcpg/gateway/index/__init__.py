@@ -1,0 +1,1 @@
+"""gateway/index/__init__.py."""

@@ -1,0 +1,171 @@
+"""Documents that were made elsewhere, mapped to the tools that a gateway has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mcpg.bundle import assemble
+from mcpg.catalog.model import Hints, SourceDocument
+from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
+from mcpg.files import exists
+from mcpg.gateway.sources import CustomGraph, FileGraph
+from mcpg.sources import read_sources
+from mcpg.sources.model import SourceBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.build_cache import KeptMemo
+    from mcpg.bundle import Assembly
+    from mcpg.catalog.catalog import Catalog
+    from mcpg.catalog.model import HintRule, Tool
+    from mcpg.engine.engine import Engine
+    from mcpg.gateway.calls.model import Plan
+
+_FALLBACK = "what the sources say is searched without it"
+
+
+class UnusableGraphError(Exception):
+    """The documents of a graph cannot be had.
+
+    Attributes:
+        diagnostic: Why.
+    """
+
+    def __init__(self, code: str, message: str, place: str | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = error(code, f"{message}: {_FALLBACK}", place)
+
+
+def as_it_is(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan) -> Engine | None:
+    """Open the index of a bundle that has exactly the tools of *catalog*, under the same ids.
+
+    Gives `None` for any other graph.
+    """
+    if not isinstance(graph, FileGraph) or not exists(graph.path):
+        return None
+    try:
+        engine = plan.load(graph.path)
+    except McpgError:
+        return None
+    index = engine.index
+    found = {
+        index.tool_id(number): (index.source_id(number), index.tool_name(number))
+        for number in range(len(index))
+    }
+    tools = {tool.id: (tool.source_id, tool.name) for tool in catalog.tools}
+    return engine if found == tools else None
+
+
+def mapped(
+    graph: FileGraph | CustomGraph,
+    catalog: Catalog,
+    rules: Iterable[HintRule],
+    plan: Plan,
+    memo: KeptMemo,
+) -> tuple[Assembly, list[Diagnostic]]:
+    """Put the documents of *graph* together with the tools of *catalog*.
+
+    A document belongs to the tool whose source and name it states, to the one that its key `tool`
+    names, or to the one that its file is called after. Documents of other tools are left out;
+    a tool without a document has one made of what its source says.
+
+    Args:
+        graph: Where the documents come from.
+        catalog: The tools that the sources have, with their hints.
+        rules: The rules of the sources; the relations that they state hold beside any document.
+        plan: How it is built.
+        memo: What is known from an earlier run.
+
+    Returns:
+        The documents, one for each tool of *catalog*, and what was noticed.
+
+    Raises:
+        UnusableGraphError: The documents cannot be had, or are broken.
+    """
+    # The tools have the hints already.
+    relating = tuple(replace(rule, hints=Hints()) for rule in rules)
+    live = SourceBatch(tools=catalog.tools, rules=relating)
+    try:
+        assembly = _joined(_documents(graph, catalog), live, plan, memo)
+        foreign = _foreign(assembly, catalog)
+        if foreign:
+            kept = SourceBatch(documents=tuple(_without(assembly, foreign)))
+            assembly = _joined(kept, live, plan, memo)
+    except McpgError as fault:
+        raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+    known = set(catalog.diagnostics)
+    return assembly, [
+        *(_unmapped(path, tool) for path, tool in foreign.items()),
+        # That a document stands for what a source says is what a graph is for.
+        *(
+            one
+            for one in assembly.diagnostics
+            if one.code != Code.DOCUMENT_SUPERSEDES and one not in known
+        ),
+        *(
+            _undocumented(tool)
+            for tool in assembly.catalog.tools
+            if tool.id not in assembly.documented
+        ),
+    ]
+
+
+def _joined(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
+    batch = SourceBatch.join([documents, live])
+    return assemble(batch, reserved=plan.reserved, memo=memo)
+
+
+def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
+    if isinstance(graph, FileGraph):
+        return _read(graph.path)
+    return _made(graph, catalog)
+
+
+def _read(path: str) -> SourceBatch:
+    if not path.strip() or not exists(path):
+        message = "there is no such graph" if path.strip() else "the graph has no path"
+        raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path.strip() or None)
+    return read_sources([path])
+
+
+def _made(graph: CustomGraph, catalog: Catalog) -> SourceBatch:
+    if graph.documents is None:
+        message = "nothing makes the documents of the graph"
+        raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)
+    try:
+        made = [*graph.documents(catalog.tools)]
+        if not all(isinstance(one, SourceDocument) for one in made):
+            raise TypeError  # noqa: TRY301 - as if the host's function had said so
+        return SourceBatch(documents=tuple(made))
+    except Exception as fault:
+        message = f"the host could not make the documents of the graph ({type(fault).__name__})"
+        raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, message) from fault
+
+
+def _foreign(assembly: Assembly, catalog: Catalog) -> dict[str, Tool]:
+    """Give the tools that no source has, by the path of their document."""
+    live = {(tool.source_id, tool.name) for tool in catalog.tools}
+    return {
+        document.path: document.tool
+        for document in assembly.documents
+        if (document.tool.source_id, document.tool.name) not in live
+    }
+
+
+def _without(assembly: Assembly, foreign: Iterable[str]) -> Iterable[SourceDocument]:
+    """Give the texts that were among the sources, but for those at the paths *foreign*."""
+    written = {one.path for one in assembly.documents if one.tool.id in assembly.documented}
+    kept = written.union(page.path for page in assembly.pages).difference(foreign)
+    return (text for text in assembly.texts if text.path in kept)
+
+
+def _unmapped(path: str, tool: Tool) -> Diagnostic:
+    message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is left out"
+    return warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path)
+
+
+def _undocumented(tool: Tool) -> Diagnostic:
+    message = f"the graph has no document of {tool.id!r}: one is made of what its source says"
+    return info(Code.GRAPH_TOOL_UNDOCUMENTED, message, tool.place or None)

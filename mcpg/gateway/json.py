@@ -1,0 +1,340 @@
+"""What a search answers with, as JSON objects: the contract of `mcpg search --format json`.
+
+The command line and the server of a gateway say the same in the same words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.errors import remedy_of
+from mcpg.graph.search.model import Role
+from mcpg.graph.sparql_worker import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.catalog.model import Hints, Tool
+    from mcpg.engine import Match, SearchResult
+    from mcpg.errors import Diagnostic
+    from mcpg.gateway.routing.preference import Preference
+    from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult
+    from mcpg.graph.schema import GraphSchema, PredicateUse
+    from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult, SearchProfile
+    from mcpg.json_types import JsonObject, JsonValue
+
+SCORE_DECIMALS = 6
+
+
+def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
+    """Give the object that `search` prints; *loading* is what loading noticed."""
+    return {"schema": "mcpg/search/1", **answer_json(result, loading)}
+
+
+def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObject:
+    """Give what every answer to a query holds; *loading* is what loading noticed."""
+    return {
+        "query": result.query,
+        "normalizedQuery": result.normalized_query,
+        "strategy": result.strategy,
+        "rankingMode": result.ranking_mode,
+        "matches": [match_json(match) for match in result.matches],
+        "relatedMatches": [match_json(match) for match in result.related_matches],
+        "nextStepMatches": [match_json(match) for match in result.next_step_matches],
+        "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
+        "focusedGraph": {
+            "nodes": result.focused_graph.nodes,
+            "edges": result.focused_graph.edges,
+        },
+    }
+
+
+def match_json(match: Match) -> JsonObject:
+    """Give a match: the tool, its score, and what speaks for it."""
+    members: JsonObject = {
+        **card_json(match.descriptor),
+        "requiredArguments": list(match.descriptor.required_arguments),
+        "score": score_json(match.score),
+    }
+    if match.via is None:
+        evidence = match.evidence
+        members["evidence"] = {
+            "terms": list(evidence.terms),
+            "missing": list(evidence.missing),
+            "fields": list(evidence.fields),
+        }
+    else:
+        members["via"] = {
+            "edge": match.via.edge,
+            "from": match.via.source,
+            "reason": match.via.reason,
+            "weight": score_json(match.via.weight),
+        }
+    return members | hints_json(match.descriptor.hints)
+
+
+def hints_json(hints: Hints) -> JsonObject:
+    """Give all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
+    return {
+        "aliases": list(hints.aliases),
+        "keywords": list(hints.keywords),
+        "categories": list(hints.categories),
+        "tags": list(hints.tags),
+        "dataSources": list(hints.data_sources),
+        "usageExamples": [
+            {"input": one.input, "output": one.output, "description": one.description}
+            for one in hints.examples
+        ],
+        "costTier": hints.cost_tier,
+        "latencyTier": hints.latency_tier,
+        "isReadOnly": hints.read_only,
+        "isIdempotent": hints.idempotent,
+        "isDestructive": hints.destructive,
+        "isOpenWorld": hints.open_world,
+        "isEnabledByDefault": hints.enabled_by_default is not False,
+    }
+
+
+def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
+    """Give *items* as objects."""
+    return [
+        {
+            "code": item.code,
+            "severity": item.severity,
+            "message": item.message,
+            "place": item.place,
+            "remedy": remedy_of(item.code),
+        }
+        for item in items
+    ]
+
+
+def score_json(score: float) -> float:
+    """Give *score* with the six decimals that are printed."""
+    return round(score, SCORE_DECIMALS)
+
+
+def card_json(tool: Tool) -> JsonObject:
+    """Give what a tool is called and what it does."""
+    return {
+        "toolId": tool.id,
+        "sourceId": tool.source_id,
+        "toolName": tool.name,
+        "displayName": tool.display_name,
+        "description": tool.description,
+    }
+
+
+# SECTION graphjson: What a search of the graph finds, and what the graph is made of, as JSON
+# objects.
+#
+# The command line and the server of a gateway say the same in the same words.
+
+
+def result_json(found: GraphSearchResult, noticed: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `graph search` prints; *noticed* is what loading noticed."""
+    return {
+        "schema": "mcpg/graph-search/1",
+        "query": found.query,
+        "mode": found.mode.value,
+        "isFederated": found.is_federated,
+        "endpoints": list(found.endpoints),
+        "usedSchemaSearch": found.used_schema_search,
+        "usedSchemaFallback": found.used_schema_fallback,
+        "matches": [node_json(match) for match in found.matches],
+        "relatedMatches": [node_json(match) for match in found.related],
+        "nextStepMatches": [node_json(match) for match in found.next_steps],
+        "generatedSparql": found.sparql,
+        "expansionSparql": found.expansion_sparql,
+        "diagnostics": diagnostics_json((*noticed, *found.diagnostics)),
+    }
+
+
+def schema_json(found: GraphSchema, noticed: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `graph schema` prints."""
+    return {
+        "schema": "mcpg/graph-schema/1",
+        "triples": found.triples,
+        "prefixes": dict(found.prefixes),
+        "classes": [
+            {"iri": one.iri, "name": shortened(one.iri), "count": one.count, "example": one.example}
+            for one in found.classes
+        ],
+        "predicates": [_predicate_json(one) for one in found.predicates],
+        "search": _profile_json(found.profile),
+        "diagnostics": diagnostics_json(noticed),
+    }
+
+
+def node_json(match: GraphMatch) -> JsonObject:
+    """Give a node that was found, and what speaks for it."""
+    return {
+        "node": match.node,
+        "label": match.label,
+        "description": match.description,
+        "types": list(match.types),
+        "role": match.role.value,
+        "toolId": match.tool_id,
+        "score": round(match.score, SCORE_DECIMALS),
+        "scoreKind": match.score_kind.value,
+        "evidence": [_evidence_json(one, match.role) for one in match.evidence],
+    }
+
+
+def _evidence_json(evidence: Evidence, role: Role) -> JsonObject:
+    members: JsonObject = {
+        "predicate": evidence.predicate,
+        "kind": evidence.kind,
+        "score": round(evidence.score, SCORE_DECIMALS),
+        "related": evidence.related or None,
+        "relatedLabel": evidence.related_label or None,
+        "endpoint": evidence.endpoint or None,
+        "sources": [{"id": one.id, "label": one.label} for one in evidence.sources],
+    }
+    if role is Role.PRIMARY:
+        members |= {
+            "matchedText": evidence.text,
+            "terms": list(evidence.terms),
+            "via": evidence.via or None,
+        }
+    return members
+
+
+def _predicate_json(one: PredicateUse) -> JsonObject:
+    return {
+        "iri": one.iri,
+        "name": shortened(one.iri),
+        "count": one.count,
+        "subjects": list(one.subjects),
+        "objects": list(one.objects),
+        "example": one.example,
+    }
+
+
+def _profile_json(profile: SearchProfile) -> JsonObject:
+    return {
+        "types": list(profile.types),
+        "texts": [{"predicate": one.iri, "weight": one.weight} for one in profile.texts],
+        "relationships": [
+            {
+                "predicate": one.iri,
+                "weight": one.weight,
+                "reads": list(one.reads),
+                "isInbound": one.is_inbound,
+            }
+            for one in profile.relationships
+        ],
+        "expansions": [
+            {"predicate": one.iri, "weight": one.weight, "role": one.role}
+            for one in profile.expansions
+        ],
+        "relatedLimit": profile.related_limit,
+        "nextLimit": profile.next_limit,
+    }
+
+
+# SECTION routejson: A routing as a JSON object: the contract of `mcpg route --format json`.
+
+
+def route_json(result: RouteResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
+    """Give the object that `route` prints; *loading* is what loading noticed.
+
+    A tool stands in it once as in an answer of `search`, under `suggestedMatches`; categories say
+    what their tools are called.
+    """
+    return {
+        "schema": "mcpg/route/1",
+        "query": result.query,
+        "normalizedQuery": result.normalized_query,
+        "strategy": result.strategy,
+        "rankingMode": result.ranking_mode,
+        "preference": _preference(result.preference),
+        "categories": [_category(one) for one in result.categories],
+        "suggestedMatches": [_match(one) for one in result.suggested],
+        "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
+    }
+
+
+def routing_json(result: RouteResult) -> JsonObject:
+    """Give the member that `explain --route` adds to its object: all of the routing but the tools.
+
+    Numbers are at full precision, because the adjustments and the calibrated score add up to the
+    score, unless that is cut to [0, 1].
+    """
+    weights = result.weights
+    return {
+        "preference": _preference(result.preference, with_words=True),
+        "candidates": result.candidates,
+        "categories": [_category(one) for one in result.categories],
+        "tools": [
+            {
+                "toolId": one.match.tool_id,
+                "score": one.score,
+                "calibratedScore": one.match.score,
+                "adjustments": _adjustments(one),
+            }
+            for one in result.suggested
+        ],
+        "weights": {
+            "provenance": weights.provenance,
+            "adjustments": dict(weights.adjustments),
+            "odds": weights.odds,
+        },
+    }
+
+
+def _preference(preference: Preference, *, with_words: bool = False) -> JsonObject:
+    members: JsonObject = {
+        "name": preference.name,
+        "isAsked": preference.is_asked,
+        "evidence": score_json(preference.evidence),
+        "needed": score_json(preference.needed),
+        "readOnlyTools": preference.read_only,
+        "writingTools": preference.writing,
+    }
+    if with_words:
+        members["words"] = [
+            {
+                "text": word.text,
+                "readOnlyTools": word.read_only,
+                "writingTools": word.writing,
+                "evidence": word.evidence,
+            }
+            for word in preference.words
+        ]
+    return members
+
+
+def _category(category: RoutedCategory) -> JsonObject:
+    tools: list[JsonValue] = [
+        {
+            "toolId": one.match.tool_id,
+            "sourceId": one.match.source_id,
+            "toolName": one.match.tool_name,
+            "score": score_json(one.score),
+        }
+        for one in category.matches
+    ]
+    return {
+        "name": category.name,
+        "score": score_json(category.score),
+        "found": category.found,
+        "tools": tools,
+    }
+
+
+def _match(one: RoutedMatch) -> JsonObject:
+    """Give a tool as a search does, its score adjusted and the calibrated score beside it."""
+    return match_json(one.match) | {
+        "score": score_json(one.score),
+        "calibratedScore": score_json(one.match.score),
+        "adjustments": [
+            {"name": part.name, "value": score_json(part.value)} for part in one.adjustments
+        ],
+    }
+
+
+def _adjustments(one: RoutedMatch) -> list[JsonValue]:
+    return [
+        {"name": part.name, "weight": part.weight, "value": part.value} for part in one.adjustments
+    ]

@@ -1,0 +1,1 @@
+"""gateway/routing/__init__.py."""

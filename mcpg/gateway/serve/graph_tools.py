@@ -1,0 +1,208 @@
+"""The meta-tools of the graph: what it is made of, searches of it, and parts of it written down."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from mcpg.gateway.json import node_json, schema_json
+from mcpg.gateway.serve.answers import first_that_fits, line
+from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
+from mcpg.graph import exports
+from mcpg.graph.network import induced, neighbourhood, network_of
+from mcpg.graph.schema import schema_of
+from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
+from mcpg.graph.sparql import Limits
+from mcpg.graph.triples import distinct_documents, triples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcpg.documents.model import ToolDocument
+    from mcpg.gateway.calls.model import Progress
+    from mcpg.gateway.index.manager import Snapshot
+    from mcpg.gateway.serve.answers import Serving
+    from mcpg.gateway.serve.catalogue import Catalogue
+    from mcpg.graph.schema import GraphSchema
+    from mcpg.graph.search import GraphMatch, GraphSearchResult
+    from mcpg.json_types import JsonObject, JsonValue
+
+    Arguments = dict[str, Any]
+    Answer = TypeVar("Answer")
+
+_LIMITS = Limits(seconds=10, rows=10_000)
+_SHARES = (1, 0.5, 0.25, 0.1, 0)
+_EVIDENCE = (6, 2, 0)
+_MESSAGE = 240
+_TOO_LARGE = "the graph is too large to be given whole: name tools in `around`, with less `depth`"
+
+
+class GraphTools:
+    """Answers calls of the meta-tools of the graph, one after the other."""
+
+    def __init__(self, catalogue: Catalogue, serving: Serving) -> None:
+        """Answer for what *catalogue* knows."""
+        self._catalogue = catalogue
+        self._serving = serving
+        self._limiter: anyio.CapacityLimiter | None = None
+        self._searcher: tuple[Snapshot, GraphSearcher] | None = None
+
+    async def describe(self, _: Arguments, __: Progress | None) -> JsonObject:
+        """Say what the graph is made of."""
+        snapshot = await self._snapshot()
+
+        def work() -> JsonObject:
+            found = schema_of(_whole(snapshot))
+            return self._fitted(_schema_answers(found))
+
+        return await self._in_thread(work)
+
+    async def search(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+        """Find nodes by the predicates of the graph."""
+        snapshot = await self._snapshot()
+        endpoints = tuple(arguments.get("endpoints", ()))
+        request = GraphSearchRequest(
+            arguments["query"],
+            int(arguments.get("limit", USUAL_MATCHES)),
+            Mode(arguments.get("mode", USUAL_MODE)),
+            bool(endpoints),
+            True,
+            endpoints,
+        )
+
+        def work() -> JsonObject:
+            found = self._searcher_of(snapshot).search(request)
+            return self._fitted(_search_answers(found))
+
+        return await self._in_thread(work)
+
+    async def export(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+        """Write the graph, or a part of it."""
+        snapshot = await self._snapshot()
+        form = arguments.get("format", USUAL_FORMAT)
+        around = arguments.get("around", [])
+        depth = int(arguments.get("depth", 1))
+
+        def work() -> JsonObject:
+            if not around:
+                return self._fitted(_export_answers(_whole(snapshot), form))
+            documents = _whole(snapshot)
+            named = {snapshot.catalog.named(name).id for name in around}
+            roots = {one.uri for one in documents if one.tool.id in named}
+            part = induced(documents, neighbourhood(documents, roots, depth))
+            return self._fitted(_export_answers(part, form))
+
+        return await self._in_thread(work)
+
+    def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
+        return first_that_fits(answers, self._serving.answer_bytes)
+
+    def _searcher_of(self, snapshot: Snapshot) -> GraphSearcher:
+        if self._searcher is None or self._searcher[0] is not snapshot:
+            searcher = GraphSearcher(
+                _whole(snapshot),
+                allowed=self._serving.endpoints,
+                fallback=partial(_ranked, snapshot),
+                limits=_LIMITS,
+            )
+            self._searcher = snapshot, searcher
+        return self._searcher[1]
+
+    async def _snapshot(self) -> Snapshot:
+        known = await self._catalogue.latest()
+        assert known.snapshot is not None  # noqa: S101 - the latest has one
+        return known.snapshot
+
+    async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(1)
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+
+def _whole(snapshot: Snapshot) -> list[ToolDocument]:
+    """Return the documents of the enabled tools, and the pages."""
+    enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
+    return distinct_documents((*enabled, *snapshot.engine.pages))[0]
+
+
+def _ranked(snapshot: Snapshot, query: str, limit: int) -> Iterator[tuple[str, float]]:
+    result = snapshot.engine.search(query, limit=limit)
+    return ((match.tool_id, match.score) for match in result.matches)
+
+
+def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
+    full = {key: value for key, value in schema_json(found, ()).items() if key not in _OUTER}
+    yield full
+    kept = {key: value for key, value in full.items() if key != "search"}
+    for share in _SHARES:
+        told = {
+            key: value[: int(len(value) * share)] if isinstance(value, list) else value
+            for key, value in kept.items()
+        }
+        omitted = _count(kept) - _count(told)
+        how = f"ask in SPARQL, with the prefixes given here ({omitted:,} of the rarest left out)"
+        yield told | _truncated(omitted, how)
+
+
+_OUTER = ("schema", "diagnostics")
+
+
+def _count(told: JsonObject) -> int:
+    return sum(len(value) for value in told.values() if isinstance(value, list))
+
+
+def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
+    diagnostics: list[JsonValue] = [
+        {"code": one.code, "severity": one.severity, "message": line(one.message, _MESSAGE)}
+        for one in found.diagnostics
+    ]
+    end: JsonObject = {"endpoints": [*found.endpoints], "diagnostics": diagnostics}
+    queries: JsonObject = {"sparql": found.sparql, "expansionSparql": found.expansion_sparql}
+    lists = {
+        "matches": found.matches,
+        "related": found.related,
+        "nextSteps": found.next_steps,
+    }
+    total = sum(map(len, lists.values()))
+    for share, evidence in product(_SHARES, _EVIDENCE):
+        answer: JsonObject = {}
+        shown = 0
+        for key, matches in lists.items():
+            kept = matches[: int(len(matches) * share)]
+            shown += len(kept)
+            answer[key] = [_node(one, evidence) for one in kept]
+        if shown == total and evidence == _EVIDENCE[0]:
+            yield {**answer, **queries, **end}
+        yield {**answer, **end, **_truncated(total - shown, "ask for fewer, or in narrower words")}
+
+
+def _node(match: GraphMatch, evidence: int) -> JsonObject:
+    told = node_json(match)
+    reasons = told["evidence"]
+    return {**told, "evidence": reasons[:evidence] if isinstance(reasons, list) else []}
+
+
+def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[JsonObject]:
+    edges = sum(len(document.links) for document in documents)
+    tools = sum(not document.is_page for document in documents)
+    counts: JsonObject = {"format": form, "tools": tools, "edges": edges}
+    yield {**counts, "text": _written(documents, form)}
+    yield {**counts, **_truncated(len(documents), _TOO_LARGE)}
+
+
+def _written(documents: Sequence[ToolDocument], form: str) -> str:
+    triples = triples_of(documents)
+    if form == "turtle":
+        return "".join(exports.turtle(triples))
+    if form == "json-ld":
+        return "".join(exports.json_ld(triples))
+    draw = exports.mermaid if form == "mermaid" else exports.dot
+    return "".join(draw(network_of(triples)))
+
+
+def _truncated(omitted: int, how: str) -> JsonObject:
+    return {"truncated": {"omitted": omitted, "howToGetTheRest": how}}

@@ -1,0 +1,417 @@
+"""The server over streamable HTTP."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import math
+import signal
+import socket
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mcpg.errors import UsageError
+from mcpg.net.addresses import is_loopback
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+
+    from mcpg.gateway.serve.server import GatewayServer
+
+# SECTION guard: What stands before the server on HTTP: who may ask, from where, how much, how many
+# at once.
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+"""The names of this machine that a browser cannot be made to take for another's."""
+
+HEALTH = "/healthz"
+
+_NEWS = "GET"
+_LISTEN = "subscriptions/listen"
+_LISTEN_BYTES = 64 << 10
+_HEADER_BYTES_of_guard = 32 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the guard holds requests to.
+
+    Attributes:
+        token: What a request must bear, "" for nothing.
+        hosts: Names besides those of this machine by which the server may be asked, perhaps with a
+            port.
+        requests: Requests at once; connections that only wait for news do not count.
+        body_seconds: What a request has to arrive whole.
+    """
+
+    token: str = field(default="", repr=False)
+    hosts: tuple[str, ...] = ()
+    requests: int = 64
+    body_seconds: float = 30.0
+
+    def settings(self) -> TransportSecuritySettings:
+        """Give the hosts and origins that are allowed, as the SDK checks them."""
+        names = (*LOOPBACK, *self.hosts)
+        hosts = [form for name in names for form in (name, f"{name}:*")]
+        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+        return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+class Guard:
+    """Lets through to *app* what keeps to the rules, and answers the rest itself."""
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        """Stand before *app*."""
+        self._app = app
+        self._rules = rules
+        self._security = TransportSecurityMiddleware(rules.settings())
+        self._streams: set[anyio.CancelScope] = set()
+        self._busy = 0
+        self._is_closing = False
+
+    def close(self) -> None:
+        """End what only waits for news, and take nothing new."""
+        self._is_closing = True
+        for scope in list(self._streams):
+            scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return  # there are no websockets, and the lifespan is ours
+        if scope["path"] == HEALTH:  # those who look after us know no token and often no name
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        refusal = await self._security.validate_request(request) or self._refusal(request)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif request.method == _NEWS:
+            await self._stream(scope, receive, send)
+        else:
+            await self._counted(scope, receive, send)
+
+    def _refusal(self, request: Request) -> PlainTextResponse | None:
+        if (
+            sum(len(name) + len(value) for name, value in request.headers.raw)
+            > _HEADER_BYTES_of_guard
+        ):
+            return PlainTextResponse("the headers are too large", 431)
+        if not self._is_authorized(request):
+            headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
+            return PlainTextResponse("a bearer token is needed", 401, headers)
+        if self._is_closing:
+            return PlainTextResponse("the server ends", 503, {"Retry-After": "5"})
+        if self._busy >= self._rules.requests and request.method != _NEWS:
+            return PlainTextResponse("too many requests at once", 429, {"Retry-After": "1"})
+        return None
+
+    def _is_authorized(self, request: Request) -> bool:
+        if not self._rules.token:
+            return True
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        given, wanted = token.strip().encode("latin-1"), self._rules.token.encode()
+        return hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with anyio.CancelScope() as stream:
+            self._streams.add(stream)
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._streams.discard(stream)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with anyio.CancelScope() as work, ExitStack() as place:
+            self._busy += 1
+            place.callback(self._free)
+
+            def listens() -> None:
+                place.close()
+                self._streams.add(work)
+
+            arriving = _Arriving(receive, self._rules.body_seconds, work, listens)
+            try:
+                await self._app(scope, arriving, send)
+            finally:
+                self._streams.discard(work)
+        if work.cancelled_caught and not arriving.is_whole:
+            await PlainTextResponse("the request came too slowly", 408)(scope, receive, send)
+
+    def _free(self) -> None:
+        self._busy -= 1
+
+
+class _Arriving:
+    """Receives a request that has to be whole after a while, or is given up.
+
+    Attributes:
+        is_whole: Whether all of it has arrived.
+    """
+
+    def __init__(
+        self,
+        receive: Receive,
+        seconds: float,
+        work: anyio.CancelScope,
+        listens: Callable[[], None],
+    ) -> None:
+        """Receive by way of *receive*.
+
+        Args:
+            receive: Gives the next message.
+            seconds: What the request has to arrive.
+            work: Is cancelled when it is late.
+            listens: Called when it is whole and only waits for news.
+        """
+        self.is_whole = False
+        self._receive = receive
+        self._work = work
+        self._work.deadline = anyio.current_time() + seconds
+        self._listens = listens
+        self._body = bytearray()
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if len(self._body) <= _LISTEN_BYTES:
+            self._body += message.get("body", b"")
+        if not self.is_whole and not message.get("more_body", False):
+            self.is_whole = True
+            self._work.deadline = math.inf
+            if len(self._body) <= _LISTEN_BYTES and _is_listening(self._body):
+                self._listens()
+        return message
+
+
+def _is_listening(body: bytearray) -> bool:
+    """Return whether a request only waits for news; what its header says of that proves nothing."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(request, dict) and request.get("method") == _LISTEN
+
+
+# SECTION stopping: Ending when the system says so.
+
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+async def when_told(stop: Callable[[], None]) -> None:
+    """Wait until the process is to end, and call *stop*; a second signal ends it at once.
+
+    Signals are the main thread's; elsewhere, and where the system knows none of this, whoever runs
+    the event loop ends it.
+    """
+    try:
+        with anyio.open_signal_receiver(*_SIGNALS) as signals:
+            async for _ in signals:
+                stop()
+                return
+    except (NotImplementedError, ValueError, RuntimeError):  # pragma: no cover - by the system
+        return
+
+
+PATH = "/mcp"
+SHORTEST_TOKEN = 16
+_HEADER_BYTES = 32 << 10
+_GRACE = 5
+_SPARE, _OF_SESSION = 64, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """How the server is reached over HTTP.
+
+    Attributes:
+        host: The address to listen on; outside this machine only with a token and allowed hosts.
+        port: The port, 0 for any that is free.
+        rules: What requests are held to.
+        body_bytes: Size of a request.
+        sessions: Sessions at once.
+        idle_seconds: How long a session lasts of which nothing is heard.
+        header_seconds: What a connection has to send the head of a request.
+
+    Raises:
+        UsageError: It would be open to others without a token or without saying by which names.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    rules: Rules = field(default_factory=Rules)
+    body_bytes: int = 4 << 20
+    sessions: int = 256
+    idle_seconds: float = 1800.0
+    header_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        token = self.rules.token
+        if token and (len(token) < SHORTEST_TOKEN or not token.isascii()):
+            raise UsageError(
+                f"the bearer token has less than {SHORTEST_TOKEN} characters, or others than ASCII",
+                remedy="make one: openssl rand -hex 32",
+            )
+        if is_loopback(self.host):
+            return
+        if not token:
+            raise UsageError(
+                f"{self.host} can be reached by others, and there is no bearer token",
+                remedy="set MCPG_SERVE_TOKEN, or listen on 127.0.0.1",
+            )
+        if not self.rules.hosts:
+            raise UsageError(
+                f"{self.host} can be reached by others, and no host name is allowed",
+                remedy="say with --allow-host by which name clients ask",
+            )
+
+
+async def serve_http(served: GatewayServer, http: Http, told: Callable[[str], None]) -> None:
+    """Serve clients until the process is told to end.
+
+    Args:
+        served: The server.
+        http: How it is reached.
+        told: Gets the address once it can be reached.
+
+    Raises:
+        UsageError: The address cannot be listened on.
+    """
+    manager = StreamableHTTPSessionManager(
+        served.sdk,
+        max_request_body_size=http.body_bytes,
+        session_idle_timeout=http.idle_seconds,
+        max_sessions=http.sessions,
+    )
+    guard = Guard(_application(manager), http.rules)
+    server = _Server(_configuration(guard, http))
+    with _listening(http) as (listener, address):
+        async with served.running(), manager.run(), anyio.create_task_group() as group:
+            group.start_soon(when_told, server.end)
+            server.closing = guard.close
+            told(f"http://{address}{PATH}")
+            await server.serve(sockets=[listener])
+            group.cancel_scope.cancel()
+
+
+def _application(manager: StreamableHTTPSessionManager) -> Starlette:
+    return Starlette(
+        routes=[
+            Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
+            Route(HEALTH, endpoint=_healthy, methods=["GET"]),
+        ]
+    )
+
+
+async def _healthy(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "ok"})
+
+
+def _configuration(guard: Guard, http: Http) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard,
+        http=type("Patient", (_Patient,), {"seconds": http.header_seconds}),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        # Every connection counts, also one that says nothing; a client has several.
+        limit_concurrency=_SPARE + http.rules.requests + _OF_SESSION * http.sessions,
+        timeout_graceful_shutdown=_GRACE,
+    )
+
+
+@contextmanager
+def _listening(http: Http) -> Iterator[tuple[socket.socket, str]]:
+    name = http.host.strip("[]")
+    try:
+        known = socket.getaddrinfo(name, http.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = known[0]
+        # Told the protocol, asyncio sends small answers at once.
+        listener = socket.socket(family, kind, protocol)
+    except OSError as fault:
+        raise _cannot_listen(http, fault) from None
+    with listener:
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(128)
+        except OSError as fault:
+            raise _cannot_listen(http, fault) from None
+        host = f"[{name}]" if ":" in name else name
+        yield listener, f"{host}:{listener.getsockname()[1]}"
+
+
+def _cannot_listen(http: Http, fault: OSError) -> UsageError:
+    reason = (fault.strerror or "it is no address").lower()
+    return UsageError(
+        f"cannot be listened on: {reason}",
+        place=f"{http.host}:{http.port}",
+        remedy="name another address or port",
+    )
+
+
+class _Server(uvicorn.Server):
+    """Ends when it is told to, not by signals of its own."""
+
+    closing: Callable[[], None] | None = None
+
+    def end(self) -> None:
+        """Begin to end: what goes on has a while, what only waits for news has none."""
+        self.should_exit = True
+        if self.closing is not None:
+            self.closing()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class _Patient(H11Protocol):
+    """Ends a connection that does not say in time what it wants."""
+
+    seconds = 0.0
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._forget()
+
+    def _expect(self) -> None:
+        answering: RequestResponseCycle | None = self.cycle
+        if answering is not None and not answering.response_complete:
+            self._forget()
+        elif self._late is None:
+            self._late = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None

@@ -1,0 +1,457 @@
+"""What the meta-tools take and give, as JSON Schema.
+
+Outputs say no more than what every answer holds, so that an answer which was cut to its budget
+still validates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.hints import TYPED_ANNOTATIONS
+from mcpg.gateway.serve import answers
+from mcpg.gateway.serve.answers import counted, listed, source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcpg.catalog.model import Hints, Tool
+    from mcpg.json_types import JsonObject, JsonValue
+
+MOST_MATCHES = 50
+MOST_CATEGORIES = 20
+MOST_OF_CATEGORY = 10
+USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY = 5, 5, 3
+EXPORT_FORMATS = ("turtle", "json-ld", "mermaid", "dot")
+USUAL_FORMAT = EXPORT_FORMATS[0]
+GRAPH_MODES = ("hybrid", "schema-aware", "token-distance")
+USUAL_MODE = GRAPH_MODES[0]
+
+_TEXT: JsonObject = {"type": "string"}
+_TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_SCORE: JsonObject = {"type": "number", "minimum": 0, "maximum": 1}
+_FREE: JsonObject = {"type": "object"}
+
+
+def _object(properties: JsonObject, *required: str, is_open: bool = False) -> JsonObject:
+    named: list[JsonValue] = [*required]
+    said: JsonObject = {"type": "object", "properties": properties, "required": named}
+    return said if is_open else {**said, "additionalProperties": False}
+
+
+def _list(items: JsonObject) -> JsonObject:
+    return {"type": "array", "items": items}
+
+
+def _told(text: str, more: JsonObject | None = None) -> JsonObject:
+    return {"type": "string", "description": text, **(more or {})}
+
+
+def _count(text: str, default: int, most: int) -> JsonObject:
+    return {
+        "type": "integer",
+        "description": text,
+        "minimum": 1,
+        "maximum": most,
+        "default": default,
+    }
+
+
+def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
+    allowed: list[JsonValue] = [*values]
+    return _told(text, {"enum": allowed, "default": values[0]})
+
+
+_QUERY = _told("What is to be done, in any words and any language; one task reads best.")
+_CONTEXT = _told("What else is known of the task; it weighs less than the query.")
+_MATCH = _object(
+    {
+        "toolId": _TEXT,
+        "sourceId": _TEXT,
+        "description": _TEXT,
+        "score": _SCORE,
+        "isConfident": {"type": "boolean"},
+        "requiredArguments": _TEXTS,
+        "omittedArguments": {"type": "integer"},
+    },
+    "toolId",
+    "sourceId",
+    "score",
+    "isConfident",
+    "requiredArguments",
+)
+_NEIGHBOUR = _object({"toolId": _TEXT, "description": _TEXT, "because": _TEXT}, "toolId", "because")
+_COMMON: JsonObject = {
+    "advice": _told("What to make of the answer, where there is something to heed."),
+    "notes": _TEXTS,
+    "truncated": _object({"omitted": {"type": "integer"}, "howToGetTheRest": _TEXT}, is_open=True),
+}
+
+_GRAPH_MATCH = _object(
+    {
+        "node": _TEXT,
+        "label": _TEXT,
+        "toolId": {"type": ["string", "null"]},
+        "score": _SCORE,
+        "evidence": _list(_FREE),
+    },
+    "node",
+    "label",
+    "score",
+    is_open=True,
+)
+
+INPUTS: dict[str, JsonObject] = {
+    answers.SEARCH: _object(
+        {
+            "query": _QUERY,
+            "limit": _count("The most tools to give.", USUAL_MATCHES, MOST_MATCHES),
+            "context": _CONTEXT,
+        },
+        "query",
+    ),
+    answers.ROUTE: _object(
+        {
+            "query": _QUERY,
+            "categories": _count("The most categories to give.", USUAL_CATEGORIES, MOST_CATEGORIES),
+            "toolsPerCategory": _count(
+                "The most tools of each.", USUAL_OF_CATEGORY, MOST_OF_CATEGORY
+            ),
+            "preferReadOnly": {
+                "type": "boolean",
+                "description": "Whether tools that change nothing come first (true), or those that "
+                "act (false); without it, the words of the query decide.",
+            },
+            "context": _CONTEXT,
+        },
+        "query",
+    ),
+    answers.DESCRIBE: _object(
+        {
+            "toolId": _told("Id of a tool as an answer gives it; `source::name` will do."),
+            "pointer": _told(
+                "A part of the input schema alone, as a JSON pointer such as "
+                "/properties/filter; for schemas that are too large to be given whole."
+            ),
+        },
+        "toolId",
+    ),
+    answers.INVOKE: _object(
+        {
+            "toolId": _told("Id of the tool as an answer gives it; `source::name` will do."),
+            "arguments": {
+                "type": "object",
+                "description": "Its arguments, by its own input schema.",
+                "additionalProperties": True,
+            },
+        },
+        "toolId",
+    ),
+    answers.GRAPH_SCHEMA: _object({}),
+    answers.GRAPH_SEARCH: _object(
+        {
+            "query": _QUERY,
+            "limit": _count("The most nodes to give.", USUAL_MATCHES, MOST_MATCHES),
+            "mode": _choice(
+                "How to find: by words under known predicates, with an ordinary search in their "
+                "stead where they find no tool; by them alone; or by the nearest text.",
+                GRAPH_MODES,
+            ),
+            "endpoints": {
+                "type": "array",
+                "items": _TEXT,
+                "maxItems": 16,
+                "description": "SPARQL endpoints to ask beside the graph at hand; only those that "
+                "this server allows.",
+            },
+        },
+        "query",
+    ),
+    answers.GRAPH_EXPORT: _object(
+        {
+            "format": _choice("How to write it.", EXPORT_FORMATS),
+            "around": {
+                **_list(_TEXT),
+                "description": "Ids of tools: only these and those near them, not the whole graph.",
+            },
+            "depth": {
+                "type": "integer",
+                "description": "How many edges to follow from `around`.",
+                "minimum": 0,
+                "maximum": 5,
+                "default": 1,
+            },
+        }
+    ),
+}
+"""The arguments of each meta-tool."""
+
+OUTPUTS: dict[str, JsonObject] = {
+    answers.SEARCH: _object(
+        {
+            "matches": _list(_MATCH),
+            "related": _list(_NEIGHBOUR),
+            "nextSteps": _list(_NEIGHBOUR),
+            **_COMMON,
+        },
+        "matches",
+    ),
+    answers.ROUTE: _object(
+        {
+            "preference": _TEXT,
+            "categories": _list(
+                _object(
+                    {"name": _TEXT, "score": {"type": "number"}, "tools": _list(_MATCH)}, "name"
+                )
+            ),
+            **_COMMON,
+        },
+        "categories",
+    ),
+    answers.DESCRIBE: _object(
+        {
+            "toolId": _TEXT,
+            "sourceId": _TEXT,
+            "toolName": _TEXT,
+            "title": _TEXT,
+            "description": _TEXT,
+            "inputSchema": _FREE,
+            "outputSchema": _FREE,
+            "hints": _FREE,
+            **_COMMON,
+        },
+        "toolId",
+        "inputSchema",
+    ),
+    answers.GRAPH_SCHEMA: _object(
+        {
+            "triples": {"type": "integer"},
+            "prefixes": _FREE,
+            "classes": _list(_FREE),
+            "predicates": _list(_FREE),
+            "search": _FREE,
+            **_COMMON,
+        },
+        "triples",
+    ),
+    answers.GRAPH_SEARCH: _object(
+        {
+            "matches": _list(_GRAPH_MATCH),
+            "related": _list(_GRAPH_MATCH),
+            "nextSteps": _list(_GRAPH_MATCH),
+            "sparql": _TEXT,
+            "expansionSparql": _TEXT,
+            "endpoints": _TEXTS,
+            "diagnostics": _list(_FREE),
+            **_COMMON,
+        },
+        "matches",
+    ),
+    answers.GRAPH_EXPORT: _object(
+        {
+            "format": _TEXT,
+            "tools": {"type": "integer"},
+            "edges": {"type": "integer"},
+            "text": _TEXT,
+            **_COMMON,
+        },
+        "format",
+        "tools",
+        "edges",
+    ),
+}
+"""The structured answer of each meta-tool; an invocation answers as the tool itself does."""
+
+# SECTION pruning: JSON Schemas told in part: what is left out lets them allow more, never less.
+
+
+_DEPTHS = (4, 2, 1)
+_PROSE = ("description", "title", "examples", "default", "$comment")
+_NAMESPACES = ("properties", "patternProperties", "$defs", "definitions")
+
+
+def part_of(schema: JsonValue, pointer: str) -> JsonValue:
+    """Give the part of *schema* that a JSON pointer names (RFC 6901).
+
+    Raises:
+        LookupError: There is none.
+    """
+    at = schema
+    for step in pointer.removeprefix("#").split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(at, list) and name.isdecimal() and name.isascii():
+            at = at[int(name[:9])]
+        elif isinstance(at, dict):
+            at = at[name]
+        else:
+            raise LookupError(pointer)
+    return at
+
+
+def pruned(schema: JsonObject) -> Iterator[JsonObject]:
+    """Give *schema* without prose, then less and less deep, at last without anything."""
+    bare = _without_prose(schema)
+    yield bare
+    for depth in _DEPTHS:
+        yield _shallow(bare, depth)
+    yield {"type": "object"}
+
+
+def _without_prose(schema: JsonObject) -> JsonObject:
+    """Leave out what only people read; names of properties are no keywords."""
+    kept: JsonObject = {}
+    for key, value in schema.items():
+        if key in _NAMESPACES and isinstance(value, dict):
+            kept[key] = {name: _bare(one) for name, one in value.items()}
+        elif key not in _PROSE:
+            kept[key] = _bare(value)
+    return kept
+
+
+def _bare(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return _without_prose(value)
+    if isinstance(value, list):
+        return [_bare(one) for one in value]
+    return value
+
+
+def _shallow(schema: JsonObject, depth: int) -> JsonObject:
+    """Keep the properties down to *depth* with their types, and nothing else."""
+    kept: JsonObject = {key: schema[key] for key in ("type", "required") if key in schema}
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and depth:
+        kept["properties"] = {
+            name: _shallow(one, depth - 1) if isinstance(one, dict) else one
+            for name, one in properties.items()
+        }
+    return kept
+
+
+# SECTION hintsaid: The hints of a tool under the keys of the .NET gateway; what nobody said is
+# left out.
+
+
+def hints_said(hints: Hints) -> JsonObject:
+    """Give *hints* without the four that MCP knows as annotations."""
+    said: JsonObject = {
+        "searchAliases": [*hints.aliases],
+        "searchKeywords": [*hints.keywords],
+        "categories": [*hints.categories],
+        "tags": [*hints.tags],
+        "dataSources": [*hints.data_sources],
+        "usageExamples": [
+            _given({"input": one.input, "output": one.output, "description": one.description})
+            for one in hints.examples
+        ],
+        "costTier": hints.cost_tier,
+        "latencyTier": hints.latency_tier,
+        "enabledByDefault": hints.enabled_by_default,
+    }
+    return {key: value for key, value in said.items() if value not in (None, [])}
+
+
+def annotations_said(tool: Tool) -> JsonObject:
+    """Give the annotations that MCP knows: as the server gave them, and as hints settle them."""
+    hints = tool.hints
+    settled = (hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
+    return _given(dict(zip(TYPED_ANNOTATIONS, settled, strict=True)))
+
+
+def _given(members: JsonObject) -> JsonObject:
+    return {key: value for key, value in members.items() if value is not None}
+
+
+# SECTION behind: What lies behind the server, told to a model: how many tools, and from which
+# sources.
+
+
+_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What is known of the catalogue.
+
+    Attributes:
+        sources: Names of the sources, those with most tools first, fit to stand in a sentence.
+        tools: How many tools can be found; `None` while the sources are still being asked.
+    """
+
+    sources: tuple[str, ...] = ()
+    tools: int | None = None
+
+    @classmethod
+    def configured(cls, ids: Iterable[str]) -> Behind:
+        """Say what is known before any source has answered."""
+        return cls(tuple(dict.fromkeys(map(source_name, ids))))
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool]) -> Behind:
+        """Count *tools* by their sources."""
+        counts = Counter(source_name(tool.source_id) for tool in tools)
+        ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        told = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)
+        return cls(tuple(told), counts.total())
+
+    def __str__(self) -> str:
+        sources = listed(self.sources, _NAMED)
+        if self.tools is None:
+            return f"the tools of {sources}" if sources else "the tools of other servers"
+        if not self.tools:
+            return "no tool yet"
+        return f"{counted(self.tools, 'tool')} of {sources}"
+
+
+def instructions(behind: Behind) -> str:
+    """Tell a model how this server is used."""
+    return (
+        f"A gateway to {behind}. Their tools are not listed here: find them with {answers.SEARCH} "
+        f"when a task may need one, look at arguments with {answers.DESCRIBE}, and call them with "
+        f"{answers.INVOKE}. Search again for each new task before you say that there is no tool."
+    )
+
+
+def description(name: str, behind: Behind) -> str:
+    """Tell a model what the meta-tool *name* does, and when to call it."""
+    return _DESCRIPTIONS[name].format(behind=behind)
+
+
+_DESCRIPTIONS = {
+    answers.SEARCH: (
+        "Find the right tool for a task. Behind this server: {behind}; none of them is listed "
+        "otherwise. Call this first whenever a task may need one of them, once for each task, in "
+        "the words of the task. Each match has an id, what it does, the arguments it must have, "
+        "and a score: how likely it is the tool that is wanted, in [0, 1]."
+    ),
+    answers.ROUTE: (
+        "Get an overview of the tools behind this server ({behind}) for a task or a domain: the "
+        "categories that fit, each with its best tools. Call it when a task is broad or unclear; "
+        f"to find one tool, {answers.SEARCH} is more to the point."
+    ),
+    answers.DESCRIBE: (
+        "Give one tool's whole description, input schema, output schema and hints. Call it before "
+        f"{answers.INVOKE} unless a search has told all that the call needs."
+    ),
+    answers.INVOKE: (
+        "Call one of the tools behind this server by its id, with its own arguments. Its answer is "
+        "passed on as it is; what is wrong with the arguments is told field by field. Whatever the "
+        "tool does, this does: it may change or delete things."
+    ),
+    answers.GRAPH_SCHEMA: (
+        "Describe the graph of the tools behind this server: its classes, its predicates with "
+        f"examples, and what {answers.GRAPH_SEARCH} reads. For questions about how tools hang "
+        f"together, not for finding one: that is {answers.SEARCH}."
+    ),
+    answers.GRAPH_SEARCH: (
+        "Search the graph of the tools behind this server by its predicates, and see the evidence "
+        "for each node, with related nodes and next steps. For questions about how tools hang "
+        f"together; to find a tool for a task, {answers.SEARCH} ranks better."
+    ),
+    answers.GRAPH_EXPORT: (
+        "Write the graph of the tools behind this server, or the part around some tools, as "
+        "Turtle, JSON-LD, Mermaid or DOT: to draw it, or to work on it in another program."
+    ),
+}

@@ -1,0 +1,215 @@
+"""The gateway as a server on the MCP SDK, whatever it is spoken to over."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, ListToolsResult, NotificationParams
+
+from mcpg import __version__
+from mcpg.gateway.serve.answers import Exposure, line
+from mcpg.gateway.serve.catalogue import Catalogue
+from mcpg.gateway.serve.direct_tools import result_of
+from mcpg.gateway.serve.request_log import RequestLog
+from mcpg.gateway.serve.schemas import instructions
+from mcpg.gateway.serve.tools import MetaTools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from mcp.server import ServerRequestContext
+    from mcp.server.connection import Connection
+    from mcp.server.models import InitializationOptions
+    from mcp_types import CallToolRequestParams, PaginatedRequestParams
+
+    from mcpg.gateway.calls.model import Progress
+    from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.serve.answers import Serving
+    from mcpg.gateway.serve.direct_tools import Exported
+    from mcpg.json_types import JsonObject
+
+    Context = ServerRequestContext[Any, Any]
+
+# SECTION clients: Clients that are told when the list of tools has changed.
+
+
+_MOST_LISTENERS = 1000
+
+
+class Clients:
+    """Who is connected.
+
+    Clients of the protocol up to 2025-11-25 are told over their connection; later ones over the
+    subscriptions they have opened.
+
+    Attributes:
+        listen: Serves subscriptions.
+    """
+
+    def __init__(self) -> None:
+        """Know nobody."""
+        self._bus = InMemorySubscriptionBus()
+        self._connections: dict[int, Connection] = {}
+        self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
+
+    async def initialized(
+        self, context: ServerRequestContext[Any], _: NotificationParams | None
+    ) -> None:
+        """Know a client from when it is ready until its connection ends."""
+        # The SDK hands out sessions for each message, and nothing public that lasts as long as
+        # the connection.
+        connection = context.session._connection  # noqa: SLF001
+        if id(connection) not in self._connections:
+            self._connections[id(connection)] = connection
+            connection.exit_stack.callback(self._connections.pop, id(connection), None)
+
+    async def tell_of_change(self) -> None:
+        """Tell all of them that the list of tools has changed."""
+        for connection in list(self._connections.values()):
+            await connection.send_tool_list_changed()
+        await self._bus.publish(ToolsListChanged())
+
+
+NAME = "mcpg"
+_SHOWN = 120
+_PROGRESS = 500
+# A client that gets no list gives up after a minute or so; one that gets a list without counts is
+# told when there is more to say. With all tools shown there is nothing to say before.
+_PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
+
+
+class GatewayServer:
+    """Serves one gateway to any number of clients.
+
+    Attributes:
+        sdk: The server, to be run over a transport.
+    """
+
+    def __init__(self, gateway: Gateway, serving: Serving) -> None:
+        """Serve *gateway*, which is open for as long as `running` is."""
+        self._gateway = gateway
+        self._serving = serving
+        self._catalogue = Catalogue(gateway, serving)
+        self._meta = MetaTools(gateway, serving, self._catalogue)
+        self._clients = Clients()
+        self._changed = anyio.Event()
+        self._given: set[int] = set()
+        self.sdk: Server[Any] = _Announcing(
+            NAME,
+            version=__version__,
+            title="Tool gateway",
+            instructions=instructions(self._catalogue.known.behind),
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+            on_subscriptions_listen=self._clients.listen,
+            get_tool_input_schema=self._input_schema,
+        )
+        self.sdk.add_notification_handler(
+            "notifications/initialized", NotificationParams, self._clients.initialized
+        )
+        if serving.told is not None:
+            self.sdk.middleware.append(RequestLog(serving.told, self._is_known))
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Ask the sources in the background, and tell clients what changes, while this lasts."""
+        self._gateway.on_change(self._wake)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._warm_up)
+            group.start_soon(self._announce)
+            try:
+                yield
+            finally:
+                self._clients.listen.close()
+                group.cancel_scope.cancel()
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    async def _warm_up(self) -> None:
+        with suppress(Exception):  # whoever asks is told; the server goes on
+            await self._gateway.warm_up()
+
+    async def _announce(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed = anyio.Event()
+            with suppress(Exception):  # as above
+                await self._tell()
+
+    async def _tell(self) -> None:
+        """Tell clients where the list differs from one that was given out."""
+        known = await self._catalogue.latest()
+        self.sdk.instructions = instructions(known.behind)
+        if self._given - {known.listing.print}:
+            self._given.clear()
+            await self._clients.tell_of_change()
+        if self._serving.noticed is not None:
+            self._serving.noticed(self._gateway.diagnostics)
+
+    async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        known = await self._catalogue.within(_PATIENCE[self._serving.expose])
+        self._given.add(known.listing.print)
+        try:
+            tools, cursor = known.listing.page(params.cursor if params is not None else None)
+        except LookupError:
+            raise MCPError(INVALID_PARAMS, "no page has this cursor") from None
+        return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
+
+    async def _call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            told = None if message is None else line(message, _PROGRESS)
+            await context.session.report_progress(done, total, told)
+
+        result = await self._answer(params.name, params.arguments or {}, progress)
+        return CallToolResult.model_validate(result)
+
+    async def _answer(self, name: str, arguments: dict[str, Any], progress: Progress) -> JsonObject:
+        known = self._catalogue.known
+        if name in known.listing.meta:
+            return await self._meta.call(name, arguments, progress)
+        if self._serving.expose is Exposure.ALL:
+            known = await self._catalogue.latest()
+            declared = known.listing.tools.get(name)
+            if declared is not None:
+                return await self._pass_on(name, arguments, progress, declared)
+        raise MCPError(INVALID_PARAMS, f"no tool is called {line(name, _SHOWN)!r}")
+
+    async def _pass_on(
+        self, name: str, arguments: dict[str, Any], progress: Progress, declared: Exported
+    ) -> JsonObject:
+        invoked = await self._gateway.invoke(name, arguments, progress=progress)
+        # In a thread: what a server declares may take its time to check.
+        check = partial(result_of, invoked, self._serving.result_bytes, declared)
+        return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
+
+    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
+        return self._catalogue.known.listing.input_schema(name)
+
+    def _is_known(self, name: str) -> bool:
+        listing = self._catalogue.known.listing
+        return name in listing.meta or name in listing.tools
+
+
+class _Announcing(Server[Any]):
+    """A server whose every connection says that its list of tools may change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Give what an initialization is answered with."""
+        return super().create_initialization_options(
+            notification_options or NotificationOptions(tools_changed=True),
+            experimental_capabilities,
+            extensions,
+        )

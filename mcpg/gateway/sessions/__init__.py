@@ -1,0 +1,1 @@
+"""gateway/sessions/__init__.py."""

@@ -1,0 +1,140 @@
+"""The gateway for programs that do not use `async`: the same door, with calls that wait."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from anyio.from_thread import start_blocking_portal
+
+from mcpg.gateway.gateway import Gateway, not_open
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from anyio.from_thread import BlockingPortal
+
+    from mcpg.catalog.model import Tool
+    from mcpg.engine import Explanation, SearchResult
+    from mcpg.errors import Diagnostic
+    from mcpg.gateway.calls.model import Invoked
+    from mcpg.gateway.index.manager import Snapshot
+    from mcpg.gateway.routing.route import RouteResult
+    from mcpg.gateway.sources import Source
+    from mcpg.json_types import JsonValue
+
+
+class SyncGateway:
+    """Does what `Gateway` does, from any thread; it runs one in a thread of its own.
+
+    It is a context manager, and takes what `Gateway` takes. Outside of it, whatever is asked raises
+    `UsageError`.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """Make a gateway; nothing is read or started yet.
+
+        Args:
+            given: As for `Gateway`.
+            named: As for `Gateway`.
+
+        Raises:
+            UsageError: As for `Gateway`.
+        """
+        self._gateway = Gateway(*given, **named)
+        self._opened: tuple[BlockingPortal, ExitStack] | None = None
+
+    def __enter__(self) -> Self:
+        """Open the door.
+
+        Raises:
+            UsageError: It is open already.
+        """
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._gateway))
+            self._opened = portal, stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        """Close it: connections end, and programs that were started."""
+        opened, self._opened = self._opened, None
+        return opened[1].__exit__(kind, fault, trace) if opened is not None else None
+
+    @property
+    def _portal(self) -> BlockingPortal:
+        """Where the gateway runs.
+
+        Raises:
+            UsageError: The gateway is not open.
+        """
+        if self._opened is None:
+            raise not_open()
+        return self._opened[0]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources, in the order in which they were added."""
+        return self._portal.call(lambda: self._gateway.sources)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """As `Gateway.diagnostics`."""
+        return self._portal.call(lambda: self._gateway.diagnostics)
+
+    def add(self, source: Source) -> None:
+        """As `Gateway.add`."""
+        self._portal.call(self._gateway.add, source)
+
+    def remove(self, source_id: str) -> bool:
+        """As `Gateway.remove`."""
+        return self._portal.call(self._gateway.remove, source_id)
+
+    def invalidate(self, source_id: str) -> bool:
+        """As `Gateway.invalidate`."""
+        return self._portal.call(self._gateway.invalidate, source_id)
+
+    def build_index(self, *, force: bool = False) -> Snapshot:
+        """As `Gateway.build_index`."""
+        return self._portal.call(partial(self._gateway.build_index, force=force))
+
+    def warm_up(self) -> Snapshot:
+        """As `Gateway.warm_up`."""
+        return self._portal.call(self._gateway.warm_up)
+
+    def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
+        """As `Gateway.list_tools`."""
+        asked = partial(self._gateway.list_tools, include_disabled=include_disabled)
+        return self._portal.call(asked)
+
+    def describe(self, tool: str) -> Tool:
+        """As `Gateway.describe`."""
+        return self._portal.call(self._gateway.describe, tool)
+
+    def search(self, query: str | None, **asked: Any) -> SearchResult:
+        """As `Gateway.search`."""
+        return self._portal.call(partial(self._gateway.search, query, **asked))
+
+    def explain(self, query: str | None, **asked: Any) -> Explanation:
+        """As `Gateway.explain`."""
+        return self._portal.call(partial(self._gateway.explain, query, **asked))
+
+    def route(self, query: str | None, **asked: Any) -> RouteResult:
+        """As `Gateway.route`."""
+        return self._portal.call(partial(self._gateway.route, query, **asked))
+
+    def invoke(
+        self,
+        tool: str | None = None,
+        arguments: Mapping[str, JsonValue] | None = None,
+        **asked: Any,
+    ) -> Invoked:
+        """As `Gateway.invoke`."""
+        return self._portal.call(partial(self._gateway.invoke, tool, arguments, **asked))

@@ -1,0 +1,280 @@
+"""What triples are written as, one module per format."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import groupby
+from json.encoder import encode_basestring
+from operator import itemgetter
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL
+from mcpg.graph.terms import (
+    KB_MEMBER_OF,
+    KB_NEXT_STEP,
+    KB_RELATED_TO,
+    PREFIXES,
+    RDF_TYPE,
+    XSD_BOOLEAN,
+    XSD_DECIMAL,
+    XSD_STRING,
+    Literal,
+    context_text,
+)
+from mcpg.graph.triples import framed_documents, node_objects
+from mcpg.text.safeyaml import lines_kept
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcpg.graph.network import Edge, Network, Node
+    from mcpg.graph.terms import Triple
+    from mcpg.graph.triples import Node as Node_from_nodes
+
+# SECTION texts: Texts of strangers, made fit for formats that cannot hold every character.
+
+
+# Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.
+_NO_XML = {0xFFFE: "\\u{fffe}", 0xFFFF: "\\u{ffff}"}
+
+
+def shown(text: str) -> str:
+    """Write what is unsafe in *text*, and what XML has no room for, as visible escapes."""
+    return lines_kept(text).translate(_NO_XML)
+
+
+def on_one_line(text: str, longest: int) -> str:
+    """Give *text* as `shown`, on one line, and cut to *longest* characters."""
+    line = " ".join(shown(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+# SECTION dot: A network as DOT, the language of Graphviz.
+
+
+_SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", THING: "hexagon"}
+_STYLES = {KB_RELATED_TO: "solid", KB_NEXT_STEP: "bold", KB_MEMBER_OF: "dotted"}
+# Graphviz refuses a text of more than 16,384 bytes.
+_LONGEST = 1000
+
+
+def dot(network: Network) -> Iterator[str]:
+    """Write *network* as the lines of a directed graph in DOT."""
+    yield "digraph tools {\n  rankdir=LR;\n"
+    for place, node in enumerate(network.nodes):
+        texts = f"label={_quoted(node.label)}, tooltip={_quoted(node.description or node.title)}"
+        yield f"  n{place} [shape={_SHAPES[node.kind]}, {texts}];\n"
+    for edge in network.edges:
+        style = _STYLES.get(edge.predicate, "dashed")
+        texts = f"label={_quoted(edge.name)}, tooltip={_quoted(edge.reason or edge.name)}"
+        yield f"  n{edge.source} -> n{edge.target} [style={style}, {texts}];\n"
+    yield "}\n"
+
+
+def _quoted(text: str) -> str:
+    # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
+    safe = (
+        on_one_line(text, _LONGEST).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    )
+    return f'"{safe}"'
+
+
+# SECTION graphml: A network as GraphML, for programs that analyse and lay out graphs.
+
+
+_KEYS = {
+    "node": {"iri": "string", "kind": "string", "label": "string", "title": "string"}
+    | {"description": "string", "source": "string"},
+    "edge": {"predicate": "string", "label": "string", "weight": "double", "reason": "string"}
+    | {"origin": "string"},
+}
+
+
+def graphml(network: Network) -> Iterator[str]:
+    """Write *network* as the pieces of a GraphML document, after its XML declaration."""
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    for owner, keys in _KEYS.items():
+        for name, kind in keys.items():
+            yield (
+                f'  <key id="{owner}-{name}" for="{owner}" attr.name="{name}"'
+                f' attr.type="{kind}"/>\n'
+            )
+    yield '  <graph id="tools" edgedefault="directed">\n'
+    for place, node in enumerate(network.nodes):
+        yield f'    <node id="n{place}">{_data("node", _of_node(node))}</node>\n'
+    for edge in network.edges:
+        ends = f'source="n{edge.source}" target="n{edge.target}"'
+        yield f"    <edge {ends}>{_data('edge', _of_edge(edge))}</edge>\n"
+    yield "  </graph>\n</graphml>\n"
+
+
+def _of_node(node: Node) -> Mapping[str, str]:
+    return {name: getattr(node, name) for name in _KEYS["node"]}
+
+
+def _of_edge(edge: Edge) -> Mapping[str, str]:
+    return {
+        "predicate": edge.predicate,
+        "label": edge.name,
+        "weight": repr(edge.weight),
+        "reason": edge.reason,
+        "origin": edge.origin,
+    }
+
+
+def _data(owner: str, values: Mapping[str, str]) -> str:
+    return "".join(
+        f'<data key="{owner}-{name}">{_written(text)}</data>'
+        for name, text in values.items()
+        if text
+    )
+
+
+def _written(text: str) -> str:
+    return escape(shown(text))
+
+
+# SECTION json_ld: Triples as compacted JSON-LD with its context, one node a line.
+
+
+OPENING = f'{context_text().rstrip().removesuffix("}").rstrip()},\n  "@graph": ['
+"""How every document begins."""
+
+
+def json_ld(triples: Iterable[Triple]) -> Iterator[str]:
+    """Write *triples* as the pieces of a JSON-LD document in which every node stands once."""
+    return _document(node_objects(triples))
+
+
+def framed_json_ld(triples: Iterable[Triple]) -> Iterator[str]:
+    """Write *triples* as a JSON-LD document of tools and pages, each of which holds its parts."""
+    return _document(framed_documents(node_objects(triples)))
+
+
+def _document(nodes: Iterable[Node_from_nodes]) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    yield OPENING
+    comma = ""
+    for node in nodes:
+        yield f"{comma}\n    {encode(node)}"
+        comma = ","
+    yield "\n  ]\n}\n"
+
+
+# SECTION mermaid: A network as a Mermaid flowchart, for Markdown that is shown with its drawings.
+
+
+USUAL_EDGES, USUAL_TEXT = 500, 50_000
+"""How many edges and characters Mermaid draws, unless its configuration says otherwise."""
+
+_SHAPES_of_mermaid = {
+    TOOL: ("[", "]"),
+    PAGE: ("[/", "/]"),
+    GROUP: ("([", "])"),
+    THING: ("{{", "}}"),
+}
+_ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
+_LONGEST_of_mermaid = 120
+# Whatever is no letter, digit or harmless sign is written as the number of its character, and so is
+# what would make a list or a heading of a label, or stress a part of it.
+_SPECIAL = re.compile(r"[^\w .,:;/()=!?'-]|(?<!\w)-|\.(?= )|_(?=_)")
+
+
+def mermaid(network: Network) -> Iterator[str]:
+    """Write *network* as the lines of a Mermaid flowchart."""
+    yield "flowchart LR\n"
+    for place, node in enumerate(network.nodes):
+        before, after = _SHAPES_of_mermaid[node.kind]
+        yield f'  n{place}{before}"{_label(node.label)}"{after}\n'
+    for edge in network.edges:
+        arrow = _ARROWS.get(edge.predicate, "-->")
+        yield f'  n{edge.source} {arrow}|"{_label(edge.name)}"| n{edge.target}\n'
+
+
+def _label(text: str) -> str:
+    return (
+        _SPECIAL.sub(
+            lambda found: f"#{ord(found.group())};", on_one_line(text, _LONGEST_of_mermaid)
+        )
+        or "#32;"
+    )
+
+
+# SECTION nquads: Triples as N-Quads: one statement a line, all in the default graph.
+
+
+def nquads(triples: Iterable[Triple]) -> Iterator[str]:
+    """Write *triples* as the lines of an N-Quads document."""
+    for subject, predicate, value in triples:
+        yield f"<{subject}> <{predicate}> {_written_of_nquads(value)} .\n"
+
+
+def _written_of_nquads(value: str | Literal) -> str:
+    if not isinstance(value, Literal):
+        return f"<{value}>"
+    # The escapes of JSON are escapes of N-Quads, too.
+    text = encode_basestring(value.text)
+    if value.language:
+        return f"{text}@{value.language}"
+    return text if value.datatype == XSD_STRING else f"{text}^^<{value.datatype}>"
+
+
+# SECTION turtle: Triples as Turtle, in the order in which they come.
+#
+# Written here and not by a library because the bytes are to be the same under every version of
+# one, and because making an object of each triple takes longer than all the rest.
+
+
+_SUBJECT, _PREDICATE = itemgetter(0), itemgetter(1)
+_NAMESPACES = tuple(PREFIXES.values())
+
+
+def turtle(triples: Iterable[Triple]) -> Iterator[str]:
+    """Write *triples* as the pieces of a Turtle document.
+
+    Triples of one subject, and among them those of one predicate, are joined where they come one
+    after the other.
+    """
+    for prefix, namespace in PREFIXES.items():
+        yield f"@prefix {prefix}: <{namespace}> .\n"
+    names = _Names()
+    verbs = _Names({RDF_TYPE: "a"})
+    for subject, group in groupby(triples, _SUBJECT):
+        facts = " ;\n    ".join(
+            f"{verbs[predicate]} {', '.join([_written_of_turtle(one[2], names) for one in same])}"
+            for predicate, same in groupby(group, _PREDICATE)
+        )
+        yield f"\n{names[subject]} {facts} .\n"
+
+
+class _Names(dict[str, str]):
+    """IRIs as Turtle writes them, those of the vocabularies with their prefix."""
+
+    def __missing__(self, iri: str) -> str:
+        if iri.startswith(_NAMESPACES):
+            self[iri] = name = _prefixed(iri)
+            return name
+        return f"<{iri}>"
+
+
+def _prefixed(iri: str) -> str:
+    for prefix, namespace in PREFIXES.items():
+        local = iri.removeprefix(namespace)
+        if local != iri and local.isascii() and local.isalpha():
+            return f"{prefix}:{local}"
+    return f"<{iri}>"
+
+
+def _written_of_turtle(value: str | Literal, names: _Names) -> str:
+    if not isinstance(value, Literal):
+        return names[value]
+    text, datatype, language = value
+    if datatype == XSD_BOOLEAN or (datatype == XSD_DECIMAL and "." in text):
+        return text
+    # The escapes of JSON are escapes of Turtle, too.
+    quoted = encode_basestring(text)
+    if language:
+        return f"{quoted}@{language}"
+    return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"

@@ -1,1 +1,0 @@
-"""What triples are written as, one module per format."""

@@ -1,0 +1,395 @@
+"""SPARQL over the tools: a door through which nothing is changed and nothing is fetched unasked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+from mcpg.errors import InputError, UsageError
+from mcpg.graph.exports import turtle
+from mcpg.graph.federation import Relay
+from mcpg.graph.sparql_worker import READY, Answer
+from mcpg.graph.triples import triples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from mcpg.documents.model import ToolDocument
+
+__all__ = [
+    "Answer",
+    "Door",
+    "Limits",
+]
+
+# SECTION lexer: The words of a query that matter before it runs: `SERVICE`, and whom it names.
+#
+# Strings, comments and IRIs are told apart as the grammar of SPARQL 1.1 has them (terminals [139]
+# to [160]), so that a word within them is not taken for a keyword.
+
+
+# Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a
+# string that does not end goes as far as it can.
+_TOKEN = re.compile(
+    r"""
+    (?P<long>'''(?:'{0,2}(?:[^'\\]|\\.))*+(?:''')?|\"\"\"(?:"{0,2}(?:[^"\\]|\\.))*+(?:\"\"\")?)
+    | (?P<string>'(?:[^'\\\n\r]|\\.)*+'?|"(?:[^"\\\n\r]|\\.)*+"?)
+    | (?P<iri><[^<>"{}|^`\\\x00-\x20]*+>)
+    | (?P<comment>\#[^\n\r]*+)
+    | (?P<space>\s++)
+    | (?P<name>[\w.-]{0,100}:(?:[\w:.%-]|\\.)*+|[?$]\w++)
+    | (?P<word>\w++)
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_LAST_CHARACTER = 0x10FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where a query asks another endpoint.
+
+    Attributes:
+        term: What stands for the endpoint: an IRI in angle brackets, a prefixed name, a variable.
+        start: Where the term begins in the text.
+        end: Where it ends.
+    """
+
+    term: str
+    start: int
+    end: int
+
+    @property
+    def endpoint(self) -> str | None:
+        """The endpoint's address, `None` when it is not written in full."""
+        return self.term[1:-1] if self.term.startswith("<") else None
+
+
+def unescaped(query: str) -> str:
+    r"""Give *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first of all."""
+    return _ESCAPE.sub(_character, query)
+
+
+def services_in(query: str) -> list[Service]:
+    """Give every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
+    tokens = [token for token in _tokens(query) if token[0] not in {"comment", "space"}]
+    found: list[Service] = []
+    for place, (kind, text, _) in enumerate(tokens):
+        if kind == "word" and text.upper() == "SERVICE":
+            after = tokens[place + 1 : place + 3]
+            if after and after[0][0] == "word" and after[0][1].upper() == "SILENT":
+                after = after[1:]
+            if after:
+                _, term, start = after[0]
+                found.append(Service(term, start, start + len(term)))
+    return found
+
+
+def _tokens(query: str) -> Iterator[tuple[str, str, int]]:
+    """Give kind, text and place of every token."""
+    for found in _TOKEN.finditer(query):
+        yield str(found.lastgroup), found.group(), found.start()
+
+
+def _character(found: re.Match[str]) -> str:
+    code = int(found[1] or found[2], 16)
+    return chr(code) if code <= _LAST_CHARACTER else found[0]
+
+
+# SECTION checks: What is looked at before a query runs: its form, and whom else it asks.
+
+
+LONGEST = 1024 * 1024
+"""The most characters of a query."""
+
+
+def checked(text: str) -> str:
+    """Return the query *text* without escapes of characters.
+
+    Raises:
+        InputError: It is too long, or is not Unicode.
+    """
+    if len(text) > LONGEST:
+        raise InputError(
+            f"the query has more than {LONGEST:,} characters", remedy="ask in several queries"
+        )
+    query = unescaped(text)
+    if any("\ud800" <= character <= "\udfff" for character in query):
+        raise InputError("the query has half a character", remedy="write it as UTF-8")
+    return query
+
+
+def relayed(query: str, relay: Relay, parsed: Callable[[str], Sequence[str]]) -> str:
+    """Return the *query* as it may run: other endpoints are asked by way of *relay*.
+
+    Two readers of a query, one of which overlooks what the other obeys, are how such doors are
+    broken open. So the endpoints in its text must be those of the parsed query.
+
+    Args:
+        query: The query, without escapes of characters.
+        relay: Asks the endpoints.
+        parsed: From a query to the endpoints that a parser finds in it.
+
+    Raises:
+        UsageError: It names an endpoint that may not be asked.
+        InputError: It cannot be told whom it asks.
+    """
+    if "service" not in query.casefold():
+        return query
+    services = services_in(query)
+    stated = [service.endpoint for service in services if service.endpoint is not None]
+    if sorted(stated) != sorted(parsed(query)):
+        raise InputError(
+            "it cannot be told for sure which endpoints the query asks",
+            remedy="write SERVICE <address> plainly, with the whole address",
+        )
+    return _readdressed(query, services, relay)
+
+
+def _readdressed(query: str, services: list[Service], relay: Relay) -> str:
+    for service in reversed(services):
+        if service.endpoint is None:
+            raise UsageError(
+                f"SERVICE {service.term} does not say which endpoint is asked",
+                remedy="write the endpoint's whole address between < and >",
+            )
+        address = relay.address_of(service.endpoint)
+        query = f"{query[: service.start]}<{address}>{query[service.end :]}"
+    return query
+
+
+# SECTION door: The door: queries in, bounded answers out; updates and unasked fetches stay
+# outside.
+
+
+_PROGRAM = """\
+import json, sys
+head = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = head["path"]
+from mcpg.graph.sparql_worker import serve
+serve(head, sys.stdin.buffer, sys.stdout.buffer)
+"""
+_SHARE_OF_OTHERS = 0.8
+"""The share of a query's time to be evaluated in which another endpoint must have answered."""
+
+_SHORTEST = 0.001
+"""The least time that anybody can be given, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one query may take.
+
+    Attributes:
+        seconds: Of time, for the whole of it.
+        rows: Rows or triples of the answer; what is beyond them is cut, and said.
+        size: Bytes of the answer, likewise; and of what another endpoint answers.
+        memory: Bytes that the process may take in which queries are evaluated, where the system
+            knows such a bound.
+    """
+
+    seconds: float = 10.0
+    rows: int = 1_000
+    size: int = 16 * 1024 * 1024
+    memory: int = 8 * 1024 * 1024 * 1024
+
+
+class Door:
+    """Answers SPARQL queries about documents; close it after use, or use it as a context.
+
+    Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
+    and kept for the next. A query that takes too long ends that process, and the next starts
+    another. Queries of several threads are answered one after the other.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[ToolDocument],
+        *,
+        services: Collection[str] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        """Prepare to answer; nothing is started yet.
+
+        Args:
+            documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
+            services: Addresses of endpoints that `SERVICE` may ask, each as queries write it:
+                with https, or http on this machine.
+            limits: What each query may take.
+
+        Raises:
+            UsageError: An address of *services* is none, or is neither safe nor local.
+        """
+        # Kept, for a process that was ended is followed by another.
+        self._documents = tuple(documents)
+        self._data: bytes | None = None
+        self._limits = limits or Limits()
+        self._relay = Relay(services, self._limits.seconds, self._limits.size)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+
+    @classmethod
+    def over(cls, turtle_data: bytes, limits: Limits | None = None) -> Self:
+        """Make a door to any graph, written as Turtle."""
+        door = cls((), limits=limits)
+        door._data = turtle_data
+        return door
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End what runs; another query would start it again."""
+        with self._lock:
+            self._end()
+            self._relay.close()
+
+    def query(self, text: str) -> Answer:
+        """Answer the query *text*: `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.
+
+        Raises:
+            UsageError: It is an update, or asks an endpoint that it may not ask.
+            InputError: It is no SPARQL, or cannot be answered within the limits.
+        """
+        query = checked(text)
+        limits = self._limits
+        with self._lock:
+            self._running()
+            until = time.monotonic() + limits.seconds
+            # What went wrong too late for an earlier query is nothing to this one.
+            self._relay.noticed()
+            query = relayed(query, self._relay, partial(self._endpoints, until=until))
+            self._relay.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), _SHORTEST)
+            bounds = {"rows": limits.rows, "size": limits.size}
+            found = self._asked({"query": query, **bounds}, until)
+            return _answer_of(found, self._relay.noticed())
+
+    def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
+        """Return the endpoints that the parsed *query* asks."""
+        found = self._asked({"query": query, "is_parsed": True}, until)
+        if "error" in found:
+            raise InputError(
+                "a query that has the word SERVICE must be understood before it runs, and this one"
+                f" is not: {found['error'][:200]}",
+                remedy="correct it, or do without that word",
+            )
+        endpoints: list[str] = found["endpoints"]
+        return endpoints
+
+    def _asked(self, request: dict[str, Any], until: float) -> dict[str, Any]:
+        """Have the process work on *request*, and give what it answers."""
+        seconds = max(until - time.monotonic(), _SHORTEST)
+        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        try:
+            answer = _exchanged(self._running(), line)
+        except BaseException:
+            # What it answers late would be taken for the answer to the next request.
+            self._end()
+            raise
+        if not answer.endswith(b"\n"):
+            self._end()
+            raise self._ended(is_late=time.monotonic() >= until)
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """Give the process that answers, started and loaded."""
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = self._started()
+        return self._process
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        data = self._data or "".join(turtle(triples_of(self._documents))).encode()
+        head = json.dumps(
+            {"path": sys.path, "bytes": len(data), "memory": self._limits.memory}
+            | {"parses": bool(self._relay.allowed)}
+        ).encode()
+        with ExitStack() as stack:
+            # The folder in which somebody happens to stand must not lend it its modules.
+            process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
+                [sys.executable, "-P", "-c", _PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(_kill, process)
+            if _exchanged(process, head + b"\n" + data) != READY:
+                raise InputError(
+                    "the process that answers queries does not start",
+                    remedy="see that Python can start another Python here, and give it more memory",
+                )
+            stack.pop_all()
+        return process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            _kill(process)
+
+    def _ended(self, *, is_late: bool) -> InputError:
+        """Say why the process ended before it had answered."""
+        if is_late:
+            return InputError(
+                f"the query was ended after {self._limits.seconds:g} seconds",
+                remedy="ask for less, or allow it more time",
+            )
+        return InputError(
+            "the query broke off: it nests too deep or takes too much memory",
+            remedy="ask for less: fewer open patterns, fewer levels",
+        )
+
+
+def _exchanged(process: subprocess.Popen[bytes], data: bytes) -> bytes:
+    """Send *data*, and give the line that is answered: not a whole one if the process ends."""
+    if process.stdin is None or process.stdout is None:
+        return b""
+    with suppress(OSError):
+        process.stdin.write(data)
+        process.stdin.flush()
+    return process.stdout.readline()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    process.wait()
+
+
+def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:
+    error = found.get("error")
+    if error is None:
+        return Answer(
+            found["form"],
+            tuple(found.get("variables", ())),
+            tuple(found.get("rows", ())),
+            found.get("truth", False),
+            tuple(found.get("triples", ())),
+            found.get("cut", ""),
+        )
+    if found["kind"] == "update":
+        raise UsageError(
+            "the query is an update, and the graph is only read",
+            remedy="change the documents, and bundle them again",
+        )
+    if found["kind"] == "syntax":
+        raise InputError(f"the query is no SPARQL: {error}", remedy="correct it there")
+    if failures:
+        raise InputError(failures[0], remedy="write SERVICE SILENT to do without its answer")
+    raise InputError(f"the query cannot be answered: {error}", remedy="ask in another way")

@@ -1,0 +1,248 @@
+"""The process in which queries are evaluated, so that one that never ends can be ended.
+
+It reads a graph, then one request a line, and answers each with a line of JSON.
+It ends with its input, when a query takes too long, and when memory runs out; whoever started it
+finds out by the end of its output.
+"""
+
+from __future__ import annotations
+
+import csv
+import faulthandler
+import io
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyoxigraph
+
+from mcpg.graph.terms import PREFIXES, XSD_STRING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcpg.json_types import JsonObject
+
+# SECTION answer: What a query answers with, and the formats that others read.
+
+
+SELECT, ASK, GRAPH = "select", "ask", "graph"
+"""What an answer holds: rows, a truth, or triples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one query.
+
+    Attributes:
+        form: `select`, `ask`, or `graph` for `CONSTRUCT` and `DESCRIBE`.
+        variables: The names of the columns of `select`.
+        rows: Of `select`, by name, the terms of each row as the W3C's JSON format writes them.
+        truth: The answer of `ask`.
+        triples: Of `graph`, in N-Triples, a line each.
+        cut: Why there is more than this, "" when this is all.
+    """
+
+    form: str
+    variables: tuple[str, ...] = ()
+    rows: tuple[dict[str, Any], ...] = ()
+    truth: bool = False
+    triples: tuple[str, ...] = ()
+    cut: str = ""
+
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.triples)
+
+    def json(self) -> JsonObject:
+        """Give rows or a truth in the format of https://www.w3.org/TR/sparql11-results-json/."""
+        if self.form == ASK:
+            return {"head": {}, "boolean": self.truth}
+        return {"head": {"vars": list(self.variables)}, "results": {"bindings": list(self.rows)}}
+
+    def csv(self) -> str:
+        """Give rows in the format of https://www.w3.org/TR/sparql11-results-csv-tsv/."""
+        text = io.StringIO()
+        write = csv.writer(text, lineterminator="\r\n")
+        write.writerow(self.variables)
+        for row in self.rows:
+            write.writerow([_plain(row.get(name)) for name in self.variables])
+        return text.getvalue()
+
+    def turtle(self) -> str:
+        """Give triples as Turtle with the prefixes that every query has."""
+        import pyoxigraph  # noqa: PLC0415 - only graphs need it
+
+        data = "\n".join(self.triples).encode()
+        quads = pyoxigraph.parse(data, format=pyoxigraph.RdfFormat.N_TRIPLES)
+        triples = [quad.triple for quad in quads]
+        form = pyoxigraph.RdfFormat.TURTLE
+        written = pyoxigraph.serialize(triples, format=form, prefixes=dict(PREFIXES))
+        # A line of Turtle ends at U+000A alone, and no text holds one as it is.
+        lines = (written or b"").decode().split("\n")
+        # The prefixes come first, in an order of chance.
+        heads = [*takewhile(lambda line: line.startswith("@prefix "), lines)]
+        return "\n".join((*sorted(heads), *lines[len(heads) :]))
+
+
+def shown(term: dict[str, Any] | None) -> str:
+    """Give *term* for people: a literal's text, an IRI with its prefix where it has one."""
+    if term is None:
+        return ""
+    if term["type"] == "uri":
+        return shortened(term["value"])
+    if term["type"] == "literal":
+        language = f"@{term['xml:lang']}" if "xml:lang" in term else ""
+        return f"{term['value']}{language}"
+    return _plain(term)
+
+
+def shortened(iri: str) -> str:
+    """Give *iri* with a prefix that every query has, where one fits."""
+    for prefix, namespace in PREFIXES.items():
+        rest = iri.removeprefix(namespace)
+        if rest != iri and rest.isidentifier():
+            return f"{prefix}:{rest}"
+    return iri
+
+
+def _plain(term: dict[str, Any] | None) -> str:
+    if term is None:
+        return ""
+    if term["type"] == "bnode":
+        return f"_:{term['value']}"
+    if term["type"] == "triple":
+        parts = (term["value"][part] for part in ("subject", "predicate", "object"))
+        return f"<<( {' '.join(_plain(part) for part in parts)} )>>"
+    return str(term["value"])
+
+
+def literal_json(value: str, datatype: str, language: str | None) -> dict[str, Any]:
+    """Give a literal as the W3C's JSON format writes it."""
+    written: dict[str, Any] = {"type": "literal", "value": value}
+    if language:
+        written["xml:lang"] = language
+    elif datatype != XSD_STRING:
+        written["datatype"] = datatype
+    return written
+
+
+READY = b"ready\n"
+
+
+def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
+    """Load the graph that *requests* begins with, and answer what follows it.
+
+    Args:
+        head: How many `bytes` the graph has, as Turtle, how much `memory` may be taken, and whether
+            queries are to be parsed, as `parses`.
+        requests: The graph, then one request a line.
+        answers: Takes `READY`, then one answer a line.
+    """
+    _bound_memory(head["memory"])
+    store = pyoxigraph.Store()
+    data = requests.read(head["bytes"])
+    store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+    del data
+    if head.get("parses"):
+        # The time of a query does not go by with imports.
+        import mcpg.graph.sparql_parsing  # noqa: F401, PLC0415
+    answers.write(READY)
+    answers.flush()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        for line in requests:
+            request = json.loads(line)
+            # It ends the process from a thread of its own, whatever this one is busy with.
+            faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
+            work = parsed if request.get("is_parsed") else partial(answered, store)
+            answer = json.dumps(work(request), ensure_ascii=True)
+            faulthandler.cancel_dump_traceback_later()
+            answers.write(answer.encode() + b"\n")
+            answers.flush()
+
+
+def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate a request; what is wrong with the query, or fails outside, is told as `error`."""
+    try:
+        found = store.query(request["query"], prefixes=dict(PREFIXES))
+        if isinstance(found, pyoxigraph.QueryBoolean):
+            return {"form": ASK, "truth": bool(found)}
+        room = _Room(request["rows"], request["size"])
+        if isinstance(found, pyoxigraph.QueryTriples):
+            return {"form": GRAPH, "triples": room.fill(f"{one} ." for one in found)} | room.told
+        variables = [variable.value for variable in found.variables]
+        rows = room.fill(_row(variables, one) for one in found)
+        return {"form": SELECT, "variables": variables, "rows": rows} | room.told
+    except SyntaxError as fault:
+        from mcpg.graph.sparql_parsing import is_update  # noqa: PLC0415 - most queries are right
+
+        kind = "update" if is_update(request["query"]) else "syntax"
+        return {"error": str(fault), "kind": kind}
+    except (OSError, RuntimeError, ValueError) as fault:
+        return {"error": str(fault), "kind": "evaluation"}
+
+
+def parsed(request: dict[str, Any]) -> dict[str, Any]:
+    """Say which endpoints the query of a request asks, as `endpoints`, or why that is not known."""
+    from mcpg.graph.sparql_parsing import FAULTS, endpoints_of  # noqa: PLC0415 - few queries ask
+
+    try:
+        return {"endpoints": endpoints_of(request["query"])}
+    except FAULTS as fault:
+        return {"error": str(fault), "kind": "parsing"}
+
+
+class _Room:
+    """Takes so many results, and so many characters of them."""
+
+    def __init__(self, rows: int, size: int) -> None:
+        self._rows, self._size = rows, size
+        self._cut = ""
+
+    def fill(self, results: Iterable[Any]) -> list[Any]:
+        """Give as many of *results* as there is room for."""
+        taken: list[Any] = []
+        used = 0
+        for one in results:
+            used += len(json.dumps(one))
+            if len(taken) == self._rows:
+                self._cut = f"there are more than {self._rows:,}"
+                break
+            if used > self._size:
+                self._cut = f"they take more than {self._size:,} bytes"
+                break
+            taken.append(one)
+        return taken
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Why there was more than was taken."""
+        return {"cut": self._cut}
+
+
+def _row(variables: list[str], solution: pyoxigraph.QuerySolution) -> dict[str, Any]:
+    terms = ((name, solution[name]) for name in variables)
+    return {name: term_json(term) for name, term in terms if term is not None}
+
+
+def term_json(term: Any) -> dict[str, Any]:
+    """Give *term* as the W3C's JSON format writes it."""
+    if isinstance(term, pyoxigraph.NamedNode):
+        return {"type": "uri", "value": term.value}
+    if isinstance(term, pyoxigraph.BlankNode):
+        return {"type": "bnode", "value": term.value}
+    if isinstance(term, pyoxigraph.Triple):
+        parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
+        return {"type": "triple", "value": {name: term_json(one) for name, one in parts.items()}}
+    return literal_json(term.value, term.datatype.value, term.language)
+
+
+def _bound_memory(limit: int) -> None:
+    """Let this process take *limit* bytes and no more, where the system knows such a bound."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not on every system
+
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

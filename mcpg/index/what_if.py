@@ -1,0 +1,277 @@
+"""An index as it would be if one tool had further aliases and keywords, without compiling it.
+
+Every number that decides on ranks comes out as in an index that is compiled anew: how many tools
+hold a term, how long fields are on average, and so the impacts of other tools that have aliases or
+keywords; which words there are to repair or complete a word with; whose name a text spells.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from mcpg.index.compile import count_terms, count_words, frequency_of, term_weight
+from mcpg.index.layout import ABSENT, IMPACT_SCALE
+from mcpg.index.reader import SHORTEST_PREFIX, Index, impact_of
+from mcpg.index.scoring import FIELDS, saturate
+from mcpg.text import iter_words, joined, stem
+from mcpg.text.spelling import allowed_edits, edit_distance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
+
+    from mcpg.catalog.model import Hints
+    from mcpg.index.compile import Counts
+    from mcpg.text.words import Word
+
+    Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
+
+_FIELDS = {name: FIELDS.index(name) for name in ("aliases", "keywords")}
+_MASK = sum(1 << field for field in _FIELDS.values())
+
+
+class HintableIndex:
+    """An index and what is needed to try hints on one of its tools."""
+
+    def __init__(self, index: Index, tool: int) -> None:
+        """Prepare to try hints on the tool numbered *tool*."""
+        self.index = index
+        self.tool = tool
+        self.document = index.record(tool)
+        self.counts = count_terms(self.document)
+        self.means: list[float] = list(index.section("fields.mean"))
+        self.filled = _filled(index)
+        self._others: dict[int, Counts] = {tool: self.counts}
+        self._nearest: dict[str, tuple[int, tuple[str, ...]]] = {}
+
+    def with_hints(self, hints: Hints) -> Index:
+        """Give the index as it would be if the tool's hints were *hints*.
+
+        They must hold the aliases and keywords that the tool has, in front of further ones or
+        behind them, and be no other in anything else.
+        """
+        return _HintedIndex(self, hints)
+
+    def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
+        """Give what the index answers, which every edit of one query asks again."""
+        found = self._nearest.get(word)
+        if found is None:
+            found = self._nearest[word] = self.index.nearest(word)
+        return found
+
+    def counts_of(self, document: int) -> Counts:
+        """Give how often terms occur in the fields of a document."""
+        counts = self._others.get(document)
+        if counts is None:
+            counts = self._others[document] = count_terms(self.index.record(document))
+        return counts
+
+
+def _lists(hints: Hints) -> dict[str, tuple[str, ...]]:
+    return {name: getattr(hints, name) for name in _FIELDS}
+
+
+def _filled(index: Index) -> dict[int, int]:
+    """Give for each field that hints fill the number of tools that have words in it."""
+    holders: dict[int, set[int]] = {field: set() for field in _FIELDS.values()}
+    masks = index.section("postings.fields")
+    tools = index.section("postings")
+    for place, mask in enumerate(masks):
+        if mask & _MASK:
+            for field, held in holders.items():
+                if mask >> field & 1:
+                    held.add(tools[place])
+    return {field: len(held) for field, held in holders.items()}
+
+
+class _HintedIndex(Index):
+    """An index that answers as one compiled with other hints would."""
+
+    def __init__(self, before: HintableIndex, hints: Hints) -> None:
+        # What has been read of the index below has been read for all.
+        vars(self).update(vars(before.index))
+        # But how rare the words of names are may differ.
+        self._names = []
+        self._below = before.index
+        self._before = before
+        self._counts, self._means, self._changed = _recounted(before, _lists(hints))
+        added = (*hints.aliases, *hints.keywords)
+        self._name_words(word for text in added for word in iter_words(text))
+        self._added_keys = {joined(alias) for alias in hints.aliases}
+        said = {term for field in _FIELDS.values() for term in self._terms_of(field)}
+        self._touched = {self._number(term) for term in said}
+        had = {term for terms, _ in before.counts.values() for term in terms}
+        self._gained_texts = said - had
+        self._gained = {self._number(term) for term in self._gained_texts}
+        self._patched: dict[int, Postings] = {}
+
+    def _terms_of(self, field: int) -> Iterable[str]:
+        return self._counts[field][0] if field in self._counts else ()
+
+    def _name_words(self, words: Iterable[Word]) -> None:
+        """Number the words and terms that no tool had; they come after all that are there."""
+        self._new_words: list[str] = []
+        self._new_terms: list[str] = []
+        self._stems: dict[str, list[str]] = defaultdict(list)
+        self._wholes: set[str] = set()
+        for word in words:
+            self._name_word(word.text, is_whole=word.whole)
+
+    def _name_word(self, text: str, *, is_whole: bool) -> None:
+        term = text if is_whole else stem(text)
+        if self._below.keys("terms").find(term) == ABSENT and term not in self._new_terms:
+            self._new_terms.append(term)
+        if is_whole:
+            self._wholes.add(term)
+        elif text not in self._stems[term]:
+            self._stems[term].append(text)
+            if self._below.find_word(text) == ABSENT:
+                self._new_words.append(text)
+
+    # Words and terms
+
+    def word(self, number: int) -> str:
+        known = len(self._below.texts("words"))
+        return self._new_words[number - known] if number >= known else self._below.word(number)
+
+    def find_word(self, text: str) -> int:
+        if text in self._new_words:
+            return len(self._below.texts("words")) + self._new_words.index(text)
+        return self._below.find_word(text)
+
+    def term_of_word(self, word: int) -> int:
+        if word < len(self._below.texts("words")):
+            return self._below.term_of_word(word)
+        return self._number(stem(self.word(word)))
+
+    def term(self, number: int) -> str:
+        known = len(self._below.texts("terms"))
+        return self._new_terms[number - known] if number >= known else self._below.term(number)
+
+    def _number(self, term: str) -> int:
+        if term in self._new_terms:
+            return len(self._below.texts("terms")) + self._new_terms.index(term)
+        return self._below.keys("terms").find(term)
+
+    def find_stem(self, text: str) -> int:
+        return self._number(text) if text in self._stems else self._below.find_stem(text)
+
+    def find_identifier(self, text: str) -> int:
+        return self._number(text) if text in self._wholes else self._below.find_identifier(text)
+
+    def word_of_term(self, term: int) -> int:
+        added = self._stems.get(self.term(term), [])
+        old = ABSENT if term >= len(self._below.texts("terms")) else self._below.word_of_term(term)
+        words = added if old == ABSENT else [*added, self._below.word(old)]
+        return self.find_word(min(words)) if words else ABSENT
+
+    def completions(self, prefix: str, limit: int) -> list[str]:
+        if len(prefix) < SHORTEST_PREFIX:
+            return []
+        longer = (word for word in self._new_words if word.startswith(prefix) and word != prefix)
+        return list(islice(merge(self._below.completions(prefix, limit), sorted(longer)), limit))
+
+    def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
+        least, found = self._before.nearest(word)
+        for other in self._new_words:
+            edits = edit_distance(word, other, least or allowed_edits(word))
+            if edits:
+                found = (*found, other) if edits == least else (other,)
+                least = edits
+        return least, tuple(sorted(found))
+
+    # Postings
+
+    def document_frequency(self, term: int) -> int:
+        if term >= len(self._below.texts("terms")):
+            return 1
+        return self._below.document_frequency(term) + (term in self._gained)
+
+    def max_impact(self, term: int) -> int:
+        return max(self.postings(term)[1])
+
+    def postings(self, term: int) -> Postings:  # type: ignore[override]
+        known = self._patched.get(term)
+        if known is None:
+            is_same = not self._changed and term not in self._touched
+            known = self._below.postings(term) if is_same else self._patch(term)
+            self._patched[term] = known
+        return known
+
+    def impacts(self, term: int) -> dict[int, int] | None:
+        if not self._changed and term not in self._touched:
+            return self._below.impacts(term)
+        tools, impacts, _ = self.postings(term)
+        return dict(zip(tools, impacts, strict=True))
+
+    def norms(self, tools: Iterable[int]) -> list[float]:
+        return list(map(self._norm, tools))
+
+    def _norm(self, tool: int) -> float:
+        own = tool == self._before.tool
+        counts = self._counts if own else self._before.counts_of(tool)
+        terms = {term for held, _ in counts.values() for term in held}
+        is_weighed_anew = any(self._changed >> field & 1 for field in counts)
+        if not (own or is_weighed_anew or self._gained_texts & terms):
+            return self._below.norms([tool])[0]
+        square = 0.0
+        # In the order in which a compiled index adds them up.
+        for number in map(self._number, sorted(terms)):
+            weight = term_weight(len(self), self.document_frequency(number))
+            square += (weight * impact_of(self, number, tool)) ** 2
+        return square**0.5 or 1.0
+
+    def exact(self, key: str) -> tuple[int, ...]:
+        found = self._below.exact(key)
+        if key in self._added_keys:
+            return tuple(sorted({*found, self._before.tool}))
+        return found
+
+    def _patch(self, term: int) -> Postings:
+        is_new = term >= len(self._below.texts("terms"))
+        before: Postings = ((), (), ()) if is_new else self._below.postings(term)
+        tools, impacts, masks = map(list, before)
+        text, tool = self.term(term), self._before.tool
+        self._weigh_anew(text, tools, impacts, masks)
+        if term in self._touched:
+            place = bisect_left(tools, tool)
+            row = slice(place, place + (tools[place : place + 1] == [tool]))
+            fields = (field for field, (terms, _) in self._counts.items() if terms[text])
+            tools[row], impacts[row] = [tool], [self._impact(text, self._counts)]
+            masks[row] = [sum(1 << field for field in fields)]
+        return tools, impacts, masks
+
+    def _weigh_anew(
+        self, text: str, tools: list[int], impacts: list[int], masks: list[int]
+    ) -> None:
+        """Weigh the term where it stands in fields whose mean length has changed."""
+        for place, mask in enumerate(masks):
+            if mask & self._changed:
+                impacts[place] = self._impact(text, self._before.counts_of(tools[place]))
+
+    def _impact(self, text: str, counts: Counts) -> int:
+        frequency = frequency_of(text, counts, self._means)
+        return int(saturate(frequency) * IMPACT_SCALE + 0.5) or 1
+
+
+def _recounted(
+    before: HintableIndex, lists: dict[str, tuple[str, ...]]
+) -> tuple[Counts, list[float], int]:
+    """Count the fields that hints fill anew: the terms, the mean lengths, the fields changed."""
+    counts, means, changed = dict(before.counts), list(before.means), 0
+    for name, texts in lists.items():
+        field = _FIELDS[name]
+        counted = count_words(texts)
+        if not counted[0]:
+            continue
+        was_filled = field in before.counts
+        length = before.counts[field][1] if was_filled else 0
+        total = round(before.means[field] * before.filled[field]) - length + counted[1]
+        counts[field] = counted
+        means[field] = total / (before.filled[field] + (not was_filled)) or 1.0
+        changed |= (means[field] != before.means[field]) << field
+    return dict(sorted(counts.items())), means, changed

@@ -1,0 +1,417 @@
+"""How much two tools have in common, found through what they share and never pair by pair."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import TYPE_CHECKING, TypeVar
+
+from mcpg.relations.model import (
+    FOLLOWED_BY,
+    PROSE,
+    Edge,
+    EdgeKind,
+    Field,
+    FieldKey,
+    Operation,
+    accepts,
+    given_fields,
+    needed_fields,
+    rarity,
+    singular,
+    subject_terms,
+)
+from mcpg.text import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcpg.catalog.model import Tool
+    from mcpg.relations.model import Vocabulary
+
+_Key = TypeVar("_Key", str, tuple[str, ...])
+_Held = TypeVar("_Held")
+
+SAME_SOURCE = 0.1
+"""What two tools that share a term gain when one server offers both."""
+
+_BUDGET = 256
+# Fainter than this is what tools share by chance in any catalogue.
+_FAINTEST = 0.25
+_TERMS_IN_REASON = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityIndex:
+    """Finds what is close to a tool, by an inverted index from term to tools.
+
+    Attributes:
+        tools: The tools of the catalogue.
+        sources: The source id of each.
+        vocabulary: Their terms.
+        postings: For each term that several tools hold, their positions and place weights.
+        local: For each source and term, how much the term says among that source's own tools.
+    """
+
+    tools: Sequence[Tool]
+    sources: Sequence[str]
+    vocabulary: Vocabulary
+    postings: Mapping[str, Sequence[tuple[int, float]]]
+    local: Mapping[tuple[str, str], float]
+
+    def near(self, position: int) -> dict[int, float]:
+        """Give the affinity of the tools that share a term with the tool at *position*.
+
+        The affinity is the sum, over shared terms, of the term's rarity times the weights of the
+        places where the two tools hold it, and a little more when one server offers both. Between
+        tools of one server, a term is no rarer than it is among that server's tools: what all of
+        them hold tells only the server, which the bonus already counts.
+        """
+        own = self.vocabulary.terms[position]
+        sources, source = self.sources, self.sources[position]
+        found: defaultdict[int, float] = defaultdict(float)
+        for term in affordable(own, self.postings):
+            abroad = own[term] * self.vocabulary.rarity(term)
+            at_home = own[term] * self._local_rarity(source, term)
+            if at_home == abroad:
+                for other, weight in self.postings[term]:
+                    found[other] += weight * abroad
+            else:
+                for other, weight in self.postings[term]:
+                    found[other] += weight * (at_home if sources[other] == source else abroad)
+        found.pop(position, None)
+        return {
+            other: affinity + SAME_SOURCE * (sources[other] == source)
+            for other, affinity in found.items()
+            if affinity >= _FAINTEST
+        }
+
+    def _local_rarity(self, source: str, term: str) -> float:
+        return min(self.local[source, term], self.vocabulary.rarity(term))
+
+    def shared_words(self, one: int, other: int) -> list[str]:
+        """Name what two tools share, the most telling first, in the forms that people read."""
+        first, second = self.vocabulary.terms[one], self.vocabulary.terms[other]
+        ranked = sorted(
+            (-first[term] * second[term] * self.vocabulary.rarity(term), term)
+            for term in first.keys() & second.keys()
+        )
+        return [self.vocabulary.words[term] for _, term in ranked[:_TERMS_IN_REASON]]
+
+    def strongest(self, affinities: Mapping[int, float], count: int) -> list[int]:
+        """Give the positions of the *count* greatest *affinities*, ties by tool id."""
+        ranked = ((-round(value, 9), self.tools[at].id, at) for at, value in affinities.items())
+        return [position for _, _, position in nsmallest(count, ranked)]
+
+
+def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityIndex:
+    """Build the index over *tools*, whose terms are in *vocabulary*."""
+    postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+    for position, terms in enumerate(vocabulary.terms):
+        for term, weight in terms.items():
+            postings[term].append((position, weight))
+    shared = {term: held for term, held in postings.items() if len(held) > 1}
+    sources = [tool.source_id for tool in tools]
+    return AffinityIndex(tools, sources, vocabulary, shared, _local(sources, vocabulary))
+
+
+def _local(sources: Sequence[str], vocabulary: Vocabulary) -> dict[tuple[str, str], float]:
+    sizes = Counter(sources)
+    held = Counter(
+        (source, term)
+        for source, terms in zip(sources, vocabulary.terms, strict=True)
+        for term in terms
+    )
+    return {(source, term): rarity(count, sizes[source]) for (source, term), count in held.items()}
+
+
+def affordable(
+    keys: Iterable[_Key], postings: Mapping[_Key, Sequence[tuple[int, _Held]]]
+) -> list[_Key]:
+    """Choose *keys*, those with the shortest lists first, until the budget of one tool is spent.
+
+    This bounds the work for each tool, and so makes the whole linear in the number of tools.
+    What is left out are the largest groups, which say least about any one of their members.
+    """
+    chosen: list[_Key] = []
+    spent = 0
+    for size, key in sorted((len(postings[key]), key) for key in keys if key in postings):
+        spent += size
+        if spent > _BUDGET:
+            break
+        chosen.append(key)
+    return chosen
+
+
+def edge_weight(strength: float) -> float:
+    """Bring a *strength* above 0 into (0, 1], in hundredths.
+
+    Saturating: each further bit of evidence adds less. Hundredths keep a document as it is when
+    a tool is added elsewhere in the catalogue and every rarity moves by a hair.
+    """
+    return max(0.01, round(strength / (strength + 1.0), 2))
+
+
+def quoted(words: Sequence[str]) -> str:
+    """Write *words* as a list for people: 'a', 'b' and 'c'."""
+    *head, last = (f"'{word}'" for word in words)
+    return f"{', '.join(head)} and {last}" if head else last
+
+
+def related_edges(
+    index: AffinityIndex, position: int, near: Mapping[int, float], count: int
+) -> list[Edge]:
+    """Make edges from the tool at *position* to the *count* closest of those *near* it."""
+    return [_related(index, position, other, near[other]) for other in index.strongest(near, count)]
+
+
+def _related(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
+    tool, target = index.tools[position], index.tools[other]
+    reason = f"shares {quoted(index.shared_words(position, other))}"
+    if tool.source_id == target.source_id:
+        reason += ", from the same server"
+    return Edge(EdgeKind.RELATED, tool.id, target.id, edge_weight(affinity), reason)
+
+
+# SECTION flow: Data flow: what one tool gives that another must be given.
+
+
+_PARTIAL = 0.7
+_UNQUALIFIED = 0.5
+_FAINTEST_of_flow = 0.15
+# In a handful of tools that all work on one thing its name is common, and yet no idle word.
+_TOO_FEW_TO_COUNT = 16
+_FIELDS_IN_REASON = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What flows from one tool to another.
+
+    Attributes:
+        strength: Above 0; greater the rarer the fields are and the more of the need they meet.
+        fields: Pairs of the output field and the required argument that it fills, rarest first.
+    """
+
+    strength: float
+    fields: tuple[tuple[str, str], ...]
+
+    @property
+    def reason(self) -> str:
+        """Say for people what flows."""
+        told = self.fields[:_FIELDS_IN_REASON]
+        names = quoted([given for given, _ in told])
+        if any(given != needed for given, needed in told):
+            arguments = quoted([needed for _, needed in told])
+            verb = (
+                "fills the required argument" if len(told) == 1 else "fill the required arguments"
+            )
+            return f"its output {_plural('field', told)} {names} {verb} {arguments} there"
+        verb = "is a required argument" if len(told) == 1 else "are required arguments"
+        return f"its output {_plural('field', told)} {names} {verb} there"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowIndex:
+    """Finds the tools that need what a tool gives, by an inverted index from field to tools.
+
+    Attributes:
+        sources: For each tool, its source id.
+        given: For each tool, the fields of its result that it was not itself given.
+        needs: For each tool, how many arguments it requires.
+        postings: For each field, the tools that require it and the argument it is there.
+        holders: For each field, how many tools give or require it.
+    """
+
+    sources: Sequence[str]
+    given: Sequence[Mapping[FieldKey, Field]]
+    needs: Sequence[int]
+    postings: Mapping[FieldKey, Sequence[tuple[int, Field]]]
+    holders: Mapping[FieldKey, int]
+
+    def flows(self, position: int, near: Mapping[int, float]) -> dict[int, Flow]:
+        """Give what flows from the tool at *position* to others, by position.
+
+        Args:
+            position: The tool that gives.
+            near: Tools that share a term with it. A field of one word, such as `message`, names
+                no subject of its own: it counts in full between these, by half between other
+                tools of one server, and nothing between servers.
+        """
+        given = self.given[position]
+        found: defaultdict[int, dict[str, tuple[float, str]]] = defaultdict(dict)
+        size = max(_TOO_FEW_TO_COUNT, len(self.needs))
+        for key in affordable(given, self.postings):
+            worth = rarity(self.holders[key], size)
+            for other, needed in self.postings[key]:
+                trust = self._trust(position, other, near) if len(key) == 1 else 1.0
+                if other != position and trust and accepts(needed.types, given[key].types):
+                    found[other][needed.name] = (worth * trust, given[key].name)
+        flows = {other: self._flow(other, fills) for other, fills in found.items()}
+        return {other: flow for other, flow in flows.items() if flow.strength >= _FAINTEST_of_flow}
+
+    def _trust(self, position: int, other: int, near: Mapping[int, float]) -> float:
+        if other in near:
+            return 1.0
+        return _UNQUALIFIED if self.sources[position] == self.sources[other] else 0.0
+
+    def _flow(self, other: int, fills: Mapping[str, tuple[float, str]]) -> Flow:
+        ranked = sorted((-weight, needed, given) for needed, (weight, given) in fills.items())
+        total = sum(-weight for weight, _, _ in ranked)
+        share = 1.0 if len(fills) == self.needs[other] else _PARTIAL
+        return Flow(total * share, tuple((given, needed) for _, needed, given in ranked))
+
+
+def build_flow(tools: Sequence[Tool]) -> FlowIndex:
+    """Build the index over *tools*."""
+    needed = [needed_fields(tool) for tool in tools]
+    given = [_given(tool, fields) for tool, fields in zip(tools, needed, strict=True)]
+    postings: defaultdict[FieldKey, list[tuple[int, Field]]] = defaultdict(list)
+    holders: defaultdict[FieldKey, int] = defaultdict(int)
+    for position, fields in enumerate(needed):
+        for field in fields:
+            postings[field.key].append((position, field))
+        for key in {field.key for field in fields} | given[position].keys():
+            holders[key] += 1
+    sources = [tool.source_id for tool in tools]
+    needs = [len(tool.required_arguments) for tool in tools]
+    return FlowIndex(sources, given, needs, postings, holders)
+
+
+def _given(tool: Tool, needed: Sequence[Field]) -> dict[FieldKey, Field]:
+    """Index what *tool* gives by every name that it may be asked for under."""
+    known = {field.key for field in needed}
+    fields = given_fields(tool)
+    subjects = [singular(term) for term in subject_terms(tool.name)] if fields else []
+    # A field's own name goes before what its owner or the tool would make of it.
+    names = [(field.key, field) for field in fields]
+    names += [(key, field) for field in fields for key in _qualified(field, subjects)]
+    given: dict[FieldKey, Field] = {}
+    for key, field in names:
+        # What a tool had to be given is nothing that it finds.
+        if key and key not in known:
+            given.setdefault(key, field)
+    return given
+
+
+def _qualified(field: Field, subjects: Sequence[str]) -> Iterator[FieldKey]:
+    """Name a field of one word in full: the `id` of an order is an `order_id` to others."""
+    if len(field.key) == 1:
+        if field.owner:
+            yield _joined(field.key, field.owner)
+        yield _joined(field.key, tuple(subjects))
+        yield from (_joined(field.key, (subject,)) for subject in subjects)
+
+
+def _joined(key: FieldKey, owner: FieldKey) -> FieldKey:
+    return tuple(sorted({*key, *owner}))
+
+
+def _plural(noun: str, things: Sequence[object]) -> str:
+    return noun if len(things) == 1 else f"{noun}s"
+
+
+# SECTION groups: The groups a tool belongs to, as ids that documents and people read.
+
+
+_DOMAINS_PER_TOOL = 4
+# A group id stands where a URI may stand, and a colon parts its members.
+_NO_GROUP_CHARACTER = re.compile(r"[\s:/\\<>\"'{}|^`\x00-\x1f\x7f]+")
+
+
+def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Name the groups of the tool at *position* of the vocabulary's tools.
+
+    These are a `domain:` group for each of the four terms that tell most, the same within the
+    tool's source, and a `category:` group for each category. A term that no other tool holds makes
+    a group only where the tool has no other, and one of the description only where nothing else
+    names the tool's subject.
+    """
+    domains = _domains(position, vocabulary)
+    source = _slug(tool.source_id)
+    categories = dict.fromkeys(_slug(category) for category in tool.hints.categories)
+    return (
+        *(f"domain:{domain}" for domain in domains),
+        *(f"source-domain:{source}:{domain}" for domain in domains if source),
+        *(f"category:{category}" for category in categories if category),
+    )
+
+
+def _domains(position: int, vocabulary: Vocabulary) -> list[str]:
+    terms = vocabulary.terms[position]
+    named = [term for term, weight in terms.items() if weight > PROSE]
+    shared = [term for term in terms if vocabulary.holders[term] > 1]
+    chosen = [term for term in named if term in shared] or named or shared
+    return [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
+
+
+def _slug(text: str) -> str:
+    return _NO_GROUP_CHARACTER.sub("-", fold(text)).strip("-")
+
+
+# SECTION next_steps: What one would call after a tool, and why.
+
+
+# What one server finds, another can seldom look at: between servers one shared word is no evidence.
+_ACROSS_SOURCES = 1.0
+
+_REASONS = {
+    Operation.INSPECT: "inspects what this one finds",
+    Operation.ACT: "acts on what this one inspects",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NextStepIndex:
+    """Finds what may follow a tool.
+
+    Attributes:
+        affinity: What tools have in common.
+        flow: What flows between them.
+        operations: The kind of work of each tool.
+    """
+
+    affinity: AffinityIndex
+    flow: FlowIndex
+    operations: Sequence[Operation]
+
+    def edges(self, position: int, near: Mapping[int, float], count: int) -> list[Edge]:
+        """Make edges from the tool at *position* to the *count* likeliest next steps.
+
+        A tool follows when it does the next kind of work on the same subject, or when it must be
+        given what this one gives; where both hold, the stronger evidence counts.
+
+        Args:
+            position: The tool that comes first.
+            near: The affinity of the tools that share a term with it.
+            count: The most edges to make.
+        """
+        strengths = self._following(position, near)
+        flows = self.flow.flows(position, near)
+        for at, flow in flows.items():
+            strengths[at] = max(flow.strength, strengths.get(at, 0.0))
+        chosen = self.affinity.strongest(strengths, count)
+        return [self._edge(position, at, strengths[at], flows.get(at)) for at in chosen]
+
+    def _following(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
+        tools = self.affinity.tools
+        source = tools[position].source_id
+        kind = FOLLOWED_BY.get(self.operations[position])
+        return {
+            at: value
+            for at, value in near.items()
+            if self.operations[at] is kind
+            and (tools[at].source_id == source or value >= _ACROSS_SOURCES)
+        }
+
+    def _edge(self, position: int, at: int, strength: float, flow: Flow | None) -> Edge:
+        tools = self.affinity.tools
+        if flow is not None and flow.strength >= strength:
+            reason = flow.reason
+        else:
+            shared = quoted(self.affinity.shared_words(position, at))
+            reason = f"{_REASONS[self.operations[at]]}: shares {shared}"
+        source, target = tools[position].id, tools[at].id
+        return Edge(EdgeKind.NEXT_STEP, source, target, edge_weight(strength), reason)

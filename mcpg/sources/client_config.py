@@ -1,0 +1,599 @@
+"""Configuration files of desktop and editor clients: which servers they name.
+
+Known are the members `mcpServers` (most clients), `servers` and `mcp.servers` (VS Code) and
+`context_servers` (Zed), with comments and trailing commas.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.json_text import parse_json_documents
+from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
+from mcpg.net.addresses import split_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+# SECTION servers: Servers that are asked for their tools, and how they are asked.
+
+
+DEFAULT_TIMEOUT = 30.0
+"""Seconds that a server has for everything, from its start to its last page of tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class StdioServer:
+    """A server that is a program, spoken to over its standard input and output.
+
+    What may hold a secret is kept out of its repr.
+
+    Attributes:
+        place: How messages name it; holds no secret.
+        name: The source id of its tools; `None` for what the server calls itself.
+        command: The program.
+        args: Its arguments.
+        env: Environment variables beside the few that every server gets.
+        cwd: The folder in which it runs, or `None` for the present one.
+        secrets: Texts that must not come back in what it says of its tools.
+    """
+
+    place: str
+    name: str | None
+    command: str = field(repr=False)
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = field(default=None, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+AUTHORIZATION_CODE = "authorization_code"
+"""The grant by which a person lets mcpg in, once, in a browser."""
+
+CLIENT_CREDENTIALS = "client_credentials"
+"""The grant by which mcpg lets itself in, with a secret of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How mcpg is let in to a server that wants OAuth; what it says of itself may be empty.
+
+    Attributes:
+        grant: `AUTHORIZATION_CODE`, for which `mcpg login` must have been run, or
+            `CLIENT_CREDENTIALS`.
+        client_id: The client as which mcpg is registered; empty when it registers itself.
+        client_secret: The secret of that client.
+        scope: What is asked for, words with spaces between; empty for what the server names.
+        method: How the secret is sent: `client_secret_basic` or `client_secret_post`.
+        issuer: The authorisation server to which the client belongs; empty for the origin of the
+            server itself. A secret is sent to no other.
+        redirect: The address on this machine that is registered for the client, where a browser
+            comes back to; empty for any port.
+    """
+
+    grant: str = AUTHORIZATION_CODE
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    scope: str = ""
+    method: str = field(default="client_secret_basic", repr=False)
+    issuer: str = ""
+    redirect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpServer:
+    """A server at an address.
+
+    Attributes:
+        place: How messages name it; holds no secret.
+        name: The source id of its tools; `None` for what the server calls itself.
+        url: Its address, `http` or `https`.
+        headers: Headers of every request.
+        is_sse: Whether it speaks the older transport of two addresses.
+        secrets: Texts that must not come back in what it says of its tools.
+        oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
+    """
+
+    place: str
+    name: str | None
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_sse: bool = False
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    oauth: OAuth | None = OAuth()
+
+    @property
+    def has_key(self) -> bool:
+        """Whether its headers let mcpg in already, so that no OAuth is needed."""
+        return any(name.casefold() == "authorization" for name in self.headers)
+
+    @property
+    def login(self) -> str:
+        """The command by which a person logs in to it, as messages say it."""
+        file, _, name = self.place.rpartition(": ")
+        if not file:
+            return "mcpg login ADDRESS"
+        words = [name] if file.endswith(".toml") else [name, file]
+        return f"mcpg login {shlex.join(words)}"
+
+
+Server = StdioServer | HttpServer
+
+
+def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Give what may be secret in an address and its headers, also without `Bearer` before it."""
+    values = tuple(headers.values())
+    return (url, *values, *(word for value in values for word in value.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """How servers are asked.
+
+    Attributes:
+        environ: The environment from which variables are filled in.
+        headers: Headers for servers named by their address.
+        timeout: Seconds that each server has, above 0.
+        told: Gets how many servers are done, and of how many.
+        tokens: The folder in which logins are kept, `None` when there are none.
+    """
+
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout: float = DEFAULT_TIMEOUT
+    told: Callable[[int, int], None] | None = None
+    tokens: str | None = field(default=None, repr=False)
+
+
+# SECTION variables: Variables of the environment in texts of a configuration, filled in when it is
+# used.
+
+
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_OTHER = re.compile(r"\$\{([^}]{0,60})\}")
+
+
+def check_variables(text: str, place: str) -> None:
+    """Check that `${...}` in *text* can be filled in from some environment.
+
+    Raises:
+        SourceError: Something else stands in it.
+    """
+    other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
+    if other is not None:
+        raise SourceError(
+            f"`{other[0]}` names no variable of the environment",
+            place=place,
+            remedy="write `${NAME}` or `${env:NAME}` and set it",
+        )
+
+
+def without_variables(text: str, stand_in: str = "") -> str:
+    """Give *text* with *stand_in* in the place of every variable."""
+    return _VARIABLE.sub(lambda _: stand_in, text)
+
+
+def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | None = None) -> str:
+    """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*.
+
+    The default stands for a variable that is not set or empty, as in a shell. What is filled in is
+    not looked at again.
+
+    Args:
+        text: The text of the configuration.
+        environ: The environment.
+        place: Where the text stands, for messages.
+        used: Gets the values of variables that were filled in.
+
+    Raises:
+        SourceError: A variable without default is not set, or something else stands in `${...}`,
+            such as an input that only a client asks its user for.
+    """
+    check_variables(text, place)
+
+    def value(found: re.Match[str]) -> str:
+        name, default = found.groups()
+        said = environ.get(name)
+        if default is not None and not said:
+            return default
+        if said is None:
+            raise SourceError(
+                f"the variable `{name}` of the environment is not set",
+                place=place,
+                remedy=f"set it, or write `${{{name}:-default}}`",
+            )
+        if used is not None:
+            used.append(said)
+        return said
+
+    return _VARIABLE.sub(value, text)
+
+
+# SECTION addresses: Servers named on the command line: `stdio:COMMAND ...` and
+# `https://HOST/PATH`.
+
+
+_STDIO_of_addresses = "stdio:"
+_HTTP_of_addresses = re.compile(r"https?://", re.IGNORECASE)
+_FILES = (".json", ".yaml", ".yml")
+
+
+def is_address(argument: str) -> bool:
+    """Tell whether *argument* names a server rather than a path.
+
+    An address that ends like a file is none of a server.
+    """
+    if argument.startswith(_STDIO_of_addresses):
+        return True
+    path = argument.partition("?")[0].partition("#")[0].casefold()
+    return bool(_HTTP_of_addresses.match(argument)) and not path.endswith(_FILES)
+
+
+def server_at(argument: str, live: Live) -> Server:
+    """Read what `is_address` takes for a server; variables in headers are filled in.
+
+    Raises:
+        UsageError: The command or the address makes no sense.
+        SourceError: A header names a variable that is not set.
+    """
+    if argument.startswith(_STDIO_of_addresses):
+        return _program(argument.removeprefix(_STDIO_of_addresses))
+    host = host_of(argument)
+    headers = {name: expand(text, live.environ, "--header") for name, text in live.headers.items()}
+    secrets = secrets_of(argument, headers)
+    return HttpServer(host, None, argument, headers, secrets=secrets)
+
+
+def _program(line: str) -> StdioServer:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = []
+    if not words or not words[0] or "\0" in line:
+        raise UsageError(
+            "no command follows, or its quotes do not match",
+            place=_STDIO_of_addresses,
+            remedy="write 'stdio:COMMAND ARGUMENT ...' in one pair of quotes",
+        )
+    return StdioServer(
+        f"{_STDIO_of_addresses}{PurePath(words[0]).name}", None, words[0], tuple(words[1:])
+    )
+
+
+def host_of(address: str) -> str:
+    """Give the *address* without what may be secret in it: user, path and query.
+
+    Raises:
+        UsageError: It makes no sense.
+    """
+    parts = split_address(address)
+    host = parts.hostname if parts else None
+    if not (parts and host):
+        raise UsageError("this is no address", place="SOURCE", remedy="write https://HOST/PATH")
+    port = f":{parts.port}" if parts.port else ""
+    shown = f"[{host}]" if ":" in host else host
+    return f"{address.partition(':')[0].lower()}://{shown}{port}"
+
+
+# SECTION oauthconfig: What configurations of clients say of OAuth: which client mcpg is, and what
+# it asks for.
+#
+# Clients write this in several ways: an object `oauth` (most) or `auth` (Cursor) with members such
+# as `clientId`, `client_id` or `CLIENT_ID`, or members of the server itself such as
+# `oauthClientId`.
+
+
+_METHODS = ("client_secret_basic", "client_secret_post")
+_SHOWN = {
+    "authmethod": "authMethod",
+    "clientid": "clientId",
+    "clientsecret": "clientSecret",
+    "redirecturi": "redirectUri",
+}
+_MOST_PORT = 65535
+_REMEDY_of_oauthconfig = "see the documentation of mcpg for its layout"
+
+
+def read_oauth(
+    entry: JsonObject, fill: Callable[[str], str], fail: Callable[[str, str], SourceError]
+) -> OAuth | None:
+    """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
+
+    Args:
+        entry: The entry of the server.
+        fill: Fills in variables.
+        fail: Makes the error from a message and a remedy.
+
+    Raises:
+        SourceError: A member makes no sense.
+    """
+    said = entry.get("oauth", entry.get("auth"))
+    if said is False:
+        return None
+    members = _plain(said if isinstance(said, dict) else {})
+    if members.get("enabled") is False:
+        return None
+    flat = _plain(entry)
+    beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
+    return _Members({**beside, **members}, fill, fail).oauth()
+
+
+def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give the members by names without case, hyphens and underscores."""
+    return {
+        name.casefold().replace("_", "").replace("-", ""): value for name, value in members.items()
+    }
+
+
+class _Members:
+    """What is said of OAuth, by plain names."""
+
+    def __init__(
+        self,
+        members: Mapping[str, JsonValue],
+        fill: Callable[[str], str],
+        fail: Callable[[str, str], SourceError],
+    ) -> None:
+        self._members = members
+        self._fill = fill
+        self._fail = fail
+
+    def oauth(self) -> OAuth:
+        """Read all of it."""
+        found = OAuth(
+            grant=self._grant(),
+            client_id=self._text("clientid"),
+            client_secret=self._text("clientsecret"),
+            scope=self._scope(),
+            method=self._method(),
+            issuer=self._text("issuer"),
+            redirect=self._redirect(),
+        )
+        if found.grant == CLIENT_CREDENTIALS and not (found.client_id and found.client_secret):
+            message = "its `oauth` has no `clientId` and `clientSecret`"
+            raise self._fail(message, f"the grant {CLIENT_CREDENTIALS} needs both")
+        return found
+
+    def _grant(self) -> str:
+        said = self._text("grant", "granttype").replace("-", "_") or AUTHORIZATION_CODE
+        if said not in {AUTHORIZATION_CODE, CLIENT_CREDENTIALS}:
+            message = "the `grant` of its `oauth` is none that is known"
+            raise self._fail(message, f"write {AUTHORIZATION_CODE} or {CLIENT_CREDENTIALS}")
+        return said
+
+    def _method(self) -> str:
+        said = self._text("authmethod", "tokenendpointauthmethod") or _METHODS[0]
+        if said not in _METHODS:
+            message = "the `authMethod` of its `oauth` is none that is known"
+            raise self._fail(message, f"write {' or '.join(_METHODS)}")
+        return said
+
+    def _scope(self) -> str:
+        value = self._members.get("scope", self._members.get("scopes"))
+        words = value if isinstance(value, list) else [value or ""]
+        return " ".join(self._filled("scope", word) for word in words).strip()
+
+    def _redirect(self) -> str:
+        port = self._members.get("callbackport")
+        if port is None:
+            return self._text("redirecturi")
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
+            raise self._fail("the `callbackPort` of its `oauth` is no port", "write a number")
+        return f"http://localhost:{port}/callback"
+
+    def _text(self, *keys: str) -> str:
+        value = next((self._members[key] for key in keys if self._members.get(key)), "")
+        return self._filled(keys[0], value).strip()
+
+    def _filled(self, key: str, value: JsonValue) -> str:
+        if not isinstance(value, str):
+            raise self._fail(
+                f"the `{_SHOWN.get(key, key)}` of its `oauth` is no text", _REMEDY_of_oauthconfig
+            )
+        return self._fill(value)
+
+
+_KEYS = ("mcpServers", "context_servers", "servers")
+_MENTIONS = re.compile(r'"(?:mcpServers|context_servers|servers)"\s*:')
+# What is not closed is taken to its end, and kept: nobody has to look for its end again.
+_STRING = r'"(?:[^"\\\n]|\\.)*"?'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
+_URLS = ("url", "serverUrl", "httpUrl")
+_HTTP = frozenset({"http", "streamable-http", "streamablehttp", "streamable_http"})
+_STDIO = frozenset({"stdio", ""})
+_ADDRESS = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
+_REMEDY = "see the documentation of the client for its layout"
+
+
+def is_client_configuration(text: str) -> bool:
+    """Tell whether a file is the configuration of an MCP client."""
+    if not _MENTIONS.search(text):
+        return False
+    try:
+        value = _parse(text, "", set())
+    except SourceError:
+        return False
+    return _servers(value) is not None
+
+
+def read_client_configuration(
+    text: str, place: str, environ: Mapping[str, str]
+) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
+    """Read the servers that a configuration names, in its order.
+
+    One that cannot be used becomes a diagnostic; one that is switched off, an information.
+
+    Args:
+        text: The whole file.
+        place: Its path, for messages.
+        environ: The environment from which variables are filled in.
+
+    Raises:
+        SourceError: The text is no such configuration.
+    """
+    repeated: set[str] = set()
+    found = _servers(_parse(text, place, repeated))
+    if found is None:
+        raise SourceError("names no servers", place=place, remedy=_REMEDY)
+    servers: list[Server] = []
+    noticed = [_repeated(key, place) for key in sorted(repeated)]
+    for name, entry in found.items():
+        where = f"{place}: {name}"
+        try:
+            servers.append(server_of(name.strip(), entry, where, environ))
+        except SwitchedOffError:
+            message = "this server is switched off in the configuration; it is not asked"
+            noticed.append(info(Code.SOURCE_SKIPPED, message, where))
+        except SourceError as fault:
+            message = f"{fault.message} ({fault.remedy})"
+            noticed.append(error(Code.SOURCE_LOAD_FAILED, message, where))
+    return tuple(servers), tuple(noticed)
+
+
+class SwitchedOffError(Exception):
+    """The user does not want this server."""
+
+
+def _parse(text: str, place: str, repeated: set[str]) -> JsonValue:
+    """Parse JSON with comments and trailing commas; both become spaces, so that places stay."""
+    plain = _COMMENT.sub(lambda found: found[1] or found[2] or _blank(found[0]), text)
+    plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
+    return parse_json_documents(plain, place, repeated)[0]
+
+
+def _blank(comment: str) -> str:
+    return re.sub(r"[^\n]", " ", comment)
+
+
+def _servers(value: JsonValue) -> JsonObject | None:
+    """Give the servers by their names, `None` where there are none."""
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("mcp")
+    for holder in (value, inner if isinstance(inner, dict) else {}):
+        for key in _KEYS:
+            found = holder.get(key)
+            if isinstance(found, dict) and all(isinstance(one, dict) for one in found.values()):
+                return found
+    return None
+
+
+def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str]) -> Server:
+    """Read one server's *entry*, as it stands in a configuration; variables are filled in.
+
+    Raises:
+        SourceError: It cannot be used.
+        SwitchedOffError: It is switched off.
+    """
+    fields = _Fields(entry if isinstance(entry, dict) else {}, place, environ)
+    if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
+        raise SwitchedOffError
+    if not name:
+        raise fields.fail("this server has no name", "give it one: its tools are called after it")
+    kind = fields.text("type", fields.text("transport")).casefold()
+    if kind not in {*_STDIO, *_HTTP, "sse"}:
+        raise fields.fail("its `type` is none that is known", "write stdio, http or sse")
+    if kind in _STDIO and fields.entry.get("command") is not None:
+        return fields.program(name)
+    if kind == "stdio":
+        raise fields.fail("it names no `command`", _REMEDY)
+    return fields.address(name, is_sse=kind == "sse")
+
+
+class _Fields:
+    """The members of one server's entry, checked and with variables filled in."""
+
+    def __init__(self, entry: JsonObject, place: str, environ: Mapping[str, str]) -> None:
+        self.entry = entry
+        self._place = place
+        self._environ = environ
+        self._used: list[str] = []
+
+    def program(self, name: str) -> StdioServer:
+        """Read a server that is a program."""
+        nested = self.entry.get("command")
+        if isinstance(nested, dict):  # an older layout of Zed
+            entry = {**nested, "command": nested.get("path")}
+            return _Fields(entry, self._place, self._environ).program(name)
+        command = self.text("command")
+        if not command:
+            raise self.fail("its `command` is empty", "name the program that is the server")
+        env = self._texts("env")
+        cwd = self.text("cwd") or None
+        args = self._args()
+        secrets = (*env.values(), *self._used)
+        return StdioServer(self._place, name, command, args, env, cwd, secrets)
+
+    def address(self, name: str, *, is_sse: bool) -> HttpServer:
+        """Read a server at an address."""
+        url = next((url for key in _URLS if (url := self.text(key))), "")
+        if not url:
+            raise self.fail("it names neither a `command` nor a `url`", _REMEDY)
+        if not _is_address(url):
+            raise self.fail("its `url` is no address", "write http://... or https://...")
+        headers = self._texts("headers")
+        oauth = read_oauth(self.entry, self._filled, self.fail)
+        secret = oauth.client_secret if oauth else ""
+        secrets = (*secrets_of(url, headers), secret, *self._used)
+        return HttpServer(self._place, name, url, headers, is_sse, secrets, oauth)
+
+    def text(self, key: str, default: str = "") -> str:
+        """Give a member that is text."""
+        value = self.entry.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self.fail(f"its `{key}` is no text", _REMEDY)
+        return self._filled(value).strip()
+
+    def fail(self, message: str, remedy: str) -> SourceError:
+        """Make the error for this entry."""
+        return SourceError(message, place=self._place, remedy=remedy)
+
+    def _args(self) -> tuple[str, ...]:
+        value = self.entry.get("args")
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            raise self.fail("its `args` are no list", _REMEDY)
+        return tuple(self._filled(self._scalar("args", item)) for item in value)
+
+    def _texts(self, key: str) -> dict[str, str]:
+        value = self.entry.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self.fail(f"its `{key}` is no object", _REMEDY)
+        return {name: self._filled(self._scalar(key, item)) for name, item in value.items()}
+
+    def _scalar(self, key: str, value: JsonValue) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, str | int | float):
+            return str(value)
+        raise self.fail(f"its `{key}` holds what is no text", _REMEDY)
+
+    def _filled(self, text: str) -> str:
+        filled = expand(text, self._environ, self._place, self._used)
+        if "\0" in filled:
+            raise self.fail("it holds a null character", "remove it")
+        return filled
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(_ADDRESS.match(url) and host_of(url))
+    except UsageError:
+        return False
+
+
+def _repeated(key: str, place: str) -> Diagnostic:
+    message = f"stands more than once in one object, where the last one counts: {key[:80]!r}"
+    return warning(Code.KEY_REPEATED, message, place)

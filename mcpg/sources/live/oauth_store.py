@@ -1,0 +1,184 @@
+"""Logins kept in files, one for each server, that only their owner can read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import anyio
+from filelock import FileLock, Timeout
+
+from mcpg.errors import InputError, NotFoundError, OutputError, os_reason
+from mcpg.files import atomic_write, read_bytes
+from mcpg.sources.live.errors import AskingError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SCHEMA = "mcpg/login/1"
+
+_MAX_BYTES = 1 << 20
+_POLL = 0.05
+_SUFFIX = ".login.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a login to a server yielded; its repr holds nothing of it.
+
+    Attributes:
+        url: The address of the server.
+        tokens: The tokens as the authorisation server gave them.
+        expires: When the access token ends, in seconds since 1970; `None` when nobody said.
+        client: The client as which mcpg is registered, without a secret that is configured.
+        endpoint: Where tokens are renewed.
+        issuer: The authorisation server; empty when nothing names one.
+        server: What the authorisation server says of itself, or `None`.
+        resource: What the server says of itself, or `None`.
+    """
+
+    url: str = field(repr=False)
+    tokens: dict[str, Any] = field(repr=False)
+    expires: float | None = field(repr=False)
+    client: dict[str, Any] = field(repr=False)
+    endpoint: str = field(repr=False)
+    issuer: str = field(default="", repr=False)
+    server: dict[str, Any] | None = field(default=None, repr=False)
+    resource: dict[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its parts are of the kinds that they should be."""
+        texts = (self.access, self.endpoint, self.issuer)
+        tables = (self.client, self.server or {}, self.resource or {})
+        return (
+            all(isinstance(text, str) for text in texts)
+            and all(isinstance(table, dict) for table in tables)
+            and isinstance(self.expires, int | float | None)
+        )
+
+    @property
+    def access(self) -> str:
+        """The access token."""
+        found: str = self.tokens["access_token"]
+        return found
+
+
+class LoginFile:
+    """The login to one server, in a file of its own."""
+
+    def __init__(self, folder: str, url: str) -> None:
+        """Stand for the login to *url* in *folder*; neither needs to exist."""
+        self._url = canonical(url)
+        name = hashlib.sha256(self._url.encode("utf-8", "replace")).hexdigest()[:32]
+        self._folder = Path(folder)
+        self._path = self._folder / f"{name}{_SUFFIX}"
+        self._lock = self._folder / f".{name}.lock"
+
+    def read(self) -> Login | None:
+        """Give the login; `None` where there is none, or a file that is none of ours."""
+        try:
+            found = json.loads(read_bytes(self._path, _MAX_BYTES))
+            if found.pop("schema") != SCHEMA:
+                return None
+            login = Login(**found)
+            is_ours = login.url == self._url and login.is_sound
+        except (NotFoundError, InputError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+        return login if is_ours else None
+
+    def prepare(self) -> None:
+        """See that a login can be kept.
+
+        Raises:
+            OutputError: It cannot.
+        """
+        self._make_folder()
+        if not os.access(self._folder, os.W_OK):
+            raise self._unusable("it cannot be written")
+
+    def write(self, login: Login) -> None:
+        """Keep *login* in place of any earlier one.
+
+        Raises:
+            OutputError: The file cannot be written.
+        """
+        kept = replace(login, url=self._url)
+        members = {"schema": SCHEMA, **asdict(kept)}
+        self._make_folder()
+        atomic_write(self._path, f"{json.dumps(members, indent=1)}\n".encode(), private=True)
+
+    def forget(self) -> bool:
+        """Remove the login; say whether there was one.
+
+        Raises:
+            OutputError: The file cannot be removed.
+        """
+        try:
+            self._path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as fault:
+            message = f"cannot be removed: {os_reason(fault)}"
+            raise OutputError(message, place=str(self._path)) from fault
+        return True
+
+    @asynccontextmanager
+    async def turn(self, seconds: float) -> AsyncIterator[None]:
+        """Hold the login alone, so that two processes do not spend one refresh token.
+
+        Raises:
+            AskingError: Another process holds it for longer than *seconds*, or nothing can be
+                written in the folder.
+        """
+        self._make_folder()
+        lock = FileLock(self._lock, timeout=0, thread_local=False)
+        deadline = anyio.current_time() + seconds
+        while not _taken(lock):
+            if anyio.current_time() > deadline:
+                raise AskingError("another program has been renewing its login for too long")
+            await anyio.sleep(_POLL)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _make_folder(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as fault:
+            raise self._unusable(os_reason(fault)) from fault
+
+    def _unusable(self, reason: str) -> OutputError:
+        return OutputError(
+            f"no login can be kept there: {reason}",
+            place=str(self._folder),
+            remedy="name another folder with MCPG_TOKENS",
+        )
+
+
+def canonical(url: str) -> str:
+    """Give *url* as one of several ways to write it: scheme and host in lower case, no fragment."""
+    parts = urlsplit(url)
+    return parts._replace(
+        scheme=parts.scheme.lower(),
+        netloc=parts.netloc.lower(),
+        path=parts.path or "/",
+        fragment="",
+    ).geturl()
+
+
+def _taken(lock: FileLock) -> bool:
+    try:
+        lock.acquire()
+    except Timeout:
+        return False
+    except OSError:
+        raise AskingError("its login cannot be renewed: its folder cannot be written") from None
+    return True

@@ -1,0 +1,371 @@
+"""What reading sources yields."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Protocol
+
+from mcpg.catalog.hints import read_hint_rules
+from mcpg.catalog.json_text import parse_json_documents
+from mcpg.catalog.manifest import read_manifest
+from mcpg.catalog.model import SourceDocument
+from mcpg.errors import Code, Diagnostic, InputError, NotFoundError, SourceError, error
+from mcpg.files import MAX_BYTES, exists, read_bytes
+from mcpg.sources.client_config import is_client_configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mcpg.catalog.manifest import ManifestTools
+    from mcpg.catalog.model import HintRule, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class RawBundle:
+    """The text of a bundle file, not yet parsed.
+
+    Attributes:
+        text: The whole file.
+        place: Its path, for messages.
+    """
+
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBatch:
+    """All that was read from one or more sources.
+
+    Attributes:
+        tools: Tools of manifests, without ids.
+        rules: Rules of hints files.
+        documents: Markdown-LD documents, not yet parsed.
+        bundles: Bundle files, not yet parsed.
+        diagnostics: What was noticed.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    rules: tuple[HintRule, ...] = ()
+    documents: tuple[SourceDocument, ...] = ()
+    bundles: tuple[RawBundle, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @classmethod
+    def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
+        """Put batches one after another."""
+        batches = tuple(parts)
+        return cls(
+            tools=tuple(item for batch in batches for item in batch.tools),
+            rules=tuple(item for batch in batches for item in batch.rules),
+            documents=tuple(item for batch in batches for item in batch.documents),
+            bundles=tuple(item for batch in batches for item in batch.bundles),
+            diagnostics=tuple(item for batch in batches for item in batch.diagnostics),
+        )
+
+
+# SECTION kinds: What a source file is: its content decides, its name only helps.
+
+
+PYTHON = "python:"
+"""What a source begins with that is a Python module."""
+
+_MARKDOWN = (".md", ".markdown")
+_JSON = (".json", ".jsonl", ".ndjson")
+_YAML = (".yaml", ".yml")
+_OPEN = (*_MARKDOWN, *_JSON, *_YAML, ".mdld")
+_HINTS = tuple(f"hints{end}" for end in (*_YAML, ".json"))
+
+_FRONT_MATTER = re.compile(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)")
+# Front matter that does not end, or that stands below blank lines, begins with a key at least.
+_FRONT_KEY = re.compile(r"(?:[ \t\r]*\n)*---[ \t\r]*\n[A-Za-z_][\w.-]*[ \t]*:")
+_TOOL_IDENTITY = re.compile(r"^## Tool Identity[ \t]*\r?$", re.MULTILINE)
+_HINTS_YAML = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*tools[ \t]*:")
+_BUNDLE = re.compile(
+    r'\s*\{\s*"(?:version"\s*:\s*-?\d+\s*,\s*"documents|documents)"', re.IGNORECASE
+)
+_OPENAPI = re.compile(r'\s*\{\s*"(?:openapi|swagger)"\s*:')
+_OPENAPI_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
+_MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
+_JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
+_REMEDY = "give a tools/list answer, an OpenAPI document, a tool document, or a *.hints.yaml file"
+_OPENAPI_KEYS = frozenset({"openapi", "swagger"})
+_BUNDLE_KEYS = frozenset({"version", "documents", "mcpg"})
+
+
+class FileKind(Enum):
+    """The kinds of source files."""
+
+    MANIFEST = auto()
+    DOCUMENT = auto()
+    HINTS = auto()
+    BUNDLE = auto()
+    OPENAPI = auto()
+    CLIENT = auto()
+
+
+def may_be_source(name: str) -> bool:
+    """Tell whether a file of this name, found in a folder, is worth opening."""
+    lower = name.casefold()
+    return lower.endswith(_OPEN) or _is_hints_name(lower)
+
+
+def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
+    """Tell what a file found in a folder is; `None` for Markdown that is no tool's document.
+
+    Raises:
+        SourceError: It is called like a bundle and is none, as after a cut.
+    """
+    lower = name.casefold()
+    if _is_hints_name(lower):
+        return FileKind.HINTS
+    if lower.endswith(_YAML):
+        return FileKind.OPENAPI if _is_openapi(text) else None
+    if lower.endswith(_JSON) or (lower.endswith(".mdld") and _JSON_START.match(text)):
+        return _json_kind(text)
+    if _is_document(text):
+        return FileKind.DOCUMENT
+    if lower.endswith(".mdld"):
+        message = "is neither a bundle nor a tool document; it may be cut"
+        raise SourceError(message, place=place, remedy="build it again, or remove it")
+    return None
+
+
+def kind_of_named(name: str, text: str, place: str) -> FileKind:
+    """Tell what a file that the user named is.
+
+    Raises:
+        SourceError: It is nothing that holds tools or says something about them.
+    """
+    lower = name.casefold()
+    fault = _fault(lower, text)
+    if fault:
+        raise SourceError(fault, place=place, remedy=_REMEDY)
+    if lower.endswith(_YAML) and not _is_hints_name(lower) and _is_openapi(text):
+        return FileKind.OPENAPI
+    if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
+        return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
+    if lower.endswith(_JSON) or _JSON_START.match(text):
+        is_client = not _MANIFEST.match(text) and is_client_configuration(text)
+        return FileKind.CLIENT if is_client else _json_kind(text)
+    if lower.endswith(".mdld") or _is_document(text):
+        return FileKind.DOCUMENT
+    if _HINTS_YAML.match(text):
+        return FileKind.HINTS
+    if _OPENAPI_YAML.search(text):
+        return FileKind.OPENAPI
+    message = "is neither JSON nor a Markdown-LD document nor a hints file"
+    raise SourceError(message, place=place, remedy=_REMEDY)
+
+
+def _fault(lower: str, text: str) -> str | None:
+    if "\0" in text:
+        return "holds null characters, so it is no text"
+    return None if text.strip() or _is_hints_name(lower) else "is empty"
+
+
+def _is_hints_name(lower: str) -> bool:
+    return lower in _HINTS or lower.endswith(tuple(f".{end}" for end in _HINTS))
+
+
+def _is_document(text: str) -> bool:
+    marks = (_FRONT_MATTER.match, _FRONT_KEY.match, _TOOL_IDENTITY.search)
+    return any(mark(text) for mark in marks)
+
+
+def _is_openapi(text: str) -> bool:
+    """Tell an OpenAPI document, YAML or JSON, from other files called YAML."""
+    if text.lstrip().startswith("{"):
+        return _json_kind(text) is FileKind.OPENAPI
+    return bool(_OPENAPI_YAML.search(text))
+
+
+def _json_kind(text: str) -> FileKind:
+    """Tell what a JSON text is, parsing only where its first member leaves that open."""
+    if _BUNDLE.match(text):
+        return FileKind.BUNDLE
+    if _OPENAPI.match(text):
+        return FileKind.OPENAPI
+    if _MANIFEST.match(text) or not text.lstrip().startswith("{"):
+        return FileKind.MANIFEST
+    try:
+        value = parse_json_documents(text, "")[0]
+    except SourceError:
+        return FileKind.MANIFEST
+    keys = {key.casefold() for key in value} if isinstance(value, dict) else set()
+    if "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS):
+        return FileKind.BUNDLE
+    return FileKind.OPENAPI if keys & _OPENAPI_KEYS else FileKind.MANIFEST
+
+
+# SECTION missing: What to do about paths that do not exist.
+
+
+def present_sources(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
+    """Leave out those of several *paths* at which nothing stands, each with a diagnostic.
+
+    Where nothing stands at any of them, all are kept: reading them says what is wrong.
+    """
+    present = [path for path in paths if exists(path)]
+    if not present:
+        return list(paths), ()
+    missing = (path for path in paths if path not in present)
+    message = "nothing is there: the others are used without it"
+    return present, tuple(error(Code.GRAPH_PATH_MISSING, message, path) for path in missing)
+
+
+def missing_source(argument: str) -> NotFoundError:
+    """Make the error for a source that is not there, with the likeliest thing that was meant."""
+    if "://" in argument:
+        remedy = "files are not fetched: save it first; a server is named as https://HOST/PATH"
+    elif (close := _close_names(argument)) is not None:
+        remedy = f"did you mean {close!r}?"
+    else:
+        remedy = "check the path"
+    return NotFoundError("there is no such file or folder", place=argument or "''", remedy=remedy)
+
+
+def _close_names(argument: str) -> str | None:
+    parent = Path(argument).parent
+    try:
+        names = sorted(entry.name for entry in parent.iterdir())
+    except (OSError, ValueError):
+        return None
+    close = difflib.get_close_matches(Path(argument).name, names, n=1)
+    return (parent / close[0]).as_posix() if close else None
+
+
+# SECTION contents: From the text of one source file to what it holds, by its kind.
+
+
+class ToolReader(Protocol):
+    """Reads the tools in the text of one file."""
+
+    def __call__(
+        self, text: str, place: str, *, default_source: str, source_id: str | None
+    ) -> ManifestTools:
+        """Read them."""
+
+
+LOCAL_SOURCE = "local"
+"""Source id of tools that come from no file with a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of one source.
+
+    Attributes:
+        text: The whole text.
+        place: The file as the user would name it, for messages.
+        path: Path of a document, relative to the folder that was named.
+        source_id: Source id that overrides what a manifest states, or `None`.
+        stem_names_source: Whether the file's name can serve as source id.
+    """
+
+    text: str
+    place: str
+    path: str
+    source_id: str | None = None
+    stem_names_source: bool = True
+
+    def read_as(self, kind: FileKind) -> SourceBatch:
+        """Read the text as a source of *kind*.
+
+        Raises:
+            SourceError: It is broken.
+        """
+        if kind is FileKind.MANIFEST:
+            return self._tools(read_manifest)
+        if kind is FileKind.OPENAPI:
+            from mcpg.sources.openapi import read_openapi  # noqa: PLC0415 - few files are such
+
+            return self._tools(read_openapi)
+        if kind is FileKind.HINTS:
+            rules, noticed = read_hint_rules(self.text, self.place)
+            return SourceBatch(rules=rules, diagnostics=noticed)
+        if kind is FileKind.BUNDLE:
+            return SourceBatch(bundles=(RawBundle(self.text, self.place),))
+        content = self.text.replace("\r\n", "\n").replace("\r", "\n")
+        return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
+
+    def _tools(self, read: ToolReader) -> SourceBatch:
+        stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
+        found = read(
+            self.text,
+            self.place,
+            default_source=stem or LOCAL_SOURCE,
+            source_id=self.source_id,
+        )
+        return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+
+
+# SECTION textfile: From the bytes of a source to its text.
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def read_text(path: Path, place: str) -> str:
+    """Read the text of the file at *path*.
+
+    Raises:
+        SourceError: The file cannot be read, is larger than `MAX_BYTES`, or is no text.
+        NotFoundError: There is no such file.
+    """
+    try:
+        data = read_bytes(path, MAX_BYTES)
+    except InputError as fault:
+        raise SourceError(fault.message, place=place, remedy=fault.remedy) from fault
+    return decode(data, place)
+
+
+def decode(data: bytes, place: str) -> str:
+    """Decode UTF-8, or UTF-16 that says so by its byte order mark.
+
+    Raises:
+        SourceError: The bytes are no such text, or too many.
+    """
+    if len(data) > MAX_BYTES:
+        message = f"holds more than {MAX_BYTES:,} bytes"
+        raise SourceError(message, place=place, remedy="split it into smaller files")
+    mark, encoding = next((pair for pair in _MARKS if data.startswith(pair[0])), (b"", "utf-8"))
+    try:
+        return data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as fault:
+        offset = fault.start + len(mark)
+        message = f"is not {encoding.upper()} text: byte 0x{data[offset]:02x} at offset {offset}"
+        raise SourceError(message, place=place, remedy="save it as UTF-8") from None
+
+
+# SECTION replies: What a server that was asked replied, beside its tools.
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of asking one server.
+
+    Attributes:
+        batch: Its tools, or the diagnostic that says why there are none.
+        seconds: How long it took, from its start to its last tool.
+        has_answered: Whether it told its tools, be they none.
+        name: What it calls itself, "" for nothing; values of its configuration are hidden.
+        version: Its version, likewise.
+        protocol: The version of the protocol that it speaks, "" where it did not answer.
+    """
+
+    batch: SourceBatch
+    seconds: float
+    has_answered: bool
+    name: str = ""
+    version: str = ""
+    protocol: str = ""

@@ -1,0 +1,574 @@
+"""From the schemas of an OpenAPI document to JSON Schemas that stand on their own.
+
+A schema that is made here lets through at least what the document's does. So whatever cannot be
+kept (what leads nowhere, circles without end, what is too much) is left out without harm: keywords
+that turn round, such as `not`, are dropped, and `oneOf` becomes `anyOf`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from mcpg.errors import Code, Diagnostic, warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcpg.json_types import JsonObject, JsonValue
+
+# SECTION keywords: The keywords of a schema that stand for themselves: kept where a reader can
+# rely on them.
+
+
+_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+_TEXTS = ("title", "description", "format", "pattern")
+_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_COUNTS = (
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+)
+_FLAGS = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
+_MAX_ENUM = 500
+_MAX_EXAMPLES = 10
+_MAX_VALUE = 500
+_ORDINARY = 200
+
+
+def shallow(value: JsonValue) -> JsonObject:
+    """Say of a schema only what it is about: it lets through at least what *value* does."""
+    if not isinstance(value, dict):
+        return {}
+    texts: JsonObject = {
+        key: text for key in ("title", "description") if isinstance(text := value.get(key), str)
+    }
+    return {**_type(value), **texts}
+
+
+def plain_keywords(value: JsonObject) -> JsonObject:
+    """Copy the keywords that hold no schema, in JSON Schema 2020-12; ill-typed ones are dropped."""
+    kept = _type(value)
+    kept.update((key, text) for key in _TEXTS if isinstance(text := value.get(key), str))
+    kept.update((key, number) for key in _NUMBERS if _is_number(number := value.get(key)))
+    kept.update((key, count) for key in _COUNTS if _is_count(count := value.get(key)))
+    kept.update((key, flag) for key in _FLAGS if (flag := value.get(key)) is True)
+    for exclusive, bound in _BOUNDS:
+        if value.get(exclusive) is True and bound in kept:
+            kept[exclusive] = kept.pop(bound)
+    if "file" in (value.get("type"), value.get("format")) and "format" not in kept:
+        kept["format"] = "binary"
+    return {**kept, **_values(value)}
+
+
+def weight(kept: JsonObject) -> int:
+    """Say how much *kept* adds to a schema, in sub-schemas of ordinary size."""
+    values = kept.get("enum")
+    named = values if isinstance(values, list) else []
+    texts = (kept.get(key) for key in (*_TEXTS, "const"))
+    return 1 + len(named) // 8 + weight_of_texts((*named, *texts))
+
+
+def weight_of_texts(texts: Iterable[JsonValue]) -> int:
+    """Say how much long texts among *texts* add to a schema, in sub-schemas of ordinary size."""
+    return sum(len(text) // _ORDINARY for text in texts if isinstance(text, str))
+
+
+def _type(value: JsonObject) -> JsonObject:
+    stated = value.get("type")
+    names = [
+        "string" if name == "file" else name
+        for name in (stated if isinstance(stated, list) else [stated])
+        if isinstance(name, str)
+    ]
+    if not names or not _TYPES.issuperset(names):
+        return {}
+    if value.get("nullable") is True:
+        names.append("null")
+    names = list(dict.fromkeys(names))
+    return {"type": names[0] if len(names) == 1 else list(names)}
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: JsonValue) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _values(value: JsonObject) -> JsonObject:
+    """Copy the values that a schema names: those it allows, its default, its examples."""
+    kept: JsonObject = {}
+    allowed = value.get("enum")
+    examples = value.get("examples", [value["example"]] if "example" in value else [])
+    samples = list(examples) if isinstance(examples, list) else []
+    if isinstance(allowed, list) and allowed and all(map(_is_plain, allowed)):
+        if len(allowed) > _MAX_ENUM:
+            samples = allowed
+        else:
+            null = [None] if value.get("nullable") is True and None not in allowed else []
+            kept["enum"] = [*allowed, *null]
+    if "const" in value and _is_plain(value["const"]):
+        kept["const"] = value["const"]
+    if "default" in value and len(json.dumps(value["default"])) <= _MAX_VALUE:
+        kept["default"] = value["default"]
+    shown = [one for one in samples if _is_plain(one) and len(str(one)) <= _MAX_VALUE]
+    return {**kept, "examples": shown[:_MAX_EXAMPLES]} if shown else kept
+
+
+_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 80
+_MOST_PARTS = 200
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_NAMING = frozenset({"$ref", "properties", "required", *_COMBINED})
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Room:
+    """How much may still be copied, and what the copies refer to.
+
+    Attributes:
+        left: Sub-schemas that may still be copied; below 0, what follows is left out.
+        names: Names of the definitions that are referred to, in order.
+        in_place: Those that describe the same value as the schema that refers to them.
+    """
+
+    left: int
+    names: dict[str, None] = field(default_factory=dict)
+    in_place: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """A copied definition, what it weighs, and what it refers to."""
+
+    schema: JsonObject
+    weight: int
+    room: Room
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of properties among all that a schema combines: the hidden ones, the required ones."""
+
+    hidden: frozenset[str] = _NONE
+    required: frozenset[str] = _NONE
+
+
+class Schemas:
+    """Copies schemas of one document for one direction.
+
+    Args:
+        references: The document's references.
+        hidden: The keyword of properties that this direction does not have: `readOnly` for what
+            is sent, `writeOnly` for what is answered.
+        limit: How many sub-schemas one finished schema has at most.
+        siblings: Whether keywords beside `$ref` count, as they do from OpenAPI 3.1 on.
+    """
+
+    def __init__(self, references: References, hidden: str, limit: int, *, siblings: bool) -> None:
+        self._references = references
+        self._hidden = hidden
+        self._limit = limit
+        self._siblings = siblings
+        self._named: dict[tuple[str, frozenset[str]], str] = {}
+        self._hiding: dict[str, frozenset[str]] = {}
+        self._names_of: dict[str, _Names] = {}
+        self._hidden_refs: dict[str, bool] = {}
+        self._targets: dict[str, JsonValue] = {}
+        self._definitions: dict[str, _Definition] = {}
+
+    def room(self) -> Room:
+        """Give the room for one finished schema."""
+        return Room(self._limit)
+
+    def copy(
+        self,
+        value: JsonValue,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool = False,
+        hidden: frozenset[str] | None = None,
+    ) -> JsonObject:
+        """Copy the schema *value*; whatever is none becomes one that lets all through.
+
+        Args:
+            value: The schema.
+            room: How much may be copied.
+            where: The operation, for messages.
+            in_place: Whether it describes the same value as the definition that is being copied.
+            hidden: Properties that the same value does not have in this direction, `None` when
+                *value* alone describes it.
+        """
+        if value is False:
+            return {"not": {}}
+        room.left -= 1
+        if not isinstance(value, dict) or room.left < 0:
+            return shallow(value)
+        if hidden is None:
+            hidden = self._names(value, where).hidden
+        reference = value.get("$ref")
+        if isinstance(reference, str):
+            return self._referring(reference, value, room, where, in_place=in_place, hidden=hidden)
+        return self._copy(value, room, where, in_place=in_place, hidden=hidden)
+
+    def finished(self, schema: JsonObject, room: Room, where: str) -> JsonObject:
+        """Put beside *schema* the definitions that it needs, as far as there is room."""
+        definitions: dict[str, JsonValue] = {}
+        edges: dict[str, Iterable[str]] = {}
+        waiting = deque(room.names)
+        left, left_for_texts = room.left, self._limit
+        while waiting:
+            name = waiting.popleft()
+            if name in definitions:
+                continue
+            found = self._definition(name, where)
+            if found.weight > left:
+                about = shallow(self._targets[name])
+                left_for_texts -= weight(about) - 1
+                definitions[name] = about if left_for_texts >= 0 else {}
+                continue
+            left -= found.weight
+            definitions[name] = found.schema
+            edges[name] = found.room.in_place
+            waiting.extend(found.room.names)
+        for name in self._without_end(edges, where):
+            definitions[name] = shallow(self._targets[name])
+        return {**schema, "$defs": definitions} if definitions else schema
+
+    def _without_end(self, edges: dict[str, Iterable[str]], where: str) -> list[str]:
+        """Name the definitions that lead back to themselves without taking a value apart."""
+        found: list[str] = []
+        while True:
+            try:
+                TopologicalSorter(edges).prepare()
+            except CycleError as fault:
+                circle = sorted(set(fault.args[1]))
+                self._references.note(
+                    f"{circle[0]!r} refers to itself without end: that part is left out", where
+                )
+                found.extend(circle)
+                edges = {name: () if name in circle else to for name, to in edges.items()}
+            else:
+                return found
+
+    def _definition(self, name: str, where: str) -> _Definition:
+        known = self._definitions.get(name)
+        if known is None:
+            room = self.room()
+            hidden = self._hiding[name]
+            schema = self.copy(self._targets[name], room, where, in_place=True, hidden=hidden)
+            known = _Definition(schema, self._limit - room.left, room)
+            self._definitions[name] = known
+        return known
+
+    def _referring(
+        self,
+        reference: str,
+        value: JsonObject,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool,
+        hidden: frozenset[str],
+    ) -> JsonObject:
+        name = self._name(reference, where, hidden)
+        kept = shallow(value)
+        if self._siblings:
+            kept = self._copy(value, room, where, in_place=in_place, hidden=hidden)
+        if name is None:
+            return kept
+        room.names[name] = None
+        if in_place:
+            room.in_place[name] = None
+        return {"$ref": f"#/$defs/{name}", **kept}
+
+    def _name(self, reference: str, where: str, hidden: frozenset[str]) -> str | None:
+        """Return the name of the definition that *reference* leads to, `None` if it leads nowhere.
+
+        Where the definition requires properties that only its surroundings hide, it is another
+        definition than elsewhere.
+        """
+        target = self._references.target(reference, where)
+        if target is None:
+            return None
+        names = self._names_behind(reference, where)
+        further = _NONE if hidden is names.hidden else (hidden & names.required) - names.hidden
+        key = reference, further
+        if key not in self._named:
+            last = _OUTSIDE_NAME.sub("_", unquote(reference).rpartition("/")[2])[-_LONGEST_NAME:]
+            name, number = last or "_", 1
+            while name in self._targets:
+                number += 1
+                name = f"{last}_{number}"
+            self._named[key] = name
+            self._targets[name] = target
+            self._hiding[name] = names.hidden | key[1]
+        return self._named[key]
+
+    def _names(self, value: JsonObject, where: str) -> _Names:
+        """Gather the names of properties from *value*, what it refers to and what it combines."""
+        naming = _NAMING & value.keys()
+        if not naming:
+            return _Names()
+        alone = value.get("$ref")
+        if len(naming) == 1 and isinstance(alone, str):
+            return self._names_behind(alone, where)
+        hidden: set[str] = set()
+        required: set[str] = set()
+        for part in self._parts(value, _COMBINED, where, follows=False):
+            reference = part.get("$ref")
+            if isinstance(reference, str):
+                found = self._names_behind(reference, where)
+                hidden |= found.hidden
+                required |= found.required
+            self._add_names(part, hidden, required, where)
+        return _Names(frozenset(hidden), frozenset(required))
+
+    def _names_behind(self, reference: str, where: str) -> _Names:
+        known = self._names_of.get(reference)
+        if known is None:
+            hidden: set[str] = set()
+            required: set[str] = set()
+            for part in self._parts({"$ref": reference}, _COMBINED, where):
+                self._add_names(part, hidden, required, where)
+            known = _Names(frozenset(hidden), frozenset(required))
+            self._names_of[reference] = known
+        return known
+
+    def _add_names(
+        self, part: JsonObject, hidden: set[str], required: set[str], where: str
+    ) -> None:
+        properties, names = part.get("properties"), part.get("required")
+        if "$ref" in part and not self._siblings:
+            return
+        if isinstance(properties, dict):
+            hidden.update(name for name, one in properties.items() if self._is_hidden(one, where))
+        if isinstance(names, list):
+            required.update(name for name in names if isinstance(name, str))
+
+    def _is_hidden(self, value: JsonValue, where: str) -> bool:
+        """Return whether a property, or what it refers to, is not there in this direction."""
+        if not isinstance(value, dict):
+            return False
+        if "$ref" not in value and "allOf" not in value:
+            return value.get(self._hidden) is True
+        return any(
+            part.get(self._hidden) is True
+            or (isinstance(to := part.get("$ref"), str) and self._is_hidden_behind(to, where))
+            for part in self._parts(value, ("allOf",), where, follows=False)
+        )
+
+    def _is_hidden_behind(self, reference: str, where: str) -> bool:
+        known = self._hidden_refs.get(reference)
+        if known is None:
+            parts = self._parts({"$ref": reference}, ("allOf",), where)
+            known = any(part.get(self._hidden) is True for part in parts)
+            self._hidden_refs[reference] = known
+        return known
+
+    def _parts(
+        self, value: JsonObject, keys: tuple[str, ...], where: str, *, follows: bool = True
+    ) -> Iterator[JsonObject]:
+        """Give *value*, what stands under *keys* and, if wanted, what is referred to, each once."""
+        seen: set[int] = set()
+        waiting: list[JsonValue] = [value]
+        while waiting and len(seen) < _MOST_PARTS:
+            part = waiting.pop()
+            if not isinstance(part, dict) or id(part) in seen:
+                continue
+            seen.add(id(part))
+            yield part
+            reference = part.get("$ref")
+            if isinstance(reference, str) and follows:
+                waiting.append(self._references.target(reference, where))
+            if not isinstance(reference, str) or self._siblings:
+                for key in keys:
+                    branches = part.get(key)
+                    waiting.extend(branches if isinstance(branches, list) else ())
+
+    def _copy(
+        self,
+        value: JsonObject,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool,
+        hidden: frozenset[str],
+    ) -> JsonObject:
+        kept = plain_keywords(value)
+        room.left -= weight(kept) - 1
+        kept.update(self._of_objects(value, room, where, hidden))
+        kept.update(self._of_lists(value, room, where))
+        kept.update(self._combined(value, room, where, in_place=in_place, hidden=hidden))
+        return _nullable(kept) if value.get("nullable") is True else kept
+
+    def _of_objects(
+        self, value: JsonObject, room: Room, where: str, hidden: frozenset[str]
+    ) -> JsonObject:
+        kept: JsonObject = {}
+        given = value.get("properties")
+        shown = {
+            name: one
+            for name, one in (given.items() if isinstance(given, dict) else ())
+            if not self._is_hidden(one, where)
+        }
+        room.left -= weight_of_texts(shown)
+        properties = self._map(shown, room, where)
+        if isinstance(given, dict):
+            kept["properties"] = properties
+        gone = (given.keys() if isinstance(given, dict) else set()) - properties.keys()
+        required = value.get("required")
+        if isinstance(required, list):
+            names = dict.fromkeys(name for name in required if isinstance(name, str))
+            room.left -= weight_of_texts(names) + max(0, len(names) - len(shown)) // 8
+            unasked = hidden | gone
+            kept["required"] = [name for name in names if name not in unasked]
+        if len(properties) == len(shown):
+            kept.update(self._others(value, room, where))
+        return kept
+
+    def _others(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+        """Copy what is said of properties without a name, unless that is more than can be kept."""
+        others = value.get("additionalProperties")
+        if "patternProperties" in value or not isinstance(others, dict | bool):
+            return {}
+        if isinstance(others, bool):
+            return {"additionalProperties": others}
+        return {"additionalProperties": self.copy(others, room, where)}
+
+    def _map(self, members: JsonObject, room: Room, where: str) -> JsonObject:
+        """Copy schemas by name, as far as there is room."""
+        kept: JsonObject = {}
+        for name, one in members.items():
+            if room.left < 0:
+                break
+            kept[name] = self.copy(one, room, where)
+        return kept
+
+    def _of_lists(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+        """Copy the schemas of a list's items, by position and for the rest; `{}` without room."""
+        kept: JsonObject = {}
+        first, items = value.get("prefixItems"), value.get("items")
+        if isinstance(first, list) and first:
+            kept["prefixItems"] = [self.copy(one, room, where) for one in first]
+        if isinstance(items, dict):
+            kept["items"] = self.copy(items, room, where)
+        return {} if "prefixItems" in kept and room.left < 0 else kept
+
+    def _combined(
+        self,
+        value: JsonObject,
+        room: Room,
+        where: str,
+        *,
+        in_place: bool,
+        hidden: frozenset[str],
+    ) -> JsonObject:
+        """Copy what a value is to satisfy all of, or some of."""
+
+        def branches(key: str) -> list[JsonValue]:
+            given = value.get(key)
+            found = given if isinstance(given, list) else []
+            return [self.copy(one, room, where, in_place=in_place, hidden=hidden) for one in found]
+
+        every = branches("allOf")
+        some = [found for key in ("anyOf", "oneOf") if (found := branches(key))]
+        if room.left < 0:
+            return {}
+        if len(some) > 1:
+            every.extend({"anyOf": found} for found in some)
+        kept: JsonObject = {"anyOf": some[0]} if len(some) == 1 else {}
+        return {**kept, "allOf": every} if every else kept
+
+
+def _nullable(kept: JsonObject) -> JsonObject:
+    """Let a combination be null, too, where no type says so."""
+    if "type" not in kept and "allOf" in kept and "anyOf" not in kept:
+        every = kept.pop("allOf")
+        return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
+    if "type" not in kept and isinstance(some := kept.get("anyOf"), list):
+        return {**kept, "anyOf": [*some, {"type": "null"}]}
+    return kept
+
+
+# SECTION references: References in an OpenAPI document, followed by the library `referencing`.
+
+
+_LONGEST_CHAIN = 20
+_SHOWN = 120
+
+
+class References:
+    """Follows references within one document, and notes once each what leads nowhere.
+
+    Nothing outside the document is ever read: neither files nor addresses.
+    """
+
+    def __init__(self, document: JsonObject, place: str) -> None:
+        from referencing import Registry, Specification  # noqa: PLC0415 - most sources need none
+
+        resource = Specification.OPAQUE.create_resource(document)
+        registry: Registry[Any] = Registry().with_resource("", resource)
+        self._resolver = registry.resolver()
+        self._known: dict[str, JsonValue] = {}
+        self._place = place
+        self.diagnostics: list[Diagnostic] = []
+
+    def note(self, message: str, where: str) -> None:
+        """Say that a part of the schema of the operation *where* is left out."""
+        place = f"{self._place}: {where}" if where else self._place
+        self.diagnostics.append(warning(Code.SCHEMA_INCOMPLETE, message, place))
+
+    def target(self, reference: str, where: str) -> JsonValue:
+        """Give what *reference* leads to, `None` where it leads nowhere."""
+        if reference not in self._known:
+            self._known[reference] = self._look_up(reference, where)
+        return self._known[reference]
+
+    def follow(self, value: JsonValue, where: str) -> JsonObject | None:
+        """Give *value* or, where it is a reference, what this finally leads to, if an object."""
+        for _ in range(_LONGEST_CHAIN):
+            if not isinstance(value, dict):
+                return None
+            reference = value.get("$ref")
+            if not isinstance(reference, str):
+                return value
+            value = self.target(reference, where)
+        self.note("a chain of references has no end; that part is left out", where)
+        return None
+
+    def _look_up(self, reference: str, where: str) -> JsonValue:
+        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+
+        shown = repr(reference[:_SHOWN])
+        if not reference.startswith("#"):
+            message = (
+                f"{shown} leads out of the document, and is not followed: that part is left out"
+            )
+            self.note(message, where)
+            return None
+        try:
+            found: JsonValue = self._resolver.lookup(reference).contents
+        except (Unresolvable, LookupError, TypeError, ValueError, AttributeError):
+            found = None
+        if not isinstance(found, dict | bool):
+            self.note(f"{shown} leads nowhere: that part is left out", where)
+            return None
+        return found
