@@ -1,10 +1,12 @@
-"""Runs the program inside the tests' own process."""
+"""Fixtures that run the program inside the process of the tests."""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
+from functools import cache
+from shutil import copytree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,21 +20,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder in which no setting of the machine is felt."""
+def settle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make *folder* the working folder, with caches of its own and no settings."""
     variables = {key.variable for key in KEYS.values()} | SECRET_VARIABLES
     for name in (*variables, "OPENAI_BASE_URL", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("MCPG_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
-    monkeypatch.setenv("MCPG_TOKENS", str(tmp_path.parent / f"{tmp_path.name}-tokens"))
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MCPG_CACHE", str(folder.parent / f"{folder.name}-cache"))
+    monkeypatch.setenv("MCPG_TOKENS", str(folder.parent / f"{folder.name}-tokens"))
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder, unaffected by settings of the machine."""
+    settle(tmp_path, monkeypatch)
     return tmp_path
 
 
 @pytest.fixture
 def sources(folder: Path) -> Path:
-    """A folder of sources: a shop's manifest and the hints to it."""
+    """A folder of sources: a shop's manifest and its hints."""
     tools = folder / "tools"
     tools.mkdir()
     (tools / "shop.json").write_text(json.dumps(MANIFEST), "utf-8")
@@ -40,10 +47,31 @@ def sources(folder: Path) -> Path:
     return tools
 
 
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A function that runs commands in a new folder of sources, once for the same arguments."""
+
+    @cache
+    def build(files: tuple[tuple[str, str], ...], *commands: tuple[str, ...]) -> Path:
+        folder = tmp_path_factory.mktemp("built")
+        for name, content in files:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(content, "utf-8")
+        with pytest.MonkeyPatch.context() as patch:
+            settle(folder, patch)
+            assert [main(command) for command in commands] == [0] * len(commands)
+        return folder
+
+    return build
+
+
 @pytest.fixture
-def graph(sources: Path, run: Callable[..., Run]) -> Path:
+def graph(sources: Path, built: Callable[..., Path]) -> Path:
     """The bundle of the shop, where it is discovered."""
-    assert run("bundle", str(sources), "-q").code == 0
+    files = tuple(
+        (f"tools/{file.name}", file.read_text("utf-8")) for file in sorted(sources.iterdir())
+    )
+    copytree(built(files, ("bundle", "tools", "-q")), sources.parent, dirs_exist_ok=True)
     return sources.parent / "graph.mdld"
 
 

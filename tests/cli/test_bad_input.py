@@ -87,14 +87,9 @@ class TestRefused:
     def test_reading_it_is_an_error(
         self, folder: Path, run: Callable[..., Run], name: str, content: bytes
     ) -> None:
-        """Every reading command refuses it with the same words."""
+        """A command that reads a catalogue refuses it."""
         (folder / name).write_bytes(content)
-        answers = [
-            run(*command, "-b", name)
-            for command in (["list"], ["search", "x"], ["explain", "x"], ["show", "x"])
-        ]
-        assert_refused(answers[0])
-        assert {answer.err for answer in answers} == {answers[0].err}
+        assert_refused(run("list", "-b", name))
 
     def test_it_costs_a_folder_only_itself(
         self, sources: Path, run: Callable[..., Run], name: str, content: bytes
@@ -107,6 +102,21 @@ class TestRefused:
         assert "Traceback" not in result.err
         if not is_bundle:
             assert "4 tools" in result.err
+
+
+@pytest.mark.parametrize(
+    "kind", ["no JSON", "a bundle that climbs", "broken UTF-8 in a document", "deep YAML"]
+)
+def test_every_reading_command_refuses_alike(
+    folder: Path, run: Callable[..., Run], kind: str
+) -> None:
+    """All commands that read a catalogue report a source they refuse in the same words."""
+    name, content = REFUSED[kind]
+    (folder / name).write_bytes(content)
+    commands = (["list"], ["search", "x"], ["explain", "x"], ["show", "x"])
+    answers = [run(*command, "-b", name) for command in commands]
+    assert_refused(answers[0])
+    assert {answer.err for answer in answers} == {answers[0].err}
 
 
 class TestSurvived:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from shutil import copytree
 from typing import TYPE_CHECKING
 
 import lopsided
@@ -24,27 +25,45 @@ if TYPE_CHECKING:
     Runner = Callable[..., Run]
 
 
-def write_queries(path: Path, judgements: Judgements) -> None:
-    """Write judged queries as lines."""
+def lines_of(judgements: Judgements) -> str:
+    """Judged queries as JSON lines."""
     lines = [{"query": one.query, "relevant": list(one.relevant)} for one in judgements.queries]
-    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return "\n".join(map(json.dumps, lines))
+
+
+def write_queries(path: Path, judgements: Judgements) -> None:
+    """Write judged queries as JSON lines."""
+    path.write_text(lines_of(judgements), "utf-8")
+
+
+TOOLS = [{"name": one.name, "description": one.description} for one in lopsided.tools()]
+FILES = (
+    ("tools.json", json.dumps({"server": "commerce", "tools": TOOLS})),
+    ("queries.jsonl", lines_of(lopsided.by_name())),
+)
+BUNDLE = ("bundle", "tools.json", "-q")
+QUICKLY = ("--folds", "2")
+TUNE = ("tune", "queries.jsonl", "-q", *QUICKLY)
+
+
+@pytest.fixture
+def bundled(folder: Path, built: Callable[..., Path]) -> Path:
+    """The bundle of a catalogue of made-up words, beside queries that go by names."""
+    copytree(built(FILES, BUNDLE), folder, dirs_exist_ok=True)
+    return folder / "graph.mdld"
+
+
+@pytest.fixture
+def tuned(folder: Path, built: Callable[..., Path]) -> Path:
+    """The same bundle, tuned on the queries."""
+    copytree(built(FILES, BUNDLE, TUNE), folder, dirs_exist_ok=True)
+    return folder / "graph.mdld"
 
 
 @pytest.fixture
 def manifest(folder: Path) -> Path:
-    """The manifest of a catalogue of made-up words, and queries that go by names."""
-    tools = [{"name": one.name, "description": one.description} for one in lopsided.tools()]
-    path = folder / "tools.json"
-    path.write_text(json.dumps({"server": "commerce", "tools": tools}), "utf-8")
-    write_queries(folder / "queries.jsonl", lopsided.by_name())
-    return path
-
-
-@pytest.fixture
-def bundled(manifest: Path, run: Runner) -> Path:
-    """The bundle of that catalogue."""
-    assert run("bundle", str(manifest), "-q").code == 0
-    return manifest.parent / "graph.mdld"
+    """The manifest of that catalogue."""
+    return folder / "tools.json"
 
 
 def test_a_fit_is_told_and_kept(bundled: Path, run: Runner) -> None:
@@ -70,7 +89,7 @@ def test_searches_use_it_and_explain_names_it(bundled: Path, run: Runner) -> Non
         if run("search", one.query, "--format", "json").json["matches"][0]["toolName"]
         != one.relevant[0]
     )
-    assert run("tune", "queries.jsonl", "-b", str(bundled)).code == 0
+    assert run("tune", "queries.jsonl", "-b", str(bundled), *QUICKLY).code == 0
     found = run("search", wrong.query, "--format", "json").json
     assert found["matches"][0]["toolName"] == wrong.relevant[0]
     model = run("explain", wrong.query, "--format", "json").json["model"]
@@ -81,7 +100,7 @@ def test_searches_use_it_and_explain_names_it(bundled: Path, run: Runner) -> Non
 def test_a_dry_run_writes_nothing(bundled: Path, run: Runner) -> None:
     """With `--dry-run` the bundle stays, and the exit code says what would be done."""
     before = bundled.read_bytes()
-    done = run("tune", "queries.jsonl", "--dry-run")
+    done = run("tune", "queries.jsonl", "--dry-run", *QUICKLY)
     assert (done.code, bundled.read_bytes()) == (0, before)
     assert "would write" in done.err
 
@@ -89,20 +108,19 @@ def test_a_dry_run_writes_nothing(bundled: Path, run: Runner) -> None:
 def test_another_bundle_may_be_written(bundled: Path, run: Runner) -> None:
     """With `-o` the bundle that was read stays as it is; a file of another kind is not replaced."""
     before = bundled.read_bytes()
-    assert run("tune", "queries.jsonl", "-o", "tuned.mdld").code == 0
+    assert run("tune", "queries.jsonl", "-o", "tuned.mdld", *QUICKLY).code == 0
     assert bundled.read_bytes() == before
     assert read_bundle("tuned.mdld").ranking is not None
-    done = run("tune", "queries.jsonl", "-o", "queries.jsonl")
+    done = run("tune", "queries.jsonl", "-o", "queries.jsonl", *QUICKLY)
     assert done.code == 2
     assert "no bundle" in done.err
 
 
-def test_the_same_queries_give_the_same_bytes(bundled: Path, run: Runner) -> None:
-    """Tuning again changes nothing, and neither does tuning a tuned bundle."""
-    assert run("tune", "queries.jsonl").code == 0
-    tuned = bundled.read_bytes()
-    again = run("tune", "queries.jsonl")
-    assert (again.code, bundled.read_bytes()) == (0, tuned)
+def test_the_same_queries_give_the_same_bytes(tuned: Path, run: Runner) -> None:
+    """Tuning a tuned bundle again changes nothing."""
+    before = tuned.read_bytes()
+    again = run("tune", "queries.jsonl", *QUICKLY)
+    assert (again.code, tuned.read_bytes()) == (0, before)
     assert "up to date" in again.err
 
 
@@ -166,12 +184,12 @@ def test_broken_queries_are_not_learned_from(bundled: Path, run: Runner) -> None
     queries = bundled.parent / "queries.jsonl"
     text = queries.read_text("utf-8")
     queries.write_text(f"{text}\nnot json\n{{}}", "utf-8")
-    done = run("tune", "queries.jsonl")
+    done = run("tune", "queries.jsonl", *QUICKLY)
     assert done.code == 2
     assert "queries.jsonl:121" in done.err
     assert "1 more" in done.err
     queries.write_text(f'{text}\n{{"query": "x", "relevant": ["no_such_tool"]}}', "utf-8")
-    done = run("tune", "queries.jsonl")
+    done = run("tune", "queries.jsonl", *QUICKLY)
     assert done.code == 0
     assert "judged_tool_unknown" in done.err
 
@@ -188,7 +206,7 @@ def test_of_very_many_queries_some_are_used(bundled: Path, run: Runner) -> None:
 def test_queries_may_come_from_a_pipe(bundled: Path, run: Runner) -> None:
     """`-` reads standard input, and the ranking is named after it."""
     text = (bundled.parent / "queries.jsonl").read_bytes()
-    assert run("tune", "-", stdin=text).code == 0
+    assert run("tune", "-", *QUICKLY, stdin=text).code == 0
     assert origin_of(open_index(f"{bundled}.idx")).name == "tuned on standard input"
 
 
@@ -211,9 +229,9 @@ def test_a_bundle_that_is_written_meanwhile_stays(
             return self.read1(size)
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Meanwhile(queries)))
-    assert main(["tune", "-"]) == 2
+    assert main(["tune", "-", *QUICKLY]) == 2
     assert any("newcomer" in one.path for one in read_bundle(bundled).documents)
-    assert run("tune", "-", stdin=queries).code == 0
+    assert run("tune", "-", *QUICKLY, stdin=queries).code == 0
     assert read_bundle(bundled).ranking is not None
 
 
@@ -226,51 +244,49 @@ def test_disabled_tools_are_told_unless_they_are_included(
     hints.write_text(f"tools:\n  {name}: {{enabledByDefault: false}}\n", "utf-8")
     assert run("bundle", str(manifest), str(hints), "-q").code == 0
     del bundled
-    assert "judged_tool_disabled" in run("tune", "queries.jsonl", "--dry-run").err
-    included = run("tune", "queries.jsonl", "--dry-run", "--include-disabled")
+    assert "judged_tool_disabled" in run("tune", "queries.jsonl", "--dry-run", *QUICKLY).err
+    included = run("tune", "queries.jsonl", "--dry-run", "--include-disabled", *QUICKLY)
     assert "judged_tool_disabled" not in included.err
 
 
 class TestBundle:
     """`mcpg bundle` and the ranking of the bundle that it replaces."""
 
-    def test_a_ranking_stays(self, bundled: Path, manifest: Path, run: Runner) -> None:
+    def test_a_ranking_stays(self, tuned: Path, manifest: Path, run: Runner) -> None:
         """A bundle that is built anew carries on, byte for byte, and is not stale."""
-        assert run("tune", "queries.jsonl").code == 0
-        tuned = bundled.read_bytes()
+        before = tuned.read_bytes()
         assert run("bundle", str(manifest), "--check").code == 0
         for _ in range(2):
             done = run("bundle", str(manifest))
             assert done.code == 0
             assert "up to date" in done.err
-            assert bundled.read_bytes() == tuned
-        assert origin_of(open_index(f"{bundled}.idx")).name == "tuned on queries.jsonl"
+            assert tuned.read_bytes() == before
+        assert origin_of(open_index(f"{tuned}.idx")).name == "tuned on queries.jsonl"
 
-    def test_changed_sources_keep_it(self, bundled: Path, manifest: Path, run: Runner) -> None:
+    def test_changed_sources_keep_it(self, tuned: Path, manifest: Path, run: Runner) -> None:
         """A tool more, and the ranking is still there."""
-        assert run("tune", "queries.jsonl").code == 0
-        ranking = read_bundle(bundled).ranking
+        ranking = read_bundle(tuned).ranking
         more = manifest.parent / "more.json"
         more.write_text(json.dumps([{"name": "another"}]), "utf-8")
         assert run("bundle", str(manifest), str(more)).code == 0
-        assert read_bundle(bundled).ranking == ranking
+        assert read_bundle(tuned).ranking == ranking
 
-    def test_it_can_be_dropped(self, bundled: Path, manifest: Path, run: Runner) -> None:
+    def test_it_can_be_dropped(
+        self, tuned: Path, manifest: Path, run: Runner, built: Callable[..., Path]
+    ) -> None:
         """`--untuned` goes back to the shipped ranking; `--check` sees what that would change."""
-        plain = bundled.read_bytes()
-        assert run("tune", "queries.jsonl").code == 0
+        plain = (built(FILES, BUNDLE) / "graph.mdld").read_bytes()
         done = run("bundle", str(manifest), "--untuned", "--check")
         assert done.code == 1
         assert "extension: ranking" in done.err
         assert run("bundle", str(manifest), "--untuned").code == 0
-        assert bundled.read_bytes() == plain
+        assert tuned.read_bytes() == plain
 
-    def test_a_copy_of_a_bundle_carries_it(self, bundled: Path, run: Runner) -> None:
+    def test_a_copy_of_a_bundle_carries_it(self, tuned: Path, run: Runner) -> None:
         """A bundle among the sources brings its ranking, to standard output too."""
-        assert run("tune", "queries.jsonl").code == 0
-        assert run("bundle", str(bundled), "-o", "copy.mdld").code == 0
-        assert read_bundle("copy.mdld").ranking == read_bundle(bundled).ranking
-        assert '"ranking"' in run("bundle", str(bundled), "-o", "-").out
+        assert run("bundle", str(tuned), "-o", "copy.mdld").code == 0
+        assert read_bundle("copy.mdld").ranking == read_bundle(tuned).ranking
+        assert '"ranking"' in run("bundle", str(tuned), "-o", "-").out
 
     def test_a_damaged_ranking_is_left_out(
         self, bundled: Path, manifest: Path, run: Runner
@@ -298,6 +314,6 @@ class TestBundle:
     def test_tuning_mends_a_damaged_ranking(self, bundled: Path, run: Runner) -> None:
         """A fit replaces whatever ranking was there, and does not complain of it."""
         write_bundle(bundled, Bundle(read_bundle(bundled).documents, {RANKING: []}))
-        done = run("tune", "queries.jsonl")
+        done = run("tune", "queries.jsonl", *QUICKLY)
         assert done.code == 0
         assert "ranking_ignored" not in done.err
