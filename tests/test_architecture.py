@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,14 @@ def test_every_folder_has_a_floor() -> None:
     """A new folder of the package is drawn into the house before it is built."""
     folders = {path.parent.name for path in ROOT.glob("mcpg/*/__init__.py")}
     assert folders == HEIGHTS.keys()
+
+
+def test_the_page_draws_the_house() -> None:
+    """The page lists every folder, none before one that it may import from."""
+    page = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
+    drawn = re.findall(r"^\| `mcpg/(\w+)` \|", page, re.MULTILINE)
+    assert sorted(drawn) == sorted(HEIGHTS)
+    assert [HEIGHTS[folder] for folder in drawn] == sorted(HEIGHTS.values())
 
 
 def test_imports_run_one_way(graph: dict[str, set[str]]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
+import pkgutil
 import re
 import shlex
 import shutil
@@ -105,6 +108,50 @@ def test_commands_that_are_shown_exist(page: Path) -> None:
 def test_no_page_shows_a_place_on_somebodys_machine(page: Path) -> None:
     """What a session printed about its own folders does not get into a page."""
     assert re.findall(r"/(?:tmp|home|Users|private)/\S+", page.read_text(encoding="utf-8")) == []
+
+
+PATH = re.compile(r"`((?:benchmarks|docs|examples|mcpg|tests)/[\w./-]+)`")
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/explanation/architecture.md"])
+def test_paths_that_are_named_exist(name: str) -> None:
+    """Contributors find every file and folder that these pages name."""
+    paths = set(PATH.findall((ROOT / name).read_text(encoding="utf-8")))
+    assert len(paths) > 10
+    assert {path for path in paths if not (ROOT / path).exists()} == set()
+
+
+def test_scripts_that_are_named_exist() -> None:
+    """Every Python file of ours in a page is there."""
+    script = re.compile(r"\b(?:benchmarks|mcpg|tests)/[\w/]+\.py\b")
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
+    named = {path for page in pages for path in script.findall(page.read_text(encoding="utf-8"))}
+    assert {path for path in named if not (ROOT / path).is_file()} == set()
+
+
+def imports_in(page: Path) -> set[tuple[str, str]]:
+    """Return the names that Python code in *page* imports from mcpg, each with its module."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    nodes = [node for block in blocks for node in ast.walk(ast.parse(block))]
+    return {
+        (node.module, alias.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "mcpg"
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_names_that_are_imported_exist(page: Path) -> None:
+    """Python code in a page imports names that mcpg has, and prose names modules that it has."""
+    for module, name in imports_in(page):
+        assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
+    folders = "|".join(path.parent.name for path in ROOT.glob("mcpg/*/__init__.py"))
+    dotted = re.findall(rf"`mcpg\.((?:{folders})\.[a-z_.]+)\b", page.read_text(encoding="utf-8"))
+    if page.name not in {"telemetry.md", "CHANGELOG.md"}:
+        for path in dotted:
+            assert pkgutil.resolve_name(f"mcpg.{path.rstrip('.')}")
 
 
 def test_commands_are_found_in_pages() -> None:
