@@ -13,6 +13,7 @@ A page works on a copy of `examples/`. Its blocks mean, in order:
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -20,7 +21,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
+
+from mcpg.cli import main
 
 ROOT = Path(__file__).parent.parent
 CUT = "..."
@@ -56,7 +61,7 @@ class Session:
             target.parent.mkdir(exist_ok=True)
             target.write_text(text, encoding="utf-8")
         elif language == "python":
-            self.printed = self._run([sys.executable, "-c", text])
+            self.printed = self._python(text)
         elif language == "text" and self.printed is not None:
             text, self.printed = self.printed, None
         return f"{fence}{language}\n{text}{fence}"
@@ -69,7 +74,7 @@ class Session:
         command, _, shown = entry.partition("\n")
         words = shlex.split(command.removeprefix("$ "))
         if words[0] == "mcpg":
-            output = self._run([sys.executable, "-m", "mcpg", *words[1:]])
+            output = self._mcpg(words[1:])
         elif words[0] == "ls":
             output = "".join(
                 f"{path.name}\n" for path in sorted(self.folder.glob(f"{words[-1]}/*"))
@@ -80,9 +85,25 @@ class Session:
             return entry
         return f"{command}\n{_cut(output, shown)}"
 
-    def _run(self, command: list[str]) -> str:
+    def _mcpg(self, arguments: list[str]) -> str:
+        # In this process, for a page has dozens of commands and each start takes half a second.
+        streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2)]
+        with (
+            redirect_stdout(streams[0]),
+            redirect_stderr(streams[1]),
+            patch.dict(os.environ, self.environment, clear=True),
+            patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO())),
+            chdir(self.folder),
+        ):
+            self.code = main(arguments)
+        for stream in streams:
+            stream.seek(0)
+        printed, told = (stream.read() for stream in streams)
+        return told + printed  # a pipe gets what is printed when the program ends
+
+    def _python(self, program: str) -> str:
         done = subprocess.run(
-            command,
+            [sys.executable, "-c", program],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -92,7 +113,7 @@ class Session:
             check=False,
         )
         if "Traceback (most recent call last)" in done.stdout:
-            raise RuntimeError(f"{shlex.join(command)} broke: {done.stdout}")
+            raise RuntimeError(f"the program broke: {done.stdout}")
         self.code = done.returncode
         return done.stdout
 
