@@ -49,7 +49,8 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SPACED, REPORTED = "text", "imports"
 MASKS = (
     (re.compile(r'("durationMs": )[\d.]+'), r"\g<1>0"),
-    (re.compile(r"\b\d+\.\d+ ms\b"), "<time> ms"),
+    (re.compile(r"\b\d+(\.\d+)? ms\b"), "<time> ms"),
+    (re.compile(r"(\.mdld-)[0-9a-f]{8}\b"), r"\1<path>"),
     (re.compile(r"^(\| \w+ \| )\d+\.\d{3} \|$", re.MULTILINE), r"\1<time> |"),
 )
 INDEX, STAMPED = b"mcpg-idx", ((40, 48), (80, 88))
@@ -293,17 +294,11 @@ def _figures(run: Record) -> Record:
 
 # What is imported
 
+ASKED = ("where is my parcel", "-b", "tools.mdld")
 FREQUENT = {
-    "search": ("search", "where is my parcel", "-b", "tools.mdld"),
-    "search --format json": (
-        "search",
-        "where is my parcel",
-        "-b",
-        "tools.mdld",
-        "--format",
-        "json",
-    ),
-    "explain": ("explain", "where is my parcel", "-b", "tools.mdld"),
+    "search": ("search", *ASKED),
+    "search --format json": ("search", *ASKED, "--format", "json"),
+    "explain": ("explain", *ASKED),
     "bundle": ("bundle", "tools/commerce.json", "tools/workspace.json", "-o", "two.mdld"),
 }
 IMPORTS = """
