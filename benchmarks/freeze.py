@@ -13,9 +13,10 @@ folders that BEFORE names.
 Text for people that differs in white space and rules alone is listed as *spacing* and does not
 count; nor do imports. Everything else has to be the same to the byte.
 
-The script uses mcpg by its command line and its public names alone. Run it with the Python of
-another checkout's environment to record that one. Times, digests of absolute paths and the like are
-masked; two recordings of one checkout on one machine are equal.
+The script uses mcpg by its command line and its public names alone. To record another checkout, run
+it with the Python of that checkout's environment, or set PYTHONPATH to it. Leave the checkout alone
+while it is recorded. Times and names made from absolute paths are masked; two recordings of one
+checkout on one machine are equal.
 """
 
 from __future__ import annotations
