@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.folders import login_folder
 from mcpg.errors import UsageError
-from mcpg.net.headers import TCHAR
+from mcpg.net.addresses import TCHAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

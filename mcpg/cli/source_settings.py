@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from mcpg.cli.setting_keys import LONGEST, SOURCES
 from mcpg.errors import Code, Diagnostic, McpgError, SourceError, error, info
 from mcpg.gateway.opening import Opening, free_name
-from mcpg.net.headers import is_header_name
+from mcpg.net.addresses import is_header_name
 from mcpg.sources.client_config import (
     StdioServer,
     check_variables,

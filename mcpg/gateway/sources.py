@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpg.errors import UsageError
-from mcpg.net.headers import has_control, is_header_name
+from mcpg.net.addresses import has_control, is_header_name
 from mcpg.sources.client_config import secrets_of
 from mcpg.sources.openapi.operations import is_base_address
 

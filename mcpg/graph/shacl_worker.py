@@ -1,8 +1,7 @@
-"""SHACL validation by a library, for a process that does nothing else."""
+"""SHACL validation by a library, in a `mcpg.graph.worker`."""
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import sys
@@ -14,7 +13,7 @@ import pyshacl
 import rdflib
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 MAX_DEPTH = 30
 """How deeply shapes may refer to one another."""
@@ -24,27 +23,25 @@ _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "url
 _BLANK = re.compile(r"['\"]?\b(?:_:)?n?[0-9a-f]{32}b[0-9]+\b['\"]?")
 
 
-def work(data: bytes, shapes: Sequence[str]) -> bytes:
-    """Validate a graph; from now on this process has no way to the network.
+def load(_: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any]:
+    """Return the function that validates the graph *data*, in Turtle, against `shapes` in Turtle.
 
-    Args:
-        data: The graph in Turtle.
-        shapes: Shapes in Turtle.
-
-    Returns:
-        In JSON a list with the members of a `validation.Result` for each result, or a text
-        that says why there is none.
+    It returns the members of a `mcpg.graph.validation.Result` for each result, or the reason why
+    there are none. From now on this process has no way to the network.
     """
     sys.addaudithook(_refuse_network)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
+    return lambda request: _work(data, request["shapes"])
+
+
+def _work(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]] | str:
     try:
-        answer: list[tuple[str, ...]] | str = found(data, shapes)
+        return found(data, shapes)
     except RecursionError:
-        answer = "they refer to one another without an end"
+        return "they refer to one another without an end"
     except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
-        answer = _cause(fault)
-    return json.dumps(answer).encode()
+        return _cause(fault)
 
 
 def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import time
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
@@ -16,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.exports import turtle
 from mcpg.graph.federation import Relay
-from mcpg.graph.sparql_worker import READY, Answer
+from mcpg.graph.sparql_worker import Answer
 from mcpg.graph.triples import triples_of
+from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -172,18 +169,9 @@ def _readdressed(query: str, services: list[Service], relay: Relay) -> str:
 # outside.
 
 
-_PROGRAM = """\
-import json, sys
-head = json.loads(sys.stdin.buffer.readline())
-sys.path[:] = head["path"]
-from mcpg.graph.sparql_worker import serve
-serve(head, sys.stdin.buffer, sys.stdout.buffer)
-"""
+_WORKER = "mcpg.graph.sparql_worker"
 _SHARE_OF_OTHERS = 0.8
 """The share of a query's time to be evaluated in which another endpoint must have answered."""
-
-_SHORTEST = 0.001
-"""The least time that anybody can be given, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +223,7 @@ class Door:
         self._data: bytes | None = None
         self._limits = limits or Limits()
         self._relay = Relay(services, self._limits.seconds, self._limits.size)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._worker: Worker | None = None
         self._lock = Lock()
 
     @classmethod
@@ -272,7 +260,7 @@ class Door:
             # What went wrong too late for an earlier query is nothing to this one.
             self._relay.noticed()
             query = relayed(query, self._relay, partial(self._endpoints, until=until))
-            self._relay.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), _SHORTEST)
+            self._relay.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
             bounds = {"rows": limits.rows, "size": limits.size}
             found = self._asked({"query": query, **bounds}, until)
             return _answer_of(found, self._relay.noticed())
@@ -290,55 +278,32 @@ class Door:
         return endpoints
 
     def _asked(self, request: dict[str, Any], until: float) -> dict[str, Any]:
-        """Have the process work on *request*, and give what it answers."""
-        seconds = max(until - time.monotonic(), _SHORTEST)
-        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        """Return the worker's answer to *request*."""
         try:
-            answer = _exchanged(self._running(), line)
-        except BaseException:
-            # What it answers late would be taken for the answer to the next request.
-            self._end()
-            raise
-        if not answer.endswith(b"\n"):
-            self._end()
-            raise self._ended(is_late=time.monotonic() >= until)
-        found: dict[str, Any] = json.loads(answer)
+            found: dict[str, Any] = self._running().ask(request, until)
+        except WorkerEndedError as fault:
+            raise self._ended(is_late=fault.is_late) from None
         return found
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        """Give the process that answers, started and loaded."""
-        if self._process is None or self._process.poll() is not None:
+    def _running(self) -> Worker:
+        """Return the worker, started and loaded."""
+        if self._worker is None or not self._worker.is_running:
             self._end()
-            self._process = self._started()
-        return self._process
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        data = self._data or "".join(turtle(triples_of(self._documents))).encode()
-        head = json.dumps(
-            {"path": sys.path, "bytes": len(data), "memory": self._limits.memory}
-            | {"parses": bool(self._relay.allowed)}
-        ).encode()
-        with ExitStack() as stack:
-            # The folder in which somebody happens to stand must not lend it its modules.
-            process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
-                [sys.executable, "-P", "-c", _PROGRAM],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-            stack.callback(_kill, process)
-            if _exchanged(process, head + b"\n" + data) != READY:
+            data = self._data or "".join(turtle(triples_of(self._documents))).encode()
+            head = {"memory": self._limits.memory, "parses": bool(self._relay.allowed)}
+            try:
+                self._worker = Worker(_WORKER, data, **head)
+            except WorkerEndedError:
                 raise InputError(
                     "the process that answers queries does not start",
                     remedy="see that Python can start another Python here, and give it more memory",
-                )
-            stack.pop_all()
-        return process
+                ) from None
+        return self._worker
 
     def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            _kill(process)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
 
     def _ended(self, *, is_late: bool) -> InputError:
         """Say why the process ended before it had answered."""
@@ -351,25 +316,6 @@ class Door:
             "the query broke off: it nests too deep or takes too much memory",
             remedy="ask for less: fewer open patterns, fewer levels",
         )
-
-
-def _exchanged(process: subprocess.Popen[bytes], data: bytes) -> bytes:
-    """Send *data*, and give the line that is answered: not a whole one if the process ends."""
-    if process.stdin is None or process.stdout is None:
-        return b""
-    with suppress(OSError):
-        process.stdin.write(data)
-        process.stdin.flush()
-    return process.stdout.readline()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
-    process.wait()
 
 
 def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:

@@ -1,29 +1,21 @@
-"""The process in which queries are evaluated, so that one that never ends can be ended.
-
-It reads a graph, then one request a line, and answers each with a line of JSON.
-It ends with its input, when a query takes too long, and when memory runs out; whoever started it
-finds out by the end of its output.
-"""
+"""Evaluates queries, in a `mcpg.graph.worker` so that one that never ends can be ended."""
 
 from __future__ import annotations
 
 import csv
-import faulthandler
 import io
 import json
-import os
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
 from mcpg.graph.terms import PREFIXES, XSD_STRING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from mcpg.json_types import JsonObject
 
@@ -130,38 +122,21 @@ def literal_json(value: str, datatype: str, language: str | None) -> dict[str, A
     return written
 
 
-READY = b"ready\n"
-
-
-def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
-    """Load the graph that *requests* begins with, and answer what follows it.
+def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Load a graph, and return the function that answers requests.
 
     Args:
-        head: How many `bytes` the graph has, as Turtle, how much `memory` may be taken, and whether
-            queries are to be parsed, as `parses`.
-        requests: The graph, then one request a line.
-        answers: Takes `READY`, then one answer a line.
+        head: How much `memory` may be taken, in bytes, and whether queries are to be parsed, as
+            `parses`.
+        data: The graph, as Turtle.
     """
     _bound_memory(head["memory"])
     store = pyoxigraph.Store()
-    data = requests.read(head["bytes"])
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
-    del data
     if head.get("parses"):
         # The time of a query does not go by with imports.
         import mcpg.graph.sparql_parsing  # noqa: F401, PLC0415
-    answers.write(READY)
-    answers.flush()
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
-        for line in requests:
-            request = json.loads(line)
-            # It ends the process from a thread of its own, whatever this one is busy with.
-            faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
-            work = parsed if request.get("is_parsed") else partial(answered, store)
-            answer = json.dumps(work(request), ensure_ascii=True)
-            faulthandler.cancel_dump_traceback_later()
-            answers.write(answer.encode() + b"\n")
-            answers.flush()
+    return lambda request: parsed(request) if request.get("is_parsed") else answered(store, request)
 
 
 def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import time
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -20,6 +19,7 @@ from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
 from mcpg.graph.terms import digest, node_iri, part_iri
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
+from mcpg.graph.worker import Worker, WorkerEndedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -209,13 +209,7 @@ def _ending(value: str) -> str:
 # work, but a process can. The process has no way to the network either.
 
 
-_PROGRAM = """\
-import json, sys
-asked = json.loads(sys.stdin.buffer.readline())
-sys.path[:] = asked["path"]
-from mcpg.graph.shacl_worker import work
-sys.stdout.buffer.write(work(sys.stdin.buffer.read(), asked["shapes"]))
-"""
+_WORKER = "mcpg.graph.shacl_worker"
 _SHIPPED = "shapes.ttl"
 _SH = "http://www.w3.org/ns/shacl#"
 _SCRIPTED = tuple(f"{_SH}{name}" for name in ("js", "jsFunctionName", "jsLibrary", "jsLibraryURL"))
@@ -302,22 +296,18 @@ def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Res
 
 
 def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str]] | str:
-    """Have the work done, and give what was found, or why nothing could be."""
-    # The folder in which somebody happens to stand must not lend its modules to the process.
-    command = [sys.executable, "-P", "-c", _PROGRAM]
-    head = json.dumps({"path": sys.path, "shapes": list(shapes)}).encode()
+    """Return the members of each result, or the reason why there are none."""
+    until = time.monotonic() + timeout
     try:
-        run = subprocess.run(  # noqa: S603 - our own program, nothing of it from outside
-            command, input=head + b"\n" + data, capture_output=True, timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired as fault:
-        raise InputError(
-            f"validation took longer than {timeout:g} seconds and was stopped",
-            remedy="simplify the shapes, or give it more time with --timeout",
-        ) from fault
-    if run.returncode:
+        with closing(Worker(_WORKER, data)) as worker:
+            answer: list[list[str]] | str = worker.ask({"shapes": list(shapes)}, until)
+    except WorkerEndedError as fault:
+        if fault.is_late:
+            raise InputError(
+                f"validation took longer than {timeout:g} seconds and was stopped",
+                remedy="simplify the shapes, or give it more time with --timeout",
+            ) from None
         return "the validator came to a sudden end, perhaps for want of memory"
-    answer: list[list[str]] | str = json.loads(run.stdout)
     return answer
 
 

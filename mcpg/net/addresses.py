@@ -1,14 +1,30 @@
-"""Addresses: what can be requested, which hosts are this machine, and what may be shown."""
+"""Addresses and header fields: what can be sent, and which hosts are this machine."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from mcpg.errors import UsageError
 
+TCHAR = r"[!#$%&'*+.^_`|~0-9A-Za-z-]"
+"""The pattern of a character of a token, such as a field name (RFC 9110, section 5.6.2)."""
+
+_NAME = re.compile(f"{TCHAR}+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PORTS = {"http": 80, "https": 443}
+
+
+def is_header_name(text: str) -> bool:
+    """Return whether *text* can be the name of a header field."""
+    return _NAME.fullmatch(text) is not None
+
+
+def has_control(text: str) -> bool:
+    """Return whether *text* has a control character other than a tab: no value may have one."""
+    return _CONTROL.search(text) is not None
 
 
 def is_loopback(host: str) -> bool:

@@ -25,7 +25,7 @@ from mcpg.files import is_file, text_of_path
 from mcpg.gateway.calls.model import Called, CallError, Fault, FaultCode, RefusedError
 from mcpg.gateway.calls.openapi_requests import request_of
 from mcpg.gateway.sources import secrets_of_source
-from mcpg.net.headers import TCHAR
+from mcpg.net.addresses import TCHAR
 from mcpg.sources.live.errors import veiled
 from mcpg.sources.model import FileKind, kind_of_named, read_text
 from mcpg.sources.openapi import Document

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mcpg.gateway.calls.model import CallError, Fault, FaultCode, RefusedError
-from mcpg.net.headers import TCHAR, has_control, is_header_name
+from mcpg.net.addresses import TCHAR, has_control, is_header_name
 from mcpg.sources.openapi.operations import FORM, JSON, MULTIPART, is_json, kind_of_media
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from mcpg.graph.sparql_worker import READY, answered, serve
+from mcpg.graph.sparql_worker import answered
+from mcpg.graph.worker import READY, serve
 
 DATA = b"<a:a> <a:b> 'x'@en, 'y', 3, _:n . <a:c> <a:b> <a:a> ."
 
@@ -76,7 +77,8 @@ def test_requests_are_answered_line_by_line() -> None:
     line = json.dumps(request).encode() + b"\n"
     answers = io.BytesIO()
 
-    serve({"bytes": len(DATA), "memory": bound[0]}, io.BytesIO(DATA + line + line), answers)
+    head = {"module": "mcpg.graph.sparql_worker", "bytes": len(DATA), "memory": bound[0]}
+    serve(head, io.BytesIO(DATA + line + line), answers)
 
     assert answers.getvalue() == READY + b'{"form": "ask", "truth": true}\n' * 2
     assert resource.getrlimit(resource.RLIMIT_AS) == (bound[0], bound[0])

@@ -1,0 +1,136 @@
+"""Work in a process of its own, which can be ended in the middle of anything.
+
+The process is another Python with the same `sys.path`. It reads a head, a line of JSON, and the
+data behind it; then it answers each request, a line of JSON, with a line of JSON. It ends with its
+input, when a request takes too long, and when memory runs out.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+READY = b"ready\n"
+SHORTEST = 0.001
+"""The least time that a request can be given, in seconds."""
+
+_PROGRAM = """\
+import json, sys
+head = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = head["path"]
+from mcpg.graph.worker import serve
+serve(head, sys.stdin.buffer, sys.stdout.buffer)
+"""
+
+
+class WorkerEndedError(Exception):
+    """The process ended before it had answered.
+
+    Attributes:
+        is_late: Whether the request had taken its time.
+    """
+
+    def __init__(self, *, is_late: bool) -> None:
+        super().__init__(is_late)
+        self.is_late = is_late
+
+
+class Worker:
+    """A process that answers requests, one after the other; close it after use."""
+
+    def __init__(self, module: str, data: bytes, **head: Any) -> None:
+        """Start the process.
+
+        Args:
+            module: Name of a module with a function `load`, see `serve`.
+            data: What `load` is given beside the head.
+            head: Members of the head.
+
+        Raises:
+            WorkerEndedError: It ended before it was ready.
+        """
+        line = json.dumps({**head, "path": sys.path, "module": module, "bytes": len(data)})
+        # The folder in which somebody happens to stand must not lend it its modules.
+        self._process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
+            [sys.executable, "-P", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._exchanged(line.encode() + b"\n" + data, math.inf)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process can answer."""
+        return self._process.poll() is None
+
+    def ask(self, request: Mapping[str, Any], until: float) -> Any:
+        """Return the answer to *request*, which may take until `time.monotonic()` is *until*.
+
+        Raises:
+            WorkerEndedError: The process ended before it had answered.
+        """
+        seconds = max(until - time.monotonic(), SHORTEST)
+        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        return json.loads(self._exchanged(line, until))
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        self._process.wait()
+
+    def _exchanged(self, data: bytes, until: float) -> bytes:
+        """Send *data*, and return the line that comes back."""
+        answer = b""
+        try:
+            if self._process.stdin is not None and self._process.stdout is not None:
+                with suppress(OSError):
+                    self._process.stdin.write(data)
+                    self._process.stdin.flush()
+                answer = self._process.stdout.readline()
+        finally:
+            if not answer.endswith(b"\n"):
+                # What it answers late would be taken for the answer to the next request.
+                self.close()
+        if not answer.endswith(b"\n"):
+            raise WorkerEndedError(is_late=time.monotonic() >= until)
+        return answer
+
+
+def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests, in the process itself.
+
+    Args:
+        head: Has the `module` whose function `load` is called with the head and the data and
+            returns the function that answers a request, and how many `bytes` the data have.
+        requests: The data, then one request a line.
+        answers: Takes `READY`, then one answer a line.
+    """
+    load = import_module(head["module"]).load
+    answer: Callable[[dict[str, Any]], Any] = load(head, requests.read(head["bytes"]))
+    answers.write(READY)
+    answers.flush()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        for line in requests:
+            request = json.loads(line)
+            # It ends the process from a thread of its own, whatever this one is busy with.
+            faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
+            found = json.dumps(answer(request))
+            faulthandler.cancel_dump_traceback_later()
+            answers.write(found.encode() + b"\n")
+            answers.flush()
