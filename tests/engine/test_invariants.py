@@ -146,7 +146,7 @@ def test_many_disabled_tools_take_no_place() -> None:
     assert len(engine.search("parcel", limit=50, include_disabled=True).matches) == 50
 
 
-@sampled
+@settings(sampled, max_examples=15)
 @given(catalogues, st.lists(nouns, min_size=1, max_size=3).map(" ".join))
 def test_an_unrelated_tool_changes_no_clear_order(catalogue: list[Tool], query: str) -> None:
     """A tool that shares no word with anything keeps out of the answer.
@@ -247,9 +247,9 @@ def test_processes_give_the_same_bytes(bundle: Path) -> None:
     assert len(indexes) == 1
 
 
-def test_ten_processes_may_search_at_once(bundle: Path) -> None:
-    """All that come upon a bundle without index answer alike, and leave one whole index."""
-    searches = [start(bundle) for _ in range(10)]
+def test_several_processes_may_search_at_once(bundle: Path) -> None:
+    """All that find a bundle without index answer alike, and leave one whole index."""
+    searches = [start(bundle) for _ in range(6)]
     outputs = [search.communicate()[0] for search in searches]
 
     assert {search.returncode for search in searches} == {0}
