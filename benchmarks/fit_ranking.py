@@ -32,7 +32,7 @@ from scaling import standardised_logistic
 
 import mcpg.engine
 from mcpg.engine.features import FEATURES
-from mcpg.engine.loading import DECIMALS, FITTED, Ranking, ranking_json, with_fitted
+from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
 from mcpg.engine.model import INPUTS, Model, default_model, default_origin
 from mcpg.engine.provenance import ModelOrigin
 from mcpg.engine.query import analyse
@@ -353,7 +353,7 @@ def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Fit, 
 
 def document(weights: Fit, calibration: Fit, provenance: str) -> str:
     """Write a model as the data file has it."""
-    intercept, *coefficients = (round(one, DECIMALS) for one in calibration)
+    intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in calibration)
     model = Model(with_fitted(weights), intercept, tuple(coefficients))
     ranking = Ranking(model, ModelOrigin(default_origin().name, provenance))
     return json.dumps(ranking_json(ranking, FEATURES), indent=2) + "\n"

@@ -1,8 +1,9 @@
-"""Value objects for the search path: frozen and slotted, at a fraction of the cost to import.
+"""Value objects for the search path, and the decimals of numbers.
 
-The `dataclasses` module takes longer to import than Python takes to start, and compiles source
-code for every class. What a cold search imports therefore says `@value`; everything else uses
-`@dataclass(frozen=True, slots=True)`, and type checkers take the one for the other.
+Value objects are frozen and slotted, at a fraction of the cost to import: the `dataclasses` module
+takes longer to import than Python takes to start, and compiles source code for every class. What a
+cold search imports therefore uses `@value`, everything else `@dataclass(frozen=True, slots=True)`;
+type checkers take the one for the other.
 """
 
 from __future__ import annotations
@@ -18,6 +19,16 @@ else:
     def dataclass_transform(**_: bool) -> Callable[[T], T]:
         """Stand in for what only type checkers read."""
         return lambda decorator: decorator
+
+
+DECIMALS = 9
+"""Scores are compared with so many decimals, so that the order of their sums changes no rank."""
+
+SHOWN_DECIMALS = 6
+"""Decimals of scores, cosines and metrics in answers and reports."""
+
+TIME_DECIMALS = 3
+"""Decimals of times in milliseconds."""
 
 
 @dataclass_transform(frozen_default=True)

@@ -11,7 +11,7 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from mcpg.engine.circuit_breaker import Rest
+from mcpg.engine.circuit_breaker import CircuitBreaker
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index.compile import NO_KEY
@@ -31,8 +31,8 @@ Answer = TypeVar("Answer")
 COUNT = 200
 """How many candidates a source is asked for: ten times what is looked at closely."""
 
-REST = 15.0
-"""Seconds that a source is left alone after it failed: slow failures cost searches much."""
+RESET_SECONDS = 15.0
+"""Seconds that the circuit to a source stays open: slow failures cost searches much."""
 
 
 class CandidateSource(Protocol):
@@ -89,7 +89,7 @@ class Chooser:
         """Stand before the source that *find* gives; *clock* tells the time in seconds."""
         self._find = find
         self._source: CandidateSource | None = None
-        self._rest: Rest[str] = Rest(clock, REST)
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock, RESET_SECONDS)
 
     def ask(
         self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
@@ -125,15 +125,15 @@ class Chooser:
         return self._source
 
     def _guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
-        resting = self._rest.reason
-        if resting is not None:
-            return None, resting
+        failure = self._breaker.reason
+        if failure is not None:
+            return None, failure
         try:
             return ask(), ""
         except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
             # The text of a stranger's error may hold a password, so only its type is told.
             reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
-            self._rest.begin(reason)
+            self._breaker.open(reason)
             return None, reason
 
 

@@ -1,6 +1,7 @@
-"""What a host brings, such that it cannot hurt: a cache, and who makes vectors and rewrites.
+"""Circuit breakers around what a host brings: a cache, an embedding provider, a normaliser.
 
-What has failed is left alone for a while, so that it does not slow down every search.
+Whatever these raise stays harmless, and what fails slowly is not called again for a while, so that
+it does not slow down every search.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 Reason = TypeVar("Reason")
 
-REST = 30.0
-"""Seconds that what failed is left alone: what fails slowly costs a search much."""
+RESET_SECONDS = 30.0
+"""Seconds that a circuit stays open: what fails slowly costs a search much."""
 
 SLOW = 1.0
 """Seconds from which on a failure is slow."""
@@ -37,30 +38,34 @@ GRACE = 0.25
 """Seconds beyond that, for a normaliser that keeps its own time to say what went wrong."""
 
 
-class Rest(Generic[Reason]):
-    """Until when something is left alone, and why; may be shared between threads."""
+class CircuitBreaker(Generic[Reason]):
+    """A circuit that opens after a failure and closes by itself; may be shared between threads.
 
-    def __init__(self, clock: Callable[[], float], seconds: float = REST) -> None:
-        """Prepare for rests of so many *seconds*; *clock* tells the time in seconds."""
+    Source: Nygard, "Release It!", 2007, chapter 5.2; there is no half-open state, the first call
+    after the time is the trial.
+    """
+
+    def __init__(self, clock: Callable[[], float], seconds: float = RESET_SECONDS) -> None:
+        """Close the circuit; once open it stays so for *seconds* of *clock*."""
         self.now = clock
         self._seconds = seconds
-        # The end of the rest, and its reason; one tuple, so never half of each.
-        self._failed: tuple[float, Reason] | None = None
+        # The end of the open state, and its reason; one tuple, so never half of each.
+        self._opened: tuple[float, Reason] | None = None
 
     @property
     def reason(self) -> Reason | None:
-        """Why it is left alone now; `None` when it is not."""
-        failed = self._failed
-        return failed[1] if failed is not None and self.now() < failed[0] else None
+        """The failure that opened the circuit; `None` when it is closed."""
+        opened = self._opened
+        return opened[1] if opened is not None and self.now() < opened[0] else None
 
-    def begin(self, reason: Reason) -> None:
-        """Leave it alone from now on."""
-        self._failed = (self.now() + self._seconds, reason)
+    def open(self, reason: Reason) -> None:
+        """Open the circuit."""
+        self._opened = (self.now() + self._seconds, reason)
 
-    def begin_if_slow(self, reason: Reason, start: float) -> None:
-        """Leave it alone from now on if it took long to fail, asked at *start*."""
+    def open_if_slow(self, reason: Reason, start: float) -> None:
+        """Open the circuit if the call that began at *start* took long to fail."""
         if self.now() - start >= SLOW:
-            self.begin(reason)
+            self.open(reason)
 
 
 def attribute_of(brought: Any, name: str) -> Any:
@@ -81,11 +86,11 @@ class GuardedCache:
     def __init__(self, cache: SearchCache, clock: Callable[[], float] = time.monotonic) -> None:
         """Stand before *cache*; *clock* tells the time in seconds."""
         self._cache = cache
-        self._rest: Rest[str] = Rest(clock)
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
 
     def get(self, kind: str, key: str) -> bytes | None:
         """Give what the cache has; `None` also when it fails or gives anything but bytes."""
-        if self._rest.reason is not None:
+        if self._breaker.reason is not None:
             return None
         try:
             found = self._cache.get(kind, key)
@@ -96,7 +101,7 @@ class GuardedCache:
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Have the cache keep *value*, if it can."""
-        if self._rest.reason is not None:
+        if self._breaker.reason is not None:
             return
         try:
             self._cache.put(kind, key, value)
@@ -105,7 +110,7 @@ class GuardedCache:
 
     def noticed(self) -> tuple[Diagnostic, ...]:
         """Tell that the cache is out of order, if it is."""
-        reason = self._rest.reason
+        reason = self._breaker.reason
         if reason is None:
             return ()
         message = f"the search cache failed: {reason}; answers are computed, and are not kept"
@@ -113,7 +118,7 @@ class GuardedCache:
 
     def _failed(self, fault: Exception) -> None:
         # The text of a stranger's error may hold a password, so only its type is told.
-        self._rest.begin(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
+        self._breaker.open(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
 
 
 class GuardedProvider:
@@ -131,7 +136,7 @@ class GuardedProvider:
             EmbeddingError: It does not say who it is.
         """
         self._provider = provider
-        self._rest: Rest[EmbeddingError] = Rest(clock)
+        self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
         self.fingerprint = self._fingerprint()
 
     @property
@@ -148,38 +153,38 @@ class GuardedProvider:
         return self._provider.embed(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.check_rest()
+        self.check_circuit()
         start = self.now()
         method = "embed_queries" if hasattr(self._provider, "embed_queries") else "embed"
         try:
             rows: NDArray[np.float32] = getattr(self._provider, method)(texts)
         except Exception as fault:
-            self.rest_after(fault, start)
+            self.open_after(fault, start)
             raise
         return rows
 
     def now(self) -> float:
         """Return the time in seconds, as *clock* tells it."""
-        return self._rest.now()
+        return self._breaker.now()
 
-    def check_rest(self) -> None:
+    def check_circuit(self) -> None:
         """Raise what the provider failed with, while it is left alone.
 
         Raises:
             EmbeddingError: It failed slowly, not long ago.
         """
-        kept = self._rest.reason
+        kept = self._breaker.reason
         if kept is not None:
             raise EmbeddingError(kept.message, kind=kept.kind, place=kept.place, remedy=kept.remedy)
 
-    def rest_after(self, fault: Exception, start: float) -> None:
+    def open_after(self, fault: Exception, start: float) -> None:
         """Leave the provider alone for a while if it took long to fail, asked at *start*.
 
         One that makes nothing of a text is left alone by nobody: of others it makes something.
         """
         error = embedding_error(self.fingerprint, fault)
         if error.kind not in KINDS_OF_TEXTS:
-            self._rest.begin_if_slow(error, start)
+            self._breaker.open_if_slow(error, start)
 
     def _fingerprint(self) -> str:
         try:
@@ -207,7 +212,7 @@ class GuardedNormalizer:
     def __init__(self, normalizer: Any, clock: Callable[[], float] = time.monotonic) -> None:
         """Stand before *normalizer*; *clock* tells the time in seconds."""
         self._normalizer = normalizer
-        self._rest: Rest[str] = Rest(clock)
+        self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
 
     @property
     def fingerprint(self) -> str:
@@ -229,14 +234,14 @@ class GuardedNormalizer:
         Raises:
             McpgError: It failed, took too long, or is left alone.
         """
-        reason = self._rest.reason
+        reason = self._breaker.reason
         if reason is None:
-            start, seconds = self._rest.now(), self._seconds()
+            start, seconds = self._breaker.now(), self._seconds()
             ended = within(seconds + GRACE, lambda _: self._normalizer.rewrite(query))
             if ended is not None and isinstance(ended.result, str):
                 return ended.result
             reason = _reason(ended, seconds)
-            self._rest.begin_if_slow(reason, start)
+            self._breaker.open_if_slow(reason, start)
         raise McpgError(reason)
 
     def _seconds(self) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.results import MAX_LIMIT
+from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"
 """How a tool stands in one catalogue: among the first 50; not among them; off by default and not
 asked for; not in the catalogue at all."""
-
-DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)

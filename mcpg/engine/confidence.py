@@ -11,7 +11,7 @@ from operator import mul
 
 from mcpg.engine.features import FEATURES
 from mcpg.engine.retrieval import POOL
-from mcpg.values import value
+from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ LOW_CONFIDENCE = 0.35
 
 MARGIN_DEPTH = 10
 """The rank whose fused score others are measured against."""
-
-DECIMALS = 9
-SHOWN_DECIMALS = 6
-"""Scores are shown with so many decimals."""
 
 # Beyond it, a probability differs from 0 or 1 by nothing that is shown.
 _STEEPEST = 40.0

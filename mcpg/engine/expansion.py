@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from mcpg.engine.results import FocusedGraph, Via
-from mcpg.values import value
+from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 RELATED, NEXT_STEP = "related", "nextStep"
 _PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
-DECIMALS = 9
 # Places in an edge: minus its score, whether it is of the related kind, its target, its source,
 # its number in the index, its weight.
 _IS_RELATED, _TARGET = 1, 2

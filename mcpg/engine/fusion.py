@@ -10,7 +10,7 @@ from operator import mul
 from mcpg.engine.features import Candidate
 from mcpg.engine.query import Analysis
 from mcpg.engine.retrieval import POOL, retrieve
-from mcpg.values import value
+from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 # looked at again).
 
 
-DECIMALS_INTENTS = 9
 # An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
 # common words are long, and find little that these do not.
 _TELLING_WORDS = 4
@@ -119,13 +118,12 @@ def spread(
             count += 1
         else:
             added = fsum(map(mul, shares, degrees[place]))
-            reached = round(scores[place] + weight * added, DECIMALS_INTENTS)
+            reached = round(scores[place] + weight * added, DECIMALS)
             insort(left, (-reached, place, count, added))
 
 
 # Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
 # here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
-DECIMALS = 9
 
 
 @value

@@ -14,12 +14,13 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mcpg.engine.confidence import DECIMALS, MARGIN_DEPTH, Calibration, Inputs, logistic
+from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, Inputs, logistic
 from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.fusion import Fused, feature_values, greatest_lexical, spread
 from mcpg.engine.results import MAX_LIMIT, RankingMode
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.vectors import FOREIGN_POWER
+from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

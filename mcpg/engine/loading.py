@@ -64,7 +64,7 @@ MOST_WEIGHT = 2.0
 """The greatest weight that a fit gives, and that is believed. A name that is spelt out weighs more
 than all fitted features together can, so that it stays ahead."""
 
-DECIMALS = 4
+WEIGHT_DECIMALS = 4
 """Decimals of fitted numbers."""
 
 LONGEST_NAME, LONGEST_PROVENANCE = 200, 2_000

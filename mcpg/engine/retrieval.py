@@ -14,7 +14,7 @@ from itertools import islice
 from math import fsum
 
 from mcpg.engine.results import MAX_LIMIT
-from mcpg.values import value
+from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 POOL = 20
 """Documents that every search looks at closely, whatever its limit."""
 
-DECIMALS = 9
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40

@@ -24,6 +24,7 @@ from mcpg.embeddings.provider import (
 from mcpg.engine.cache_entries import key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedProvider
 from mcpg.index.compile import NO_KEY
+from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -120,7 +121,6 @@ FOREIGN_POWER = 4
 # The mean of a few tools is mostly what they are, and little of what they have in common.
 _FEW_TOOLS = 20
 _LEAST_SHIFT = 1e-3
-_DECIMALS = 6
 # A provider that makes nothing of some texts is asked for them in so many searches, and then no
 # more. One that is out of order is asked again whenever it may be back.
 _MOST_ATTEMPTS = 3
@@ -281,7 +281,8 @@ class Semantics:
         cosines = dict(nearest)
         looked = vectors.cosines_of(vector, others) if others else ()
         cosines |= {
-            one: round(float(value), _DECIMALS) for one, value in zip(others, looked, strict=True)
+            one: round(float(value), SHOWN_DECIMALS)
+            for one, value in zip(others, looked, strict=True)
         }
         mean, deviation = _usual(vectors.cosines_of(vector, self._sample()))
         return Nearness(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
@@ -312,7 +313,7 @@ class Semantics:
         if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
             return False
         try:
-            self.provider().check_rest()
+            self.provider().check_circuit()
         except EmbeddingError:
             return False
         return True
@@ -323,7 +324,7 @@ class Semantics:
         Raises:
             EmbeddingError: There are none, or the provider is left alone.
         """
-        self.provider().check_rest()
+        self.provider().check_circuit()
         observer = self._equipment.observer
         if observer is None:
             self._made()
@@ -341,7 +342,7 @@ class Semantics:
         if built.outage is None:
             self._attempts += 1
         else:
-            provider.rest_after(built.outage, start)
+            provider.open_after(built.outage, start)
         if not built.vectors.dimensions:
             raise EmbeddingError("no tool has a vector", kind="failed")
         return built
@@ -412,7 +413,7 @@ class SearchVectors:
         """
         self.built()
         product = self.embed(one) @ self.embed(other)
-        return max(0.0, round(float(product), _DECIMALS))
+        return max(0.0, round(float(product), SHOWN_DECIMALS))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -457,5 +458,5 @@ def _usual(cosines: NDArray[np.float32]) -> tuple[float, float]:
     known = cosines[cosines > -1].astype(np.float64)
     if not len(known):
         return 0.0, 1.0
-    mean = round(float(np.mean(known)), _DECIMALS)
-    return mean, max(round(float(np.std(known)), _DECIMALS), _LEAST_DEVIATION)
+    mean = round(float(np.mean(known)), SHOWN_DECIMALS)
+    return mean, max(round(float(np.std(known)), SHOWN_DECIMALS), _LEAST_DEVIATION)

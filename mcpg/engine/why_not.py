@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import FEATURES, look_closely, named_exactly
-from mcpg.engine.fusion import DECIMALS, fuse
+from mcpg.engine.fusion import fuse
 from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, Lifter, smallest_change
 from mcpg.engine.pipeline import gather
 from mcpg.engine.results import MAX_LIMIT
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import FeatureGap, Retrieval, Rival, Standing, WordGap
+from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -201,9 +202,6 @@ def _point(scored: Sequence[Scored], threshold: float) -> CurvePoint:
 # SECTION outcomes: What a search made of judged queries, and the figures that sum it up.
 
 
-SCORE_DECIMALS = 6
-"""Decimals of the scores and figures of a report."""
-
 DEPTH = 10
 """The deepest rank that a figure looks at, but for the mean reciprocal rank."""
 
@@ -214,7 +212,7 @@ class Found:
 
     Attributes:
         tool_id: The tool.
-        score: Its score, with `SCORE_DECIMALS` decimals.
+        score: Its score, with `SHOWN_DECIMALS` decimals.
         is_relevant: Whether a person says that it answers the query.
     """
 
@@ -268,7 +266,7 @@ class Outcome:
         """The nDCG@5, `None` when no tool answers the query."""
         if self.is_answerless:
             return None
-        return round(ndcg_at(self.hits, self.relevant_count, 5), SCORE_DECIMALS)
+        return round(ndcg_at(self.hits, self.relevant_count, 5), SHOWN_DECIMALS)
 
     @property
     def top_score(self) -> float:
@@ -294,13 +292,13 @@ RANKING: Mapping[str, Callable[[Outcome], float]] = {
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
-    """Give every figure of the *outcomes*, with `SCORE_DECIMALS` decimals.
+    """Give every figure of the *outcomes*, with `SHOWN_DECIMALS` decimals.
 
     The keys are those of `RANKING`, then `ece`, `brier`, `auroc` and `abstention`. What there is
     nothing to measure by is `None`.
     """
     made = ranking_figures(outcomes) | trust_figures(outcomes)
-    return {name: None if one is None else round(one, SCORE_DECIMALS) for name, one in made.items()}
+    return {name: None if one is None else round(one, SHOWN_DECIMALS) for name, one in made.items()}
 
 
 def ranking_figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:

@@ -18,7 +18,6 @@ from mcpg.evaluation.judged import disabled_tools, resolve
 from mcpg.evaluation.metrics import (
     DEPTH,
     RANKING,
-    SCORE_DECIMALS,
     Found,
     Outcome,
     auroc,
@@ -31,7 +30,7 @@ from mcpg.evaluation.metrics import (
     split_scores,
 )
 from mcpg.evaluation.significance import paired_randomisation
-from mcpg.values import replace
+from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""
 
-_TIME_DECIMALS = 3
 # That a search came to the graph in place of vectors is told, however lasting its cause.
 _OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}
 
@@ -166,7 +164,7 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
     latency: JsonObject | None = None
     if timings:
         latency = {
-            name: round(report.latency(share), _TIME_DECIMALS)
+            name: round(report.latency(share), TIME_DECIMALS)
             for name, share in (("p50", 0.5), ("p95", 0.95))
         }
     return {
@@ -216,7 +214,7 @@ def _searcher(
         duration = (perf_counter() - begin) * 1e3
         judged, relevant = one.judged, frozenset(one.relevant)
         matches = tuple(
-            Found(match.tool_id, round(match.score, SCORE_DECIMALS), match.tool_id in relevant)
+            Found(match.tool_id, round(match.score, SHOWN_DECIMALS), match.tool_id in relevant)
             for match in result.matches
         )
         outcome = Outcome(
@@ -300,7 +298,7 @@ def _diagnostic(item: Diagnostic) -> JsonValue:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, SCORE_DECIMALS)
+    return None if value is None else round(value, SHOWN_DECIMALS)
 
 
 # SECTION gates: Gates: what somebody asks of the figures of a report.
@@ -315,7 +313,6 @@ METRICS = (*RANKING, *TRUST, *LATENCY)
 """The figures that a gate may name; latencies are in milliseconds, all others in [0, 1]."""
 
 _MORE_IS_BETTER = (*RANKING, "auroc", "abstention")
-_TIME_DECIMALS_of_gates = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,9 +397,9 @@ def _gate(bound: Bound, value: float | None) -> Gate:
 def _value(report: Report, bound: Bound) -> float | None:
     if bound.kind == MAX_DROP:
         delta = report.baseline.delta(bound.metric) if report.baseline else None
-        return None if delta is None else round(0 - delta, SCORE_DECIMALS)
+        return None if delta is None else round(0 - delta, SHOWN_DECIMALS)
     if bound.metric in LATENCY:
-        return round(report.latency(LATENCY[bound.metric]), _TIME_DECIMALS_of_gates)
+        return round(report.latency(LATENCY[bound.metric]), TIME_DECIMALS)
     return report.figures[bound.metric]
 
 
@@ -499,7 +496,7 @@ class Comparison:
     def delta(self, name: str) -> float | None:
         """Give how much the figure called *name* rose, `None` where it could not be measured."""
         before, now = self.before[name], self.now[name]
-        return None if before is None or now is None else round(now - before, SCORE_DECIMALS)
+        return None if before is None or now is None else round(now - before, SHOWN_DECIMALS)
 
     def json(self) -> JsonObject:
         """Give it as a JSON object."""
@@ -582,8 +579,8 @@ def _significance_json(found: Significance | None) -> JsonObject | None:
     return {
         "test": "paired randomisation",
         "metric": TESTED,
-        "difference": round(found.difference, SCORE_DECIMALS),
-        "p": round(found.p, SCORE_DECIMALS),
+        "difference": round(found.difference, SHOWN_DECIMALS),
+        "p": round(found.p, SHOWN_DECIMALS),
         "pairs": found.pairs,
         "changed": found.changed,
     }

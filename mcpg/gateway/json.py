@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mcpg.errors import remedy_of
 from mcpg.graph.search.model import Role
 from mcpg.graph.sparql_worker import shortened
+from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from mcpg.graph.schema import GraphSchema, PredicateUse
     from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult, SearchProfile
     from mcpg.json_types import JsonObject, JsonValue
-
-SCORE_DECIMALS = 6
 
 
 def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
@@ -111,7 +110,7 @@ def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
 
 def score_json(score: float) -> float:
     """Give *score* with the six decimals that are printed."""
-    return round(score, SCORE_DECIMALS)
+    return round(score, SHOWN_DECIMALS)
 
 
 def card_json(tool: Tool) -> JsonObject:
@@ -175,7 +174,7 @@ def node_json(match: GraphMatch) -> JsonObject:
         "types": list(match.types),
         "role": match.role.value,
         "toolId": match.tool_id,
-        "score": round(match.score, SCORE_DECIMALS),
+        "score": round(match.score, SHOWN_DECIMALS),
         "scoreKind": match.score_kind.value,
         "evidence": [_evidence_json(one, match.role) for one in match.evidence],
     }
@@ -185,7 +184,7 @@ def _evidence_json(evidence: Evidence, role: Role) -> JsonObject:
     members: JsonObject = {
         "predicate": evidence.predicate,
         "kind": evidence.kind,
-        "score": round(evidence.score, SCORE_DECIMALS),
+        "score": round(evidence.score, SHOWN_DECIMALS),
         "related": evidence.related or None,
         "relatedLabel": evidence.related_label or None,
         "endpoint": evidence.endpoint or None,

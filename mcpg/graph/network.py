@@ -11,6 +11,7 @@ from mcpg.documents.facts import facts_of
 from mcpg.graph import terms as v
 from mcpg.graph.terms import SOURCES, Literal, compacted, terms
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -204,8 +205,6 @@ def _weight(stated: str) -> float:
 SMALLEST_GROUP = 3
 """How many members a group has at least to be called dense."""
 
-_DECIMALS = 6
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -360,7 +359,7 @@ def spread_of(values: Sequence[int]) -> Spread:
     """Give how *values* are spread; all zeros for none."""
     if not values:
         return Spread()
-    mean = round(fmean(values), _DECIMALS)
+    mean = round(fmean(values), SHOWN_DECIMALS)
     return Spread(min(values), float(median(values)), mean, max(values))
 
 
@@ -406,7 +405,7 @@ def densest_groups(
     for source, target in set(edges):
         inside.update(of_node.get(source, set()) & of_node.get(target, set()))
     found = [
-        Group(name, size, inside[name], round(inside[name] / (size * (size - 1)), _DECIMALS))
+        Group(name, size, inside[name], round(inside[name] / (size * (size - 1)), SHOWN_DECIMALS))
         for name, nodes in members.items()
         if (size := len(nodes)) >= SMALLEST_GROUP
     ]
@@ -441,7 +440,7 @@ def _kinds(links: Sequence[Link]) -> Iterator[Edges]:
         own = [link for link in links if link.kind is kind]
         authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
         weight = fmean(link.weight for link in own) if own else 0.0
-        yield Edges(kind.value, len(own), authored, round(weight, _DECIMALS))
+        yield Edges(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
 
 
 # SECTION focus: A part of the graph: some tools and pages, and the edges between them.

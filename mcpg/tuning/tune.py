@@ -16,10 +16,9 @@ from statistics import pstdev
 from typing import TYPE_CHECKING, TypeVar
 
 from mcpg.engine.features import FEATURES
-from mcpg.engine.loading import DECIMALS, FITTED, Ranking, ranking_json, with_fitted
+from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
 from mcpg.engine.model import Model
 from mcpg.engine.provenance import ModelOrigin
-from mcpg.evaluation.metrics import SCORE_DECIMALS
 from mcpg.evaluation.significance import paired_randomisation
 from mcpg.tuning.fit import (
     best_scored,
@@ -30,6 +29,7 @@ from mcpg.tuning.fit import (
     weighted_calibration_error,
 )
 from mcpg.tuning.samples import folds_of
+from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -204,7 +204,7 @@ class _Trial:
     def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
         """Give *model* with a calibration fitted on *cases*."""
         found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
-        intercept, *coefficients = (round(one, DECIMALS) for one in found)
+        intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in found)
         return Model(model.weights, intercept, tuple(coefficients))
 
     def weights(self) -> Part:
@@ -410,7 +410,7 @@ def _trial_json(tuning: Tuning) -> JsonObject:
 def _part_json(part: Part) -> JsonObject:
     return {
         "kept": part.is_kept,
-        "p": round(part.p, SCORE_DECIMALS),
+        "p": round(part.p, SHOWN_DECIMALS),
         "heldOut": {name: _figure_json(figure) for name, figure in part.figures.items()},
     }
 
@@ -422,4 +422,4 @@ def _figure_json(figure: Figure) -> JsonObject:
         "spreadBefore": figure.spread_before,
         "spreadAfter": figure.spread_after,
     }
-    return {name: round(value, SCORE_DECIMALS) for name, value in members.items()}
+    return {name: round(value, SHOWN_DECIMALS) for name, value in members.items()}

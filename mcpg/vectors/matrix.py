@@ -16,6 +16,7 @@ import numpy as np
 
 from mcpg.errors import OutputError
 from mcpg.files import atomic_write
+from mcpg.values import SHOWN_DECIMALS
 from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
@@ -167,8 +168,6 @@ def _parts(count: int, dimensions: int) -> Iterator[slice]:
 NO_VECTOR = -1.0
 """The cosine of a tool that has no vector."""
 
-_DECIMALS = 6
-
 
 class Neighbours(Protocol):
     """Finds vectors near to a query's without a look at all of them."""
@@ -309,7 +308,7 @@ class ToolVectors:
         if not self.dimensions:
             return np.full(len(present), NO_VECTOR, dtype=np.float32)
         products = self.stored.cosines(query, numbers)
-        rounded = np.round(np.clip(products, -1.0, 1.0), _DECIMALS)
+        rounded = np.round(np.clip(products, -1.0, 1.0), SHOWN_DECIMALS)
         return np.where(present & ~np.isnan(rounded), rounded, np.float32(NO_VECTOR))
 
 
@@ -325,7 +324,7 @@ def _best(
         numbers, cosines = numbers[kept], cosines[kept]
     order = np.argsort(-cosines, kind="stable")[:count]
     found = zip(numbers[order].tolist(), cosines[order].tolist(), strict=True)
-    return [(number, round(cosine, _DECIMALS)) for number, cosine in found]
+    return [(number, round(cosine, SHOWN_DECIMALS)) for number, cosine in found]
 
 
 # SECTION approximate: Near vectors without a look at all of them: an inverted file over clusters

@@ -16,7 +16,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import RESULT, MemoryCache, NoCache
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cache_entries import key_of
-from mcpg.engine.circuit_breaker import REST, GuardedCache
+from mcpg.engine.circuit_breaker import RESET_SECONDS, GuardedCache
 from mcpg.engine.result_cache import decode_result, encode_result, identity_of
 from mcpg.engine.results import Equipment, Request
 from mcpg.errors import McpgError
@@ -404,7 +404,7 @@ def test_a_cache_that_failed_is_asked_again_after_a_rest() -> None:
     guarded.put("result", "a", b"1")
     assert broken.calls == 1
     assert "the pool is empty" in guarded.noticed()[0].message
-    now[0] = REST
+    now[0] = RESET_SECONDS
     assert guarded.noticed() == ()
     guarded.get("result", "a")
     assert broken.calls == 2

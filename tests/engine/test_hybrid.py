@@ -16,7 +16,7 @@ import mcpg
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
-from mcpg.engine.circuit_breaker import REST
+from mcpg.engine.circuit_breaker import RESET_SECONDS
 from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
 from mcpg.engine.results import Equipment
 from mcpg.engine.vectors import Nearness, Semantics
@@ -330,10 +330,10 @@ def test_a_provider_that_fails_slowly_is_left_alone() -> None:
         kinds = list(pool.map(ask, range(6)))
     assert slow.calls == 1
     assert set(kinds) <= {"failed", "timeout"}
-    slow.now += REST
+    slow.now += RESET_SECONDS
     ask(0)
     assert slow.calls == 2
-    slow.now += REST
+    slow.now += RESET_SECONDS
     slow.is_up = True
     assert semantics.built().vectors.missing == 0
 
@@ -349,7 +349,7 @@ def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
         with pytest.raises(EmbeddingError):
             semantics.embed(query)
     assert slow.calls == 1
-    slow.now, slow.is_up = slow.now + REST, True
+    slow.now, slow.is_up = slow.now + RESET_SECONDS, True
     assert semantics.embed("d").shape == (2,)
 
 

@@ -23,6 +23,7 @@ from mcpg.cli.terminal import (
 from mcpg.cli.views.matches import score_text, summary_of_match
 from mcpg.engine.expansion import RELATED
 from mcpg.gateway.json import answer_json, match_json, score_json
+from mcpg.values import TIME_DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -496,9 +497,6 @@ def _times(explanation: Explanation) -> list[str]:
 
 
 # SECTION explainjson: An explanation as the JSON object that `explain` prints.
-
-
-TIME_DECIMALS = 3
 
 
 def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -> JsonObject:

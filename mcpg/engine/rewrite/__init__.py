@@ -11,14 +11,14 @@ import time
 from dataclasses import replace as replace_from_dataclasses
 from typing import TYPE_CHECKING
 
-from mcpg.engine.confidence import DECIMALS, worth_offering
+from mcpg.engine.confidence import worth_offering
 from mcpg.engine.explain import advice_on, expanded, expansions_of, explanation_of
 from mcpg.engine.pipeline import stage
 from mcpg.engine.results import SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.rewrite.request import rewrite_of, trust_in
 from mcpg.engine.trace import FoundBy, Stage
-from mcpg.values import replace, value
+from mcpg.values import DECIMALS, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -28,6 +28,7 @@ from mcpg.documents.records import said_read_only
 from mcpg.engine.query import analyse
 from mcpg.index.layout import StaleIndexError, crc
 from mcpg.index.scoring import FIELDS
+from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +74,6 @@ _TELLING_MASK = sum(1 << FIELDS.index(name) for name in _TELLING)
 # One in a hundred words that mean nothing exceeds it: chi-squared with one degree of freedom.
 _SURPRISING = 6.635
 _HALF = 0.5
-_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def derived_preference(index: Index, query: str, odds: float) -> Preference:
     if not query or not all(total):
         return Preference(needed=needed, read_only=total[0], writing=total[1])
     words = tuple(_leanings(index, query, kinds, total))
-    evidence = round(fsum([word.evidence for word in words]), _DECIMALS)
+    evidence = round(fsum([word.evidence for word in words]), DECIMALS)
     name = NONE
     if evidence and abs(evidence) >= needed:
         name = READ_ONLY if evidence > 0 else WRITE

@@ -35,6 +35,7 @@ from mcpg.gateway.routing.preference import (
 )
 from mcpg.gateway.routing.weights import shipped_weights
 from mcpg.text import fold
+from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,7 +53,6 @@ UNCATEGORISED = "general"
 
 # So many tools are looked at for each that may be shown.
 _CANDIDATES_PER_TOOL = 4
-_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ def _kind_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
 
 
 def _worth(match: Match, adjustments: Iterable[Adjustment]) -> float:
-    return round(fsum((match.score, *(one.value for one in adjustments))), _DECIMALS)
+    return round(fsum((match.score, *(one.value for one in adjustments))), DECIMALS)
 
 
 def _negative_worth(one: RoutedMatch) -> float:

@@ -14,7 +14,7 @@ from mcpg.catalog.model import HintRule
 from mcpg.cli.views.explain import explain_json, explain_markdown
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
-from mcpg.engine.circuit_breaker import REST, SLOW, GuardedNormalizer
+from mcpg.engine.circuit_breaker import RESET_SECONDS, SLOW, GuardedNormalizer
 from mcpg.engine.results import Equipment
 from mcpg.engine.vectors import remembered_rewrite
 from mcpg.errors import Code, McpgError
@@ -237,7 +237,7 @@ def test_a_normaliser_that_failed_is_asked_again_after_a_rest(
 
     remembered_rewrite(cache, FunctionNormalizer(constant("known"), "test"), "bekannt")
     guarded = GuardedNormalizer(FunctionNormalizer(rewrite, "test"), lambda: now)
-    for number, wait in enumerate((0.0, REST - SLOW, SLOW)):
+    for number, wait in enumerate((0.0, RESET_SECONDS - SLOW, SLOW)):
         now += wait
         with pytest.raises(McpgError, match="rewriting ended in OSError"):
             remembered_rewrite(cache, guarded, QUERY)
