@@ -77,19 +77,15 @@ def attribute_of(brought: Any, name: str) -> Any:
 
 
 class GuardedCache:
-    """Stands before a host's cache.
-
-    A cache that fails is left alone for a while, so that one that is out of order does not slow
-    down every search. May be shared between threads.
-    """
+    """A host's cache behind a circuit breaker; may be shared between threads."""
 
     def __init__(self, cache: SearchCache, clock: Callable[[], float] = time.monotonic) -> None:
-        """Stand before *cache*; *clock* tells the time in seconds."""
+        """Guard *cache*; *clock* returns the time in seconds."""
         self._cache = cache
         self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Give what the cache has; `None` also when it fails or gives anything but bytes."""
+        """Return the entry; `None` also if the cache fails or returns anything but bytes."""
         if self._breaker.reason is not None:
             return None
         try:
@@ -100,7 +96,7 @@ class GuardedCache:
         return found if isinstance(found, bytes) else None
 
     def put(self, kind: str, key: str, value: bytes) -> None:
-        """Have the cache keep *value*, if it can."""
+        """Store *value*, unless the cache fails."""
         if self._breaker.reason is not None:
             return
         try:
@@ -109,7 +105,7 @@ class GuardedCache:
             self._failed(fault)
 
     def noticed(self) -> tuple[Diagnostic, ...]:
-        """Tell that the cache is out of order, if it is."""
+        """Return a warning while the circuit is open."""
         reason = self._breaker.reason
         if reason is None:
             return ()
@@ -122,18 +118,18 @@ class GuardedCache:
 
 
 class GuardedProvider:
-    """Stands before a host's embedding provider; whatever that raises is an `EmbeddingError`.
+    """A host's embedding provider behind a circuit breaker that slow failures open.
 
-    A provider that fails slowly is left alone for a while. May be shared between threads.
+    May be shared between threads.
     """
 
     def __init__(
         self, provider: EmbeddingProvider, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Stand before *provider*; *clock* tells the time in seconds.
+        """Guard *provider*; *clock* returns the time in seconds.
 
         Raises:
-            EmbeddingError: It does not say who it is.
+            EmbeddingError: It has no fingerprint.
         """
         self._provider = provider
         self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
@@ -164,23 +160,23 @@ class GuardedProvider:
         return rows
 
     def now(self) -> float:
-        """Return the time in seconds, as *clock* tells it."""
+        """Return the time of the clock, in seconds."""
         return self._breaker.now()
 
     def check_circuit(self) -> None:
-        """Raise what the provider failed with, while it is left alone.
+        """Check that the circuit is closed.
 
         Raises:
-            EmbeddingError: It failed slowly, not long ago.
+            EmbeddingError: It is open; this is the failure that opened it.
         """
         kept = self._breaker.reason
         if kept is not None:
             raise EmbeddingError(kept.message, kind=kept.kind, place=kept.place, remedy=kept.remedy)
 
     def open_after(self, fault: Exception, start: float) -> None:
-        """Leave the provider alone for a while if it took long to fail, asked at *start*.
+        """Open the circuit if the call that began at *start* took long to fail.
 
-        One that makes nothing of a text is left alone by nobody: of others it makes something.
+        A text that cannot be embedded does not open it: others can be.
         """
         error = embedding_error(self.fingerprint, fault)
         if error.kind not in KINDS_OF_TEXTS:
@@ -204,13 +200,13 @@ def _unspoken(what: str, fault: Exception) -> EmbeddingError:
 
 
 class GuardedNormalizer:
-    """Stands before a host's normaliser; whatever that does, it gives a text or an error in time.
+    """A host's normaliser with a time limit, behind a circuit breaker that slow failures open.
 
-    A normaliser that fails slowly is left alone for a while. May be shared between threads.
+    May be shared between threads.
     """
 
     def __init__(self, normalizer: Any, clock: Callable[[], float] = time.monotonic) -> None:
-        """Stand before *normalizer*; *clock* tells the time in seconds."""
+        """Guard *normalizer*; *clock* returns the time in seconds."""
         self._normalizer = normalizer
         self._breaker: CircuitBreaker[str] = CircuitBreaker(clock)
 
