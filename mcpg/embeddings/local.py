@@ -130,7 +130,7 @@ def _load_minilm() -> Encoder:
 
 
 def _load_use() -> Encoder:
-    from mcpg.embeddings.provider import load  # noqa: PLC0415 - takes its time to import
+    from mcpg.embeddings.use import load  # noqa: PLC0415 - takes its time to import
 
     return load()
 

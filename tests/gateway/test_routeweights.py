@@ -13,7 +13,7 @@ from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights
 from mcpg.gateway.routing.weights import ADJUSTMENTS, read_weights, shipped_weights
 
-SHIPPED = Path(mcpg.gateway.__file__).with_name("data") / "route.json"
+SHIPPED = Path(mcpg.gateway.__file__).parent / "routing" / "data" / "route.json"
 
 
 def members() -> dict[str, Any]:

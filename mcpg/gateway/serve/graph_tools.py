@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcpg.gateway.json import node_json, schema_json
+from mcpg.gateway.graph_json import node_json, schema_json
 from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.graph import exports

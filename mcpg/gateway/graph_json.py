@@ -1,0 +1,120 @@
+"""Graphs, their schema and their searches as JSON objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.gateway.json import diagnostics_json
+from mcpg.graph.search.model import Role
+from mcpg.graph.sparql_worker import shortened
+from mcpg.values import SHOWN_DECIMALS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcpg.errors import Diagnostic
+    from mcpg.graph.schema import GraphSchema, PredicateUse
+    from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult, SearchProfile
+    from mcpg.json_types import JsonObject
+
+
+def result_json(found: GraphSearchResult, noticed: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `graph search` prints; *noticed* is what loading noticed."""
+    return {
+        "schema": "mcpg/graph-search/1",
+        "query": found.query,
+        "mode": found.mode.value,
+        "isFederated": found.is_federated,
+        "endpoints": list(found.endpoints),
+        "usedSchemaSearch": found.used_schema_search,
+        "usedSchemaFallback": found.used_schema_fallback,
+        "matches": [node_json(match) for match in found.matches],
+        "relatedMatches": [node_json(match) for match in found.related],
+        "nextStepMatches": [node_json(match) for match in found.next_steps],
+        "generatedSparql": found.sparql,
+        "expansionSparql": found.expansion_sparql,
+        "diagnostics": diagnostics_json((*noticed, *found.diagnostics)),
+    }
+
+
+def schema_json(found: GraphSchema, noticed: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `graph schema` prints."""
+    return {
+        "schema": "mcpg/graph-schema/1",
+        "triples": found.triples,
+        "prefixes": dict(found.prefixes),
+        "classes": [
+            {"iri": one.iri, "name": shortened(one.iri), "count": one.count, "example": one.example}
+            for one in found.classes
+        ],
+        "predicates": [_predicate_json(one) for one in found.predicates],
+        "search": _profile_json(found.profile),
+        "diagnostics": diagnostics_json(noticed),
+    }
+
+
+def node_json(match: GraphMatch) -> JsonObject:
+    """Give a node that was found, and what speaks for it."""
+    return {
+        "node": match.node,
+        "label": match.label,
+        "description": match.description,
+        "types": list(match.types),
+        "role": match.role.value,
+        "toolId": match.tool_id,
+        "score": round(match.score, SHOWN_DECIMALS),
+        "scoreKind": match.score_kind.value,
+        "evidence": [_evidence_json(one, match.role) for one in match.evidence],
+    }
+
+
+def _evidence_json(evidence: Evidence, role: Role) -> JsonObject:
+    members: JsonObject = {
+        "predicate": evidence.predicate,
+        "kind": evidence.kind,
+        "score": round(evidence.score, SHOWN_DECIMALS),
+        "related": evidence.related or None,
+        "relatedLabel": evidence.related_label or None,
+        "endpoint": evidence.endpoint or None,
+        "sources": [{"id": one.id, "label": one.label} for one in evidence.sources],
+    }
+    if role is Role.PRIMARY:
+        members |= {
+            "matchedText": evidence.text,
+            "terms": list(evidence.terms),
+            "via": evidence.via or None,
+        }
+    return members
+
+
+def _predicate_json(one: PredicateUse) -> JsonObject:
+    return {
+        "iri": one.iri,
+        "name": shortened(one.iri),
+        "count": one.count,
+        "subjects": list(one.subjects),
+        "objects": list(one.objects),
+        "example": one.example,
+    }
+
+
+def _profile_json(profile: SearchProfile) -> JsonObject:
+    return {
+        "types": list(profile.types),
+        "texts": [{"predicate": one.iri, "weight": one.weight} for one in profile.texts],
+        "relationships": [
+            {
+                "predicate": one.iri,
+                "weight": one.weight,
+                "reads": list(one.reads),
+                "isInbound": one.is_inbound,
+            }
+            for one in profile.relationships
+        ],
+        "expansions": [
+            {"predicate": one.iri, "weight": one.weight, "role": one.role}
+            for one in profile.expansions
+        ],
+        "relatedLimit": profile.related_limit,
+        "nextLimit": profile.next_limit,
+    }
