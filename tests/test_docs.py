@@ -121,9 +121,9 @@ def test_paths_that_are_named_exist(name: str) -> None:
     assert {path for path in paths if not (ROOT / path).exists()} == set()
 
 
-def test_scripts_that_are_named_exist() -> None:
-    """Every Python file of ours in a page is there."""
-    script = re.compile(r"\b(?:benchmarks|mcpg|tests)/[\w/]+\.py\b")
+def test_files_that_are_named_exist() -> None:
+    """Every script and data file of ours in a page is there."""
+    script = re.compile(r"\b(?:benchmarks|mcpg|tests)/[\w/]+\.(?:py|json|jsonld|ttl)\b")
     pages = [page for page in PAGES if page.name != "CHANGELOG.md"]
     named = {path for page in pages for path in script.findall(page.read_text(encoding="utf-8"))}
     assert {path for path in named if not (ROOT / path).is_file()} == set()
