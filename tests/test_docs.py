@@ -239,6 +239,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/graph.md",
     "docs/how-to/invoke.md",
     "docs/how-to/openapi.md",
+    "docs/how-to/route.md",
     "docs/how-to/sparql.md",
     "docs/how-to/tune.md",
     "docs/how-to/why-not.md",
