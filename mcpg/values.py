@@ -4,14 +4,18 @@ Value objects are frozen and slotted, at a fraction of the cost to import: the `
 takes longer to import than Python takes to start, and compiles source code for every class. What a
 cold search imports therefore uses `@value`, everything else `@dataclass(frozen=True, slots=True)`;
 type checkers take the one for the other.
+
+`to_json` writes both kinds as JSON.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+    from mcpg.json_types import JsonValue
 
     T = TypeVar("T")
 else:
@@ -55,6 +59,43 @@ def replace(old: T, **changes: object) -> T:
     """Give a copy of the value *old* with other members."""
     parts: dict[str, Any] = {name: getattr(old, name) for name in type(old).__match_args__}  # type: ignore[attr-defined]
     return type(old)(**{**parts, **changes})
+
+
+def to_json(
+    thing: Any, names: Mapping[str, str] | None = None, without: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return a value object as a JSON object: its members in the order of the class, in camelCase.
+
+    Values within it are written likewise, tuples as lists, and keys of mappings as they are. What
+    differs from this is merged in by the caller: `to_json(thing) | {"score": round(...)}` keeps the
+    place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
+
+    Args:
+        thing: An object of a class made with `@value` or `@dataclass`.
+        names: JSON names of members that are called otherwise, here and in values within.
+        without: Members of *thing* that are left out.
+    """
+    known = names or {}
+    return {
+        known.get(name) or _camel_case(name): _json_value(getattr(thing, name), known)
+        for name in type(thing).__match_args__
+        if name not in without
+    }
+
+
+def _json_value(part: Any, names: Mapping[str, str]) -> JsonValue:
+    if part is None or isinstance(part, (str, int, float)):
+        return part
+    if isinstance(part, (tuple, list)):
+        return [_json_value(one, names) for one in part]
+    if hasattr(part, "__match_args__"):
+        return to_json(part, names)
+    return {key: _json_value(one, names) for key, one in part.items()}
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
 
 
 class _Value:

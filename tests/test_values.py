@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
+from collections.abc import Mapping  # noqa: TC003 - members of a dataclass
+from dataclasses import dataclass, field
 
 import pytest
 
-from mcpg.values import replace, value
+from mcpg.values import replace, to_json, value
 
 
 @value
@@ -79,3 +82,37 @@ def test_methods_stay() -> None:
     point = Point(1)
 
     assert (point.shifted(), point) == (Point(2), Point(1))
+
+
+@value
+class Leaf:
+    """A value within another."""
+
+    source: str
+    is_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A dataclass with every kind of member that is written."""
+
+    tool_id: str
+    first_leaf: Leaf
+    more: tuple[Leaf, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    remark: str | None = None
+
+
+def test_values_become_json_in_the_order_of_their_members() -> None:
+    """Names are in camelCase, values within are objects, tuples lists, keys of mappings kept."""
+    written = to_json(Branch("a", Leaf("b"), (Leaf("c", is_long=True),), {"a_b": 0.5}))
+    assert json.dumps(written) == (
+        '{"toolId": "a", "firstLeaf": {"source": "b", "isLong": false}, '
+        '"more": [{"source": "c", "isLong": true}], "weights": {"a_b": 0.5}, "remark": null}'
+    )
+
+
+def test_members_are_renamed_everywhere_and_left_out_at_the_top() -> None:
+    """A JSON name counts for values within, too; what is left out is a member of the value."""
+    written = to_json(Branch("a", Leaf("b")), {"source": "from"}, ("more", "weights", "is_long"))
+    assert written == {"toolId": "a", "firstLeaf": {"from": "b", "isLong": False}, "remark": None}

@@ -14,6 +14,7 @@ from mcpg.evaluation.judged import parse_judged, read_judged
 from mcpg.files import MAX_BYTES
 from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
 from mcpg.relations.model import EdgeKind
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -243,13 +244,7 @@ def show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
 
 
 def _neighbour(neighbour: Neighbour) -> JsonObject:
-    return {
-        "toolId": neighbour.tool_id,
-        "uri": neighbour.uri,
-        "weight": score_json(neighbour.weight),
-        "reason": neighbour.reason,
-        "origin": neighbour.origin.value,
-    }
+    return to_json(neighbour, without=["kind"]) | {"weight": score_json(neighbour.weight)}
 
 
 def _tool(tool: Tool) -> JsonObject:

@@ -315,9 +315,9 @@ class Rival:
         fused_score: The score that it was ranked by.
         gap: Its fused score less that of the tool that was asked about. Below 0 where that one
             was not looked at closely, because its words alone did not bring it that far.
+        because: The reasons in sentences, the weightiest first.
         features: What the gap is the sum of (within 1e-9), the largest difference first.
         words: The words of the query in both, in the query's order.
-        because: The reasons in sentences, the weightiest first.
     """
 
     tool_id: str
@@ -325,9 +325,9 @@ class Rival:
     score: float
     fused_score: float
     gap: float
+    because: tuple[str, ...]
     features: tuple[FeatureGap, ...]
     words: tuple[WordGap, ...]
-    because: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from mcpg.evaluation.metrics import (
     split_scores,
 )
 from mcpg.evaluation.significance import paired_randomisation
-from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace
+from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mcpg.errors import Diagnostic
     from mcpg.evaluation.judged import Judgements, ResolvedQuery
     from mcpg.evaluation.significance import Significance
-    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.json_types import JsonObject
 
 SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""
@@ -182,7 +182,9 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
         "latencyMs": latency,
         "baseline": report.baseline.json() if report.baseline else None,
         "gates": [gate.json() for gate in report.gates],
-        "diagnostics": [_diagnostic(one) for one in report.diagnostics],
+        "diagnostics": [
+            to_json(one) | {"remedy": remedy_of(one.code)} for one in report.diagnostics
+        ],
         "perQuery": [outcome_json(one) for one in report.outcomes],
     }
 
@@ -190,18 +192,11 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
 def outcome_json(one: Outcome) -> JsonObject:
     """Give what a search made of one query as a JSON object."""
     return {
-        "id": one.id,
-        "query": one.query,
-        "judged": list(one.judged),
-        "relevant": list(one.relevant),
-        "unknown": list(one.unknown),
+        **to_json(one, without=["matches"]),
         "ndcg@5": one.ndcg,
         "rank": one.rank,
         "topScore": one.top_score,
-        "matches": [
-            {"toolId": match.tool_id, "score": match.score, "isRelevant": match.is_relevant}
-            for match in one.matches
-        ],
+        "matches": [to_json(match) for match in one.matches],
     }
 
 
@@ -252,21 +247,13 @@ def _calibration(report: Report) -> JsonObject:
         "aurocRightVsWrong": report.figures["auroc"],
         "aurocRightVsAnswerless": _rounded(auroc(right, answerless)),
         "bins": [
-            {
-                "low": one.low,
-                "high": one.high,
-                "meanScore": _rounded(one.mean_score),
-                "precision": _rounded(one.precision),
-                "count": one.count,
-            }
+            to_json(one)
+            | {"meanScore": _rounded(one.mean_score), "precision": _rounded(one.precision)}
             for one in reliability_bins(scored)
         ],
         "curve": [
-            {
-                "threshold": one.threshold,
-                "coverage": _rounded(one.coverage),
-                "precision": _rounded(one.precision),
-            }
+            to_json(one)
+            | {"coverage": _rounded(one.coverage), "precision": _rounded(one.precision)}
             for one in precision_coverage(scored)
         ],
     }
@@ -284,16 +271,6 @@ def _abstention(report: Report) -> JsonObject | None:
         "right": sum(map(is_abstaining, answerless)),
         "share": report.figures["abstention"],
         "answerableBelow": sum(map(is_abstaining, answerable)),
-    }
-
-
-def _diagnostic(item: Diagnostic) -> JsonValue:
-    return {
-        "code": item.code,
-        "severity": item.severity,
-        "message": item.message,
-        "place": item.place,
-        "remedy": remedy_of(item.code),
     }
 
 
@@ -346,13 +323,7 @@ class Gate:
 
     def json(self) -> JsonObject:
         """Give it as a JSON object."""
-        return {
-            "kind": self.bound.kind,
-            "metric": self.bound.metric,
-            "limit": self.bound.limit,
-            "value": self.value,
-            "passed": self.passed,
-        }
+        return to_json(self.bound) | to_json(self, without=["bound"])
 
     @property
     def sentence(self) -> str:
@@ -576,14 +547,8 @@ def _tested(pairs: Sequence[Change]) -> Significance | None:
 def _significance_json(found: Significance | None) -> JsonObject | None:
     if found is None:
         return None
-    return {
-        "test": "paired randomisation",
-        "metric": TESTED,
-        "difference": round(found.difference, SHOWN_DECIMALS),
-        "p": round(found.p, SHOWN_DECIMALS),
-        "pairs": found.pairs,
-        "changed": found.changed,
-    }
+    rounded = {name: round(getattr(found, name), SHOWN_DECIMALS) for name in ("difference", "p")}
+    return {"test": "paired randomisation", "metric": TESTED} | to_json(found) | rounded
 
 
 # SECTION effect: What a change to one tool's hints does to other queries.

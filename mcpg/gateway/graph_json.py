@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from mcpg.gateway.json import diagnostics_json
 from mcpg.graph.search.model import Role
 from mcpg.graph.sparql_worker import shortened
-from mcpg.values import SHOWN_DECIMALS
+from mcpg.values import SHOWN_DECIMALS, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcpg.errors import Diagnostic
-    from mcpg.graph.schema import GraphSchema, PredicateUse
-    from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult, SearchProfile
+    from mcpg.graph.schema import GraphSchema
+    from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult
     from mcpg.json_types import JsonObject
 
 
@@ -44,11 +44,12 @@ def schema_json(found: GraphSchema, noticed: Iterable[Diagnostic]) -> JsonObject
         "triples": found.triples,
         "prefixes": dict(found.prefixes),
         "classes": [
-            {"iri": one.iri, "name": shortened(one.iri), "count": one.count, "example": one.example}
-            for one in found.classes
+            {"iri": one.iri, "name": shortened(one.iri), **to_json(one)} for one in found.classes
         ],
-        "predicates": [_predicate_json(one) for one in found.predicates],
-        "search": _profile_json(found.profile),
+        "predicates": [
+            {"iri": one.iri, "name": shortened(one.iri), **to_json(one)} for one in found.predicates
+        ],
+        "search": to_json(found.profile, {"iri": "predicate"}),
         "diagnostics": diagnostics_json(noticed),
     }
 
@@ -76,7 +77,7 @@ def _evidence_json(evidence: Evidence, role: Role) -> JsonObject:
         "related": evidence.related or None,
         "relatedLabel": evidence.related_label or None,
         "endpoint": evidence.endpoint or None,
-        "sources": [{"id": one.id, "label": one.label} for one in evidence.sources],
+        "sources": [to_json(one) for one in evidence.sources],
     }
     if role is Role.PRIMARY:
         members |= {
@@ -85,36 +86,3 @@ def _evidence_json(evidence: Evidence, role: Role) -> JsonObject:
             "via": evidence.via or None,
         }
     return members
-
-
-def _predicate_json(one: PredicateUse) -> JsonObject:
-    return {
-        "iri": one.iri,
-        "name": shortened(one.iri),
-        "count": one.count,
-        "subjects": list(one.subjects),
-        "objects": list(one.objects),
-        "example": one.example,
-    }
-
-
-def _profile_json(profile: SearchProfile) -> JsonObject:
-    return {
-        "types": list(profile.types),
-        "texts": [{"predicate": one.iri, "weight": one.weight} for one in profile.texts],
-        "relationships": [
-            {
-                "predicate": one.iri,
-                "weight": one.weight,
-                "reads": list(one.reads),
-                "isInbound": one.is_inbound,
-            }
-            for one in profile.relationships
-        ],
-        "expansions": [
-            {"predicate": one.iri, "weight": one.weight, "role": one.role}
-            for one in profile.expansions
-        ],
-        "relatedLimit": profile.related_limit,
-        "nextLimit": profile.next_limit,
-    }

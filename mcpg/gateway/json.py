@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.errors import remedy_of
-from mcpg.values import SHOWN_DECIMALS
+from mcpg.values import SHOWN_DECIMALS, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,10 +37,7 @@ def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObje
         "relatedMatches": [match_json(match) for match in result.related_matches],
         "nextStepMatches": [match_json(match) for match in result.next_step_matches],
         "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
-        "focusedGraph": {
-            "nodes": result.focused_graph.nodes,
-            "edges": result.focused_graph.edges,
-        },
+        "focusedGraph": to_json(result.focused_graph),
     }
 
 
@@ -52,19 +49,10 @@ def match_json(match: Match) -> JsonObject:
         "score": score_json(match.score),
     }
     if match.via is None:
-        evidence = match.evidence
-        members["evidence"] = {
-            "terms": list(evidence.terms),
-            "missing": list(evidence.missing),
-            "fields": list(evidence.fields),
-        }
+        members["evidence"] = to_json(match.evidence)
     else:
-        members["via"] = {
-            "edge": match.via.edge,
-            "from": match.via.source,
-            "reason": match.via.reason,
-            "weight": score_json(match.via.weight),
-        }
+        weight = score_json(match.via.weight)
+        members["via"] = to_json(match.via, {"source": "from"}) | {"weight": weight}
     return members | hints_json(match.descriptor.hints)
 
 
@@ -76,10 +64,7 @@ def hints_json(hints: Hints) -> JsonObject:
         "categories": list(hints.categories),
         "tags": list(hints.tags),
         "dataSources": list(hints.data_sources),
-        "usageExamples": [
-            {"input": one.input, "output": one.output, "description": one.description}
-            for one in hints.examples
-        ],
+        "usageExamples": [to_json(one) for one in hints.examples],
         "costTier": hints.cost_tier,
         "latencyTier": hints.latency_tier,
         "isReadOnly": hints.read_only,
@@ -92,16 +77,7 @@ def hints_json(hints: Hints) -> JsonObject:
 
 def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
     """Give *items* as objects."""
-    return [
-        {
-            "code": item.code,
-            "severity": item.severity,
-            "message": item.message,
-            "place": item.place,
-            "remedy": remedy_of(item.code),
-        }
-        for item in items
-    ]
+    return [to_json(item) | {"remedy": remedy_of(item.code)} for item in items]
 
 
 def score_json(score: float) -> float:
@@ -158,38 +134,23 @@ def routing_json(result: RouteResult) -> JsonObject:
                 "toolId": one.match.tool_id,
                 "score": one.score,
                 "calibratedScore": one.match.score,
-                "adjustments": _adjustments(one),
+                "adjustments": [to_json(part) for part in one.adjustments],
             }
             for one in result.suggested
         ],
         "weights": {
             "provenance": weights.provenance,
-            "adjustments": dict(weights.adjustments),
-            "odds": weights.odds,
+            **to_json(weights, without={"provenance"}),
         },
     }
 
 
 def _preference(preference: Preference, *, with_words: bool = False) -> JsonObject:
-    members: JsonObject = {
-        "name": preference.name,
-        "isAsked": preference.is_asked,
+    names = {"read_only": "readOnlyTools", "writing": "writingTools"}
+    return to_json(preference, names, () if with_words else ("words",)) | {
         "evidence": score_json(preference.evidence),
         "needed": score_json(preference.needed),
-        "readOnlyTools": preference.read_only,
-        "writingTools": preference.writing,
     }
-    if with_words:
-        members["words"] = [
-            {
-                "text": word.text,
-                "readOnlyTools": word.read_only,
-                "writingTools": word.writing,
-                "evidence": word.evidence,
-            }
-            for word in preference.words
-        ]
-    return members
 
 
 def _category(category: RoutedCategory) -> JsonObject:
@@ -219,9 +180,3 @@ def _match(one: RoutedMatch) -> JsonObject:
             {"name": part.name, "value": score_json(part.value)} for part in one.adjustments
         ],
     }
-
-
-def _adjustments(one: RoutedMatch) -> list[JsonValue]:
-    return [
-        {"name": part.name, "weight": part.weight, "value": part.value} for part in one.adjustments
-    ]

@@ -29,7 +29,7 @@ from mcpg.tuning.fit import (
     weighted_calibration_error,
 )
 from mcpg.tuning.samples import folds_of
-from mcpg.values import SHOWN_DECIMALS
+from mcpg.values import SHOWN_DECIMALS, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -397,11 +397,7 @@ def tune_json(report: TuneReport, *, is_written: bool) -> JsonObject:
 
 def _trial_json(tuning: Tuning) -> JsonObject:
     return {
-        "answerable": tuning.answerable,
-        "answerless": tuning.answerless,
-        "groups": tuning.groups,
-        "folds": tuning.folds,
-        "seed": tuning.seed,
+        **to_json(tuning, without=("model", "weights", "calibration")),
         "weights": _part_json(tuning.weights),
         "calibration": _part_json(tuning.calibration),
     }
@@ -416,10 +412,4 @@ def _part_json(part: Part) -> JsonObject:
 
 
 def _figure_json(figure: Figure) -> JsonObject:
-    members = {
-        "before": figure.before,
-        "after": figure.after,
-        "spreadBefore": figure.spread_before,
-        "spreadAfter": figure.spread_after,
-    }
-    return {name: round(value, SHOWN_DECIMALS) for name, value in members.items()}
+    return {name: round(value, SHOWN_DECIMALS) for name, value in to_json(figure).items()}

@@ -18,6 +18,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
 from mcpg.cli.terminal import one_line
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -120,16 +121,7 @@ def doctor_json(checks: Sequence[Check]) -> JsonObject:
     return {
         "schema": "mcpg/doctor/1",
         "healthy": is_healthy(checks),
-        "checks": [
-            {
-                "name": check.name,
-                "status": check.status.value,
-                "message": check.message,
-                "remedy": check.remedy,
-                "details": dict(check.details),
-            }
-            for check in checks
-        ],
+        "checks": [to_json(check) for check in checks],
     }
 
 

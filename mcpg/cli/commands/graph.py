@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,13 +14,14 @@ from mcpg.cli.options import group
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import and_pages, counted, cut, one_line, pad
 from mcpg.gateway.json import diagnostics_json
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mcpg.bundle import Assembly
     from mcpg.errors import Diagnostic
-    from mcpg.graph.network import Spread, Statistics
+    from mcpg.graph.network import Statistics
     from mcpg.graph.validation import Finding, Validation
     from mcpg.json_types import JsonObject
     from mcpg.sources import SourceBatch
@@ -247,26 +247,19 @@ def stats_json(found: Statistics, noticed: Iterable[Diagnostic]) -> JsonObject:
         "groups": found.groups,
         "things": found.things,
         "pages": found.pages,
-        "edges": [asdict(edges) for edges in found.kinds],
+        "edges": [to_json(edges) for edges in found.kinds],
         "danglingEdges": found.dangling,
         "degrees": {
-            "incoming": _spread_json(found.incoming),
-            "outgoing": _spread_json(found.outgoing),
-            "total": _spread_json(found.degree),
+            "incoming": to_json(found.incoming),
+            "outgoing": to_json(found.outgoing),
+            "total": to_json(found.degree),
         },
         "components": {"count": len(found.components), "sizes": list(found.components)},
         "orphans": list(found.orphans),
-        "hubs": [
-            {"toolId": hub.tool, "incoming": hub.incoming, "outgoing": hub.outgoing}
-            for hub in found.hubs
-        ],
-        "densestGroups": [asdict(dense) for dense in found.densest],
+        "hubs": [to_json(hub, {"tool": "toolId"}) for hub in found.hubs],
+        "densestGroups": [to_json(dense) for dense in found.densest],
         "diagnostics": diagnostics_json(noticed),
     }
-
-
-def _spread_json(spread: Spread) -> JsonObject:
-    return asdict(spread)
 
 
 def _counts(found: Statistics) -> Iterator[str]:

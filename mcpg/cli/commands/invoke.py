@@ -17,6 +17,7 @@ from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_inp
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
 from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,15 +129,7 @@ def invoke_json(invoked: Invoked) -> Mapping[str, Any]:
         "isSuccess": invoked.is_success,
         "content": [*invoked.content],
         "structured": invoked.structured,
-        "faults": [
-            {
-                "code": fault.code.value,
-                "message": fault.message,
-                "remedy": fault.remedy,
-                "field": fault.field,
-            }
-            for fault in invoked.faults
-        ],
+        "faults": [to_json(fault) for fault in invoked.faults],
     }
 
 

@@ -12,6 +12,7 @@ from mcpg.cli.views.explain import INDENT, bullets, model_json, safe, word_json
 from mcpg.cli.views.matches import score_text
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
 from mcpg.gateway.json import diagnostics_json, score_json
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,20 +139,8 @@ def _tool(change: ToolChange) -> JsonObject:
         "then": _place(change.then, change.standing_then),
         "now": _place(change.now, change.standing_now),
         "fusedDelta": change.fused_delta,
-        "features": [
-            {
-                "feature": one.feature,
-                "then": one.then,
-                "now": one.now,
-                "delta": one.delta,
-                "byWeight": one.by_weight,
-            }
-            for one in change.features
-        ],
-        "terms": [
-            {"query": one.query, "then": one.then, "now": one.now, "delta": one.delta}
-            for one in change.terms
-        ],
+        "features": [to_json(one) for one in change.features],
+        "terms": [to_json(one) for one in change.terms],
     }
 
 

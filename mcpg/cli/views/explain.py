@@ -23,14 +23,13 @@ from mcpg.cli.terminal import (
 from mcpg.cli.views.matches import score_text, summary_of_match
 from mcpg.engine.expansion import RELATED
 from mcpg.gateway.json import answer_json, match_json, score_json
-from mcpg.values import TIME_DECIMALS
+from mcpg.values import TIME_DECIMALS, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcpg.cli.output import Glyphs, Output
     from mcpg.engine import Explanation, Match
-    from mcpg.engine.query import Repair
     from mcpg.engine.trace import (
         CalibrationExplanation,
         ExpansionExplanation,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
         ModelExplanation,
         QueryWord,
         Stage,
-        TermMatch,
     )
     from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject, JsonValue
@@ -496,142 +494,57 @@ def _times(explanation: Explanation) -> list[str]:
     return aligned_table(("stage", "ms"), (LEFT, RIGHT), rows) if rows else []
 
 
-# SECTION explainjson: An explanation as the JSON object that `explain` prints.
+# JSON
 
 
 def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Give the object that `explain` prints: that of `search` and everything that led to it.
+    """Return the object that `explain` prints: that of `search` and everything that led to it.
 
     Only the stages' `durationMs` differ from run to run.
     """
-    members = answer_json(explanation.result, loading)
     reasons = {match.tool_id: reasons_json(match) for match in explanation.matches}
-    members["matches"] = [
-        match_json(match) | reasons.get(match.tool_id, {}) for match in explanation.result.matches
-    ]
     return {
         "schema": "mcpg/explain/1",
-        **members,
+        **answer_json(explanation.result, loading),
+        "matches": [
+            match_json(match) | reasons.get(match.tool_id, {})
+            for match in explanation.result.matches
+        ],
         "language": explanation.language,
         "words": [word_json(word) for word in explanation.words],
-        "expansions": _expansions_of_explainjson(explanation),
-        "stages": [_stage(stage) for stage in explanation.stages],
+        "expansions": [
+            {
+                "toolId": one.tool_id,
+                **to_json(one.via, {"source": "from"}),
+                "fromScore": one.from_score,
+                "score": one.score,
+            }
+            for one in explanation.expansions
+        ],
+        "stages": [
+            to_json(stage) | {"durationMs": round(stage.duration_ms, TIME_DECIMALS)}
+            for stage in explanation.stages
+        ],
         "model": model_json(explanation.model) if explanation.model else None,
         "advice": list(explanation.advice),
     }
 
 
 def reasons_json(match: MatchExplanation) -> JsonObject:
-    """Give the summands at full precision, because they add up to the fused score exactly."""
-    return {
-        "rank": match.rank,
-        "fusedScore": match.fused_score,
-        "contributions": [
-            {
-                "stage": part.stage,
-                "feature": part.feature,
-                "value": part.value,
-                "weight": part.weight,
-                "contribution": part.contribution,
-            }
-            for part in match.contributions
-        ],
-        "terms": [_term(term) for term in match.terms],
-        "calibration": _calibration_of_explainjson(match.calibration),
-        **_found_by(match),
-    }
+    """Return the summands at full precision, because they add up to the fused score exactly."""
+    without = ("tool_id", "score") if match.found_by else ("tool_id", "score", "found_by")
+    calibration: JsonObject = {"intercept": match.calibration.intercept}
+    calibration |= to_json(match.calibration, {"name": "input"})
+    return to_json(match, without=without) | {"calibration": calibration}
 
 
 def word_json(word: QueryWord) -> JsonObject:
-    """Give what became of a word of the query."""
-    return {
-        "text": word.text,
-        "stem": word.stem,
-        "role": word.role,
-        "origin": word.origin,
-        "weight": score_json(word.weight),
-        "documentFrequency": word.document_frequency,
-        "repairs": [_repair(repair) for repair in word.repairs],
-    }
+    """Return what became of a word of the query."""
+    repairs = [to_json(repair, without=["term"]) for repair in word.repairs]
+    return to_json(word) | {"weight": score_json(word.weight), "repairs": repairs}
 
 
 def model_json(model: ModelExplanation) -> JsonObject:
-    """Give the fitted numbers and where they come from."""
-    return {
-        "name": model.name,
-        "provenance": model.provenance,
-        "weights": dict(model.weights),
-        "calibration": {"intercept": model.intercept, "coefficients": dict(model.coefficients)},
-    }
-
-
-def _found_by(match: MatchExplanation) -> JsonObject:
-    """Give where two searches put the match, where a query was rewritten."""
-    if not match.found_by:
-        return {}
-    rows: list[JsonValue] = [
-        {"text": one.text, "rank": one.rank, "score": one.score, "weight": one.weight}
-        for one in match.found_by
-    ]
-    return {"foundBy": rows}
-
-
-def _repair(repair: Repair) -> JsonObject:
-    return {
-        "word": repair.word,
-        "kind": repair.kind,
-        "distance": repair.distance,
-        "similarity": repair.similarity,
-    }
-
-
-def _term(term: TermMatch) -> JsonObject:
-    return {
-        "query": term.query,
-        "matched": term.matched,
-        "kind": term.kind,
-        "similarity": term.similarity,
-        "field": term.field,
-        "contribution": term.contribution,
-    }
-
-
-def _calibration_of_explainjson(calibration: CalibrationExplanation) -> JsonObject:
-    return {
-        "intercept": calibration.intercept,
-        "inputs": [
-            {
-                "input": one.name,
-                "value": one.value,
-                "coefficient": one.coefficient,
-                "contribution": one.contribution,
-            }
-            for one in calibration.inputs
-        ],
-        "logit": calibration.logit,
-        "probability": calibration.probability,
-        "cappedBy": calibration.capped_by,
-    }
-
-
-def _expansions_of_explainjson(explanation: Explanation) -> list[JsonValue]:
-    return [
-        {
-            "toolId": one.tool_id,
-            "edge": one.via.edge,
-            "from": one.via.source,
-            "reason": one.via.reason,
-            "weight": one.via.weight,
-            "fromScore": one.from_score,
-            "score": one.score,
-        }
-        for one in explanation.expansions
-    ]
-
-
-def _stage(stage: Stage) -> JsonObject:
-    return {
-        "name": stage.name,
-        "durationMs": round(stage.duration_ms, TIME_DECIMALS),
-        "details": stage.details,
-    }
+    """Return the fitted numbers and where they come from."""
+    calibration = to_json(model, without=("name", "provenance", "weights"))
+    return to_json(model, without=("intercept", "coefficients")) | {"calibration": calibration}

@@ -12,6 +12,7 @@ from mcpg.cli.views.matches import score_text
 from mcpg.documents.front_matter import flow, quoted
 from mcpg.documents.page import fence_for
 from mcpg.gateway.json import score_json
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,19 +32,10 @@ _SNIPPET = "# add to a hints file:"
 
 def standing_json(standing: Standing, effect: Comparison | None = None) -> JsonObject:
     """Give the member `tool` of what `explain --tool` prints; gaps at full precision, as sums."""
-    members: JsonObject = {
-        "toolId": standing.tool_id,
-        "rank": standing.rank,
-        "ranked": standing.ranked,
+    members = to_json(standing) | {
         "score": score_json(standing.score),
-        "fusedScore": standing.fused_score,
-        "isHidden": standing.is_hidden,
-        "isNamed": standing.is_named,
-        "retrieval": _retrieval_json(standing.retrieval),
-        "missing": list(standing.missing),
         "above": [_rival_json(rival) for rival in standing.above],
         "change": _change_json(standing.change) if standing.change else None,
-        "remark": standing.remark,
     }
     return members if effect is None else members | {"effect": effect.json()}
 
@@ -78,39 +70,9 @@ def _fenced(language: str, text: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _retrieval_json(retrieval: Retrieval) -> JsonObject:
-    return {
-        "isPooled": retrieval.is_pooled,
-        "lexical": retrieval.lexical,
-        "place": retrieval.place,
-        "retrieved": retrieval.retrieved,
-        "pool": retrieval.pool,
-        "last": retrieval.last,
-    }
-
-
 def _rival_json(rival: Rival) -> JsonObject:
-    return {
-        "toolId": rival.tool_id,
-        "rank": rival.rank,
-        "score": score_json(rival.score),
-        "fusedScore": rival.fused_score,
-        "gap": rival.gap,
-        "because": list(rival.because),
-        "features": [
-            {
-                "feature": gap.feature,
-                "own": gap.own,
-                "other": gap.other,
-                "difference": gap.difference,
-            }
-            for gap in rival.features
-        ],
-        "words": [
-            {"query": word.query, "share": word.share, "own": word.own, "other": word.other}
-            for word in rival.words
-        ],
-    }
+    features = [to_json(gap) | {"difference": gap.difference} for gap in rival.features]
+    return to_json(rival) | {"score": score_json(rival.score), "features": features}
 
 
 def _change_json(change: Change) -> JsonObject:
