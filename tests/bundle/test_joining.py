@@ -378,7 +378,7 @@ TOOLS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.lists(texts(), min_size=1, max_size=7),
     st.lists(TOOLS, max_size=5),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER = Path(__file__).parent
-ROUNDS = 50
+ROUNDS = 20
 
 
 @pytest.fixture

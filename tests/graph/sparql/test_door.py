@@ -18,6 +18,8 @@ from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcpg.documents import ToolDocument
 
 SELECTS = [
@@ -103,13 +105,19 @@ def test_ask_is_answered_with_a_truth(door: Door) -> None:
     assert not door.query("ASK { ?s a <a:b> }").truth
 
 
+@pytest.fixture(scope="module")
+def triple() -> Iterator[Door]:
+    """The door to a graph of one triple."""
+    with Door.over(b"<a:a> <a:b> <a:c> .") as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("update", UPDATES)
-def test_every_form_of_update_is_refused(update: str) -> None:
+def test_every_form_of_update_is_refused(triple: Door, update: str) -> None:
     """Whatever would change the graph is refused as an update, by its parsed form."""
-    with Door.over(b"<a:a> <a:b> <a:c> .") as door:
-        with pytest.raises(UsageError, match="is an update"):
-            door.query(update)
-        assert len(door.query("SELECT * { ?s ?p ?o }")) == 1
+    with pytest.raises(UsageError, match="is an update"):
+        triple.query(update)
+    assert len(triple.query("SELECT * { ?s ?p ?o }")) == 1
 
 
 def test_what_is_no_sparql_is_refused_with_its_place(door: Door) -> None:
