@@ -396,7 +396,7 @@ class Intake:
         from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
         from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
         from mcpg.sources import SourceBatch, read_sources  # noqa: PLC0415 - as above
-        from mcpg.sources.live import ask_servers  # noqa: PLC0415
+        from mcpg.sources.live import query_servers  # noqa: PLC0415
 
         sources, noticed = open_entries(
             [one.as_read() for one in self._entries],
@@ -411,7 +411,7 @@ class Intake:
             paths = [one.path for one in group]
             parts.append(read_sources(paths, source_id=source_id, exclude=exclude, imports=True))
         timeouts = [one.timeout for one in servers]
-        parts.append(ask_servers([one.server for one in servers], live, timeouts=timeouts))
+        parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
         return SourceBatch.join(parts)
 
 

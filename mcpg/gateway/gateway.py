@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mcpg.engine import Explanation, SearchResult
     from mcpg.engine.results import Equipment
     from mcpg.errors import Diagnostic
-    from mcpg.gateway.calls.model import Progress
     from mcpg.gateway.index.manager import Snapshot
     from mcpg.gateway.routing.route import RouteResult
     from mcpg.gateway.sources import GraphSource, Source
     from mcpg.json_types import JsonValue
     from mcpg.sources.client_config import Server
+    from mcpg.sources.live.client import Progress
     from mcpg.telemetry.observer import Observer
 
     Answer = TypeVar("Answer")

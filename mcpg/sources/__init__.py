@@ -10,7 +10,7 @@ from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError,
 from mcpg.files import is_folder, text_of_path
 from mcpg.sources.client_config import is_address, server_at
 from mcpg.sources.folder import FolderFile, walk_folder
-from mcpg.sources.live import ask_servers
+from mcpg.sources.live import query_servers
 from mcpg.sources.model import (
     PYTHON,
     FileKind,
@@ -83,7 +83,7 @@ def read_sources(
         else:
             parts.append(reader.named(argument))
     if reader.servers and live is not None:
-        parts.append(ask_servers(reader.servers, live, source_id=source_id))
+        parts.append(query_servers(reader.servers, live, source_id=source_id))
     return SourceBatch.join(parts)
 
 

@@ -197,7 +197,8 @@ def test_nothing_is_left_running(folder: Path, examine: Examine) -> None:
 
 def test_without_the_sdk(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the SDK is not installed, that is what is said of servers."""
-    monkeypatch.delitem(sys.modules, "mcpg.sources.live.listing", raising=False)
+    for name in ("listing", "client"):
+        monkeypatch.delitem(sys.modules, f"mcpg.sources.live.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
     code, checks = examine(source(id="mine", mode="pages"))
     assert code == 1

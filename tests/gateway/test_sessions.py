@@ -21,10 +21,10 @@ from mcp_types import HEADER_MISMATCH
 from mcpg.errors import UsageError
 from mcpg.gateway.calls.model import CallError, FaultCode
 from mcpg.gateway.sessions import pool
-from mcpg.gateway.sessions import session as connection
 from mcpg.gateway.sessions.pool import Sessions
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.live import ask_servers
+from mcpg.sources.live import client as connection
+from mcpg.sources.live import query_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,7 +137,7 @@ async def test_the_tools_are_those_that_asking_gives(
         for server in (serve("sdk"), address, serve("chatty")):
             batch = await sessions.tools(server)
             assert batch.tools
-            assert batch == await anyio.to_thread.run_sync(ask_servers, [server], QUICK)
+            assert batch == await anyio.to_thread.run_sync(query_servers, [server], QUICK)
 
 
 async def test_a_call_is_answered_with_all_that_the_server_says(address: HttpServer) -> None:
@@ -301,7 +301,7 @@ async def test_a_server_that_hangs_at_its_start(serve: Callable[[str], StdioServ
             FaultCode.TIMED_OUT,
             "it gave no answer within 0.3 s",
         )
-        (pid,) = sessions._living
+        (pid,) = sessions._groups
     assert not is_alive(pid)
     assert time.monotonic() - started < 15
 
@@ -324,7 +324,7 @@ async def test_a_server_that_answers_nothing_any_more_is_started_anew(
     serve: Callable[[str], StdioServer], note: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It answers neither calls nor, twice, a ping; whoever still waits is told why it ended."""
-    monkeypatch.setattr(connection, "_ANSWERING", 0.3)
+    monkeypatch.setattr(connection, "_PING_SECONDS", 0.3)
     server = serve("deaf")
     waited: list[CallError] = []
     async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
@@ -468,7 +468,7 @@ async def test_nothing_outlives_a_cancellation(
             async with Sessions(QUICK) as sessions, anyio.create_task_group() as calls:
                 calls.start_soon(sessions.tools, serve("hangs"))
                 await sessions.call(serve("plain"), "first", {}, timeout=10)
-                living.extend(sessions._living)
+                living.extend(sessions._groups)
                 group.cancel_scope.cancel()
                 await anyio.sleep(10)
 
@@ -495,7 +495,7 @@ async def test_one_server_is_closed(serve: Callable[[str], StdioServer]) -> None
     server = serve("plain")
     async with Sessions(QUICK) as sessions:
         await sessions.tools(server)
-        (pid,) = sessions._living
+        (pid,) = sessions._groups
         await sessions.close(server)
         await sessions.close(server)
         assert not is_alive(pid)

@@ -13,8 +13,7 @@ from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
 from mcpg.gateway.calls.model import CallError
 from mcpg.gateway.sessions.pool import Sessions
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.sources.live import log_in, log_out
-from mcpg.sources.live.login_options import Manner
+from mcpg.sources.live import LoginOptions, log_in, log_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +48,7 @@ def browse(address: str) -> None:
 
 async def logged_in(server: HttpServer, folder: Path) -> None:
     """Log in as a person."""
-    await anyio.to_thread.run_sync(log_in, server, str(folder), Manner(browse))
+    await anyio.to_thread.run_sync(log_in, server, str(folder), LoginOptions(browse))
 
 
 async def test_calls_go_side_by_side(realm: Realm) -> None:

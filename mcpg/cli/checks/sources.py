@@ -85,12 +85,12 @@ class _Round:
     def _ask(self, sources: Iterable[Source], live: Live) -> McpgError | None:
         """Ask all servers, side by side; give why none of them can be asked."""
         from mcpg.gateway.sources import ServerSource  # noqa: PLC0415
-        from mcpg.sources.live import ask_each  # noqa: PLC0415 - as above
+        from mcpg.sources.live import query_each  # noqa: PLC0415 - as above
 
         servers = [one for one in sources if isinstance(one, ServerSource)]
         timeouts = [one.timeout for one in servers]
         try:
-            replies = ask_each([one.server for one in servers], live, timeouts=timeouts)
+            replies = query_each([one.server for one in servers], live, timeouts=timeouts)
         except McpgError as fault:
             return fault
         self.replies = {one.id: reply for one, reply in zip(servers, replies, strict=True)}

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mcpg.cli.live_gateway import Wanted
     from mcpg.cli.settings import Settings
     from mcpg.gateway import Gateway
-    from mcpg.gateway.calls.model import Progress
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.sources.live.client import Progress
 
 EXAMPLES = """\
 mcpg invoke git_status --from mcp.json --arg repo_path=.

@@ -27,7 +27,7 @@ from mcpg.sources.client_config import (
     read_client_configuration,
     server_at,
 )
-from mcpg.sources.live.login_options import Manner
+from mcpg.sources.live import LoginOptions
 from mcpg.sources.model import read_text
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def login(
     renewed without a browser for as long as the server allows. `mcpg logout` removes it. Every
     command that asks servers uses it.
     """
-    manner = manner_of(timeout, port, output, opens=not no_browser)
+    chosen = login_options(timeout, port, output, opens=not no_browser)
     found = named_server(server, configuration, options.settings_of())
-    log_in(found, manner, output)
+    log_in(found, chosen, output)
     return ExitCode.DONE
 
 
@@ -141,9 +141,9 @@ def named_server(name: str, configuration: str | None, settings: Settings) -> Ht
     return server
 
 
-def log_in(server: HttpServer, manner: Manner, output: Output) -> None:
+def log_in(server: HttpServer, chosen: LoginOptions, output: Output) -> None:
     """Log in to *server*, and say how it went."""
-    told = servers.log_in(server, _folder(), manner)
+    told = servers.log_in(server, _folder(), chosen)
     tools = counted(told.tools, "tool")
     if told.is_new:
         output.note(f"logged in to {server.place}: {tools}")
@@ -157,12 +157,12 @@ def log_out(server: HttpServer, output: Output) -> None:
     output.note(f"{'logged out of' if was_there else 'there is no login to'} {server.place}")
 
 
-def manner_of(seconds: float, port: int, output: Output, *, opens: bool) -> Manner:
-    """Give how a login is made.
+def login_options(seconds: float, port: int, output: Output, *, opens: bool) -> LoginOptions:
+    """Return the options of a login.
 
     Args:
-        seconds: The time that the person has.
-        port: Where the browser comes back to, 0 for any.
+        seconds: Time for the user.
+        port: Port of the redirect URI, 0 for any.
         output: Where the address goes when no browser can be opened.
         opens: Whether a browser may be opened.
 
@@ -176,7 +176,7 @@ def manner_of(seconds: float, port: int, output: Output, *, opens: bool) -> Mann
     if not 0 <= port <= _MOST_PORT:
         remedy = f"give a number from 1 to {_MOST_PORT}, or 0 for any"
         raise UsageError(f"{port} is no port", place="--port", remedy=remedy)
-    return Manner(_shower(output, opens=opens), port, seconds)
+    return LoginOptions(_shower(output, opens=opens), port, seconds)
 
 
 def _shower(output: Output, *, opens: bool) -> Callable[[str], None]:

@@ -17,8 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, to_json
 
 from mcpg.catalog.json_text import repair_surrogates
-from mcpg.gateway.calls.model import Called, CallError, Fault, FaultCode
+from mcpg.gateway.calls.model import CallError, Fault, FaultCode
 from mcpg.gateway.sources import FunctionSource
+from mcpg.sources.live.client import CallResult
 from mcpg.sources.python import functions_of
 from mcpg.sources.python_functions import tool_name
 
@@ -105,7 +106,7 @@ def function_of(owner: FunctionSource | FileSource, name: str) -> Function | Non
 
 async def call_function(
     function: Function, arguments: JsonObject, limiter: CapacityLimiter
-) -> Called:
+) -> CallResult:
     """Call *function*, in a thread unless it is asynchronous.
 
     Args:
@@ -204,18 +205,18 @@ def _told(fault: BaseException) -> str:
     return str(repair_surrogates(f"{name}: {said}" if said else name, "", []))
 
 
-def _called(function: Function, value: Any) -> Called:
+def _called(function: Function, value: Any) -> CallResult:
     if value is None:
-        return Called()
+        return CallResult()
     if isinstance(value, str):
-        return Called(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
+        return CallResult(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
     try:
         plain = json.loads(_written(function, value))
     except Exception as fault:  # noqa: BLE001 - how a value of others is written is up to them
         message = f"what it returned cannot be written as JSON ({type(fault).__name__})"
         raise CallError(FaultCode.TOOL_FAILED, message) from None
     text = json.dumps(plain, ensure_ascii=False)
-    return Called(({"type": "text", "text": text},), plain)
+    return CallResult(({"type": "text", "text": text},), plain)
 
 
 def _written(function: Function, value: Any) -> bytes:

@@ -14,7 +14,7 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.engine.results import flatten_context
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.calls.arguments import as_json, check_arguments
-from mcpg.gateway.calls.model import Called, CallError, Fault, FaultCode, Invoked, RefusedError
+from mcpg.gateway.calls.model import CallError, Fault, FaultCode, Invoked, RefusedError
 from mcpg.gateway.limits import Limits
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
 from mcpg.sources.model import PYTHON
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcpg.catalog.model import Tool
-    from mcpg.gateway.calls.model import Progress
     from mcpg.gateway.calls.openapi import Operations
     from mcpg.gateway.sessions.pool import Sessions
     from mcpg.gateway.sources import Source
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.sources.live.client import CallResult, Progress
     from mcpg.sources.openapi import Call
 
 # SECTION wish: What a tool is wanted for, as its arguments and its server may hear of it.
@@ -237,7 +237,9 @@ class Invoker:
             return replace(order, arguments=given), operation
         raise order.timed_out()
 
-    async def _called(self, order: _Order, owner: Source | None, operation: Call | None) -> Called:
+    async def _called(
+        self, order: _Order, owner: Source | None, operation: Call | None
+    ) -> CallResult:
         if self._is_closed:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
         if isinstance(owner, ServerSource):
@@ -249,7 +251,7 @@ class Invoker:
             return await self._by_function(order, owner)
         raise order.timed_out()
 
-    async def _by_server(self, order: _Order, owner: ServerSource) -> Called:
+    async def _by_server(self, order: _Order, owner: ServerSource) -> CallResult:
         try:
             return await self._asked(order, owner)
         except CallError as fault:
@@ -257,7 +259,7 @@ class Invoker:
                 raise
         return await self._asked(order, owner)
 
-    async def _asked(self, order: _Order, owner: ServerSource) -> Called:
+    async def _asked(self, order: _Order, owner: ServerSource) -> CallResult:
         return await self._sessions.call(
             owner.server,
             order.tool.name,
@@ -268,7 +270,7 @@ class Invoker:
             meta=order.meta,
         )
 
-    async def _by_function(self, order: _Order, owner: FunctionSource | FileSource) -> Called:
+    async def _by_function(self, order: _Order, owner: FunctionSource | FileSource) -> CallResult:
         # Pydantic is imported only by those who have functions.
         from mcpg.gateway.calls.functions import ArgumentsError, call_function, function_of  # noqa: PLC0415
 
@@ -288,7 +290,7 @@ class Invoker:
         except McpgError as fault:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
 
-    def _kept(self, tool: Tool, called: Called) -> Invoked:
+    def _kept(self, tool: Tool, called: CallResult) -> Invoked:
         structured = called.structured
         if structured is None:
             structured = _parsed(called)
@@ -357,12 +359,12 @@ def _may_be_repeated(tool: Tool) -> bool:
     )
 
 
-def _size(called: Called) -> int:
+def _size(called: CallResult) -> int:
     text = json.dumps([called.content, called.structured], ensure_ascii=False)
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _parsed(called: Called) -> JsonValue:
+def _parsed(called: CallResult) -> JsonValue:
     """Give the first text as JSON, `None` where it is none."""
     texts = (block.get("text") for block in called.content if block.get("type") == "text")
     first = next(texts, None)

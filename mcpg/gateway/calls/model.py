@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -45,25 +44,6 @@ class RefusedError(Exception):
     def __init__(self, *faults: Fault) -> None:
         super().__init__(len(faults))
         self.faults = faults
-
-
-class NothingDoneError(Exception):
-    """The connection was lost, and nothing was done of what was asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """What a server answered to a call.
-
-    Attributes:
-        content: The content blocks as MCP has them, in their order.
-        structured: The structured result, or `None`.
-        is_error: Whether the tool says that it failed; the content says why.
-    """
-
-    content: tuple[JsonObject, ...] = ()
-    structured: JsonValue = None
-    is_error: bool = False
 
 
 # SECTION plan: How a gateway makes its index.
@@ -174,37 +154,3 @@ class Invoked:
         """The text of all content that is text, a line break between two blocks."""
         texts = (block.get("text") for block in self.content if block.get("type") == "text")
         return "\n".join(text for text in texts if isinstance(text, str))
-
-
-# SECTION progress: Progress of a call, told no faster than its listener takes it.
-
-
-Progress = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Gets how much is done, of how much if that is known, and a word on it."""
-
-
-class Latest:
-    """Tells a listener the latest progress; what it was too slow for is left out."""
-
-    def __init__(self, listener: Progress) -> None:
-        self._listener = listener
-        self._next: tuple[float, float | None, str | None] | None = None
-        self._is_telling = False
-        self._is_over = False
-
-    async def tell(self, progress: float, total: float | None, message: str | None) -> None:
-        """Take note of progress, and tell it unless the listener still has the one before."""
-        self._next = (progress, total, message)
-        if self._is_telling:
-            return
-        self._is_telling = True
-        try:
-            while self._next is not None and not self._is_over:
-                latest, self._next = self._next, None
-                await self._listener(*latest)
-        finally:
-            self._is_telling = False
-
-    def end(self) -> None:
-        """Tell nothing more: there is a result."""
-        self._is_over = True

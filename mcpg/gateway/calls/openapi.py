@@ -22,11 +22,12 @@ import httpx2
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import McpgError
 from mcpg.files import is_file, text_of_path
-from mcpg.gateway.calls.model import Called, CallError, Fault, FaultCode, RefusedError
+from mcpg.gateway.calls.model import CallError, Fault, FaultCode, RefusedError
 from mcpg.gateway.calls.openapi_requests import request_of
 from mcpg.gateway.sources import secrets_of_source
 from mcpg.net.addresses import TCHAR
-from mcpg.sources.live.errors import veiled
+from mcpg.sources.live.client import CallResult
+from mcpg.sources.live.errors import redact
 from mcpg.sources.model import FileKind, kind_of_named, read_text
 from mcpg.sources.openapi import Document
 from mcpg.sources.openapi.operations import Operation, is_json, kind_of_media
@@ -66,7 +67,7 @@ def is_redirect(response: httpx2.Response) -> bool:
 
 async def read_answer(
     response: httpx2.Response, limits: Limits, secrets: Collection[str]
-) -> Called:
+) -> CallResult:
     """Read an answer, of which the head was read.
 
     Args:
@@ -97,19 +98,21 @@ async def read_answer(
     return _binary(kind, data) if text is None else _texts(text, _json(text, kind))
 
 
-async def _failed(response: httpx2.Response, limits: Limits, secrets: Collection[str]) -> Called:
+async def _failed(
+    response: httpx2.Response, limits: Limits, secrets: Collection[str]
+) -> CallResult:
     data, is_whole = await _bytes(response, min(_MOST_OF_A_FAILURE, limits.result_bytes))
     kind = kind_of_media(response.headers.get("content-type", ""))
     text = _text(response, data, is_told=bool(_TEXT.fullmatch(kind) or is_json(kind))) or ""
     structured = _json(text, kind) if is_whole else None
     if structured is not None:
-        structured = veiled(structured, secrets)[0]
+        structured = redact(structured, secrets)[0]
         text = json.dumps(structured, ensure_ascii=False)
-    said = veiled(text, secrets)[0].strip()
+    said = redact(text, secrets)[0].strip()
     if len(said) > limits.message_chars:
         said = f"{said[: limits.message_chars]}..."
     content = _block(f"{_status(response)}\n{said}" if said else _status(response))
-    return Called((content,), structured, is_error=True)
+    return CallResult((content,), structured, is_error=True)
 
 
 async def _bytes(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
@@ -159,12 +162,12 @@ def _json(text: str, kind: str) -> JsonValue:
     return found[0] if len(found) == 1 else None
 
 
-def _texts(text: str, structured: JsonValue) -> Called:
-    return Called((_block(text),), structured)
+def _texts(text: str, structured: JsonValue) -> CallResult:
+    return CallResult((_block(text),), structured)
 
 
-def _note(text: str) -> Called:
-    return Called((_block(text),))
+def _note(text: str) -> CallResult:
+    return CallResult((_block(text),))
 
 
 def _block(text: str) -> JsonObject:
@@ -175,12 +178,12 @@ def _shown(kind: str) -> str:
     return kind if _KIND.fullmatch(kind) else _UNKNOWN
 
 
-def _binary(kind: str, data: bytes) -> Called:
+def _binary(kind: str, data: bytes) -> CallResult:
     media, blob = _shown(kind), base64.b64encode(data).decode("ascii")
     if _IMAGE.fullmatch(media):
-        return Called(({"type": "image", "data": blob, "mimeType": media},))
+        return CallResult(({"type": "image", "data": blob, "mimeType": media},))
     resource: JsonObject = {"uri": "answer:body", "mimeType": media, "blob": blob}
-    return Called(({"type": "resource", "resource": resource},))
+    return CallResult(({"type": "resource", "resource": resource},))
 
 
 _MOST_REDIRECTS = 5
@@ -250,7 +253,7 @@ class Operations:
             opened.calls[name] = opened.document.call(found[0])
         return opened.calls[name]
 
-    async def call(self, call: Call, owner: FileSource, arguments: JsonObject) -> Called:
+    async def call(self, call: Call, owner: FileSource, arguments: JsonObject) -> CallResult:
         """Call an operation.
 
         A redirect is followed only from a request that reads, and on the same host. A request that

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mcpg.documents.model import ToolDocument
-    from mcpg.gateway.calls.model import Progress
     from mcpg.gateway.index.manager import Snapshot
     from mcpg.gateway.serve.answers import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
     from mcpg.graph.schema import GraphSchema
     from mcpg.graph.search import GraphMatch, GraphSearchResult
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.sources.live.client import Progress
 
     Arguments = dict[str, Any]
     Answer = TypeVar("Answer")

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
-    from mcpg.gateway.calls.model import Progress
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.serve.answers import Serving
     from mcpg.gateway.serve.direct_tools import Exported
     from mcpg.json_types import JsonObject
+    from mcpg.sources.live.client import Progress
 
     Context = ServerRequestContext[Any, Any]
 

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from mcpg.catalog.model import Tool
-    from mcpg.gateway.calls.model import Progress
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.routing.route import RouteResult
     from mcpg.gateway.serve.answers import Find, Serving
     from mcpg.gateway.serve.catalogue import Catalogue
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.sources.live.client import Progress
 
     Arguments = dict[str, Any]
     Work = Callable[[Arguments, Progress | None], Awaitable[JsonObject]]

@@ -1,20 +1,19 @@
-"""The open connections of a gateway: one per server, opened when needed, all ended in the end."""
+"""Connections of a gateway to its servers: one each, opened on demand and replaced when lost."""
 
 from __future__ import annotations
 
 import json
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import anyio
 
 from mcpg.errors import UsageError
-from mcpg.gateway.calls.model import CallError, FaultCode, NothingDoneError
-from mcpg.gateway.sessions.session import Connection
-from mcpg.sources.live.errors import AskingError
+from mcpg.gateway.calls.model import CallError, FaultCode
+from mcpg.sources.live.client import Connection
+from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
-from mcpg.sources.live.transports import AT_ONCE, Living, muted
+from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,114 +21,77 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from mcpg.gateway.calls.model import Called, Progress
     from mcpg.json_types import JsonObject
     from mcpg.sources.client_config import Live, Server
-    from mcpg.sources.live.listing import Listing
+    from mcpg.sources.live.client import CallResult, Listing, Progress
     from mcpg.sources.model import SourceBatch
 
-__all__ = [
-    "Sessions",
-]
-
-# SECTION news: What servers last said of their tools, and when their announcements are worth
-# asking again.
-
-
 RESTS = 1.0, 60.0
-"""The shortest and the longest rest, in seconds, of a server that announces what is no news."""
+"""Shortest and longest pause, in seconds, of a server that announces changes without any."""
+
+_ATTEMPTS = 2
+_LOST = "its connection was lost"
+_REMOVED = "its source was removed"
+_CLOSED = "the gateway was closed"
 
 
-@dataclass(slots=True)
-class _Said:
-    """What a server has said.
+class _ToolList:
+    """What is known of the tools of one server, and when its announcements are believed.
+
+    A server may announce a change whenever its tools are listed, which would go on without end.
+    One whose tools are the same as before is ignored for a while, ever longer, until they differ.
 
     Attributes:
         server: The server.
-        tools: A hash of its tools, `None` before it has told them.
-        heard: When it told them.
-        rest: Seconds after that in which an announcement waits.
-        is_announced: Whether it has announced a change since.
-        waking: Ends the waiting of an announcement, `None` while none waits.
+        digest: A hash of its tools, `None` before they were listed.
     """
 
-    server: Server
-    tools: int | None = None
-    heard: float = 0.0
-    rest: float = 0.0
-    is_announced: bool = False
-    waking: anyio.Event | None = None
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.digest: int | None = None
+        self._listed = 0.0
+        self._rest = 0.0
+        self._is_announced = False
+        self._waiting: anyio.Event | None = None
 
-
-class News:
-    """What servers have said.
-
-    A server may announce a change whenever it is asked for its tools, which then are asked for
-    without end. One whose tools are the same as before rests, ever longer, until they differ.
-    """
-
-    def __init__(self) -> None:
-        """Know nobody."""
-        self._known: list[_Said] = []
-
-    def is_known(self, server: Server) -> bool:
-        """Return whether *server* has told its tools before."""
-        return any(one.server == server and one.tools is not None for one in self._known)
-
-    def heard(self, server: Server, listing: Listing) -> bool:
-        """Take note of what *server* tells; say whether that is something else than before."""
-        said = self._of(server)
-        before, said.tools = said.tools, hash(json.dumps(listing.tools, sort_keys=True))
-        if said.tools != before:
-            said.rest = 0.0
-            if said.waking is not None:
-                said.waking.set()
-        elif said.is_announced:
+    def update(self, listing: Listing) -> bool:
+        """Record the tools of *listing*; return whether they differ from those before."""
+        before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
+        if self.digest != before:
+            self._rest = 0.0
+            if self._waiting is not None:
+                self._waiting.set()
+        elif self._is_announced:
             shortest, longest = RESTS
-            said.rest = min(max(shortest, 2 * said.rest), longest)
-        said.is_announced = False
-        said.heard = anyio.current_time()
-        return before is not None and before != said.tools
+            self._rest = min(max(shortest, 2 * self._rest), longest)
+        self._is_announced = False
+        self._listed = anyio.current_time()
+        return before is not None and before != self.digest
 
-    async def wait(self, server: Server) -> bool:
-        """Take note that *server* announces a change, and wait until it may be asked.
+    async def announced(self) -> bool:
+        """Record the announcement of a change, and wait until the tools may be listed.
 
         Returns:
-            Whether to ask it; not where an earlier announcement still waits.
+            Whether to list them; not while an earlier announcement waits.
         """
-        said = self._of(server)
-        said.is_announced = True
-        if said.waking is not None:
+        self._is_announced = True
+        if self._waiting is not None:
             return False
-        said.waking = anyio.Event()
+        self._waiting = anyio.Event()
         try:
-            rest = said.heard + said.rest - anyio.current_time()
-            with anyio.move_on_after(rest):
-                await said.waking.wait()
+            with anyio.move_on_after(self._listed + self._rest - anyio.current_time()):
+                await self._waiting.wait()
         finally:
-            said.waking = None
+            self._waiting = None
         return True
-
-    def _of(self, server: Server) -> _Said:
-        for one in self._known:
-            if one.server == server:
-                return one
-        self._known.append(_Said(server))
-        return self._known[-1]
-
-
-_TRIES = 2
-_LOST = "its connection was lost"
-_REMOVED = "its source was removed"
-_LEFT = "the gateway was closed"
 
 
 class Sessions:
-    """Connections to servers, as an async context manager that one task enters and leaves.
+    """A pool of connections to servers, an async context manager entered and left by one task.
 
-    Each is opened by whoever first needs it and kept by a task of its own; many may ask over it at
-    the same time. One that was lost is opened anew by the next that asks. All are closed, and all
-    programs ended, when the context is left, however it is left.
+    A connection is opened by the first request that needs it, shared by those that follow, and
+    replaced when it was lost. All connections are closed, and all programs ended, when the context
+    is left, however it is left.
     """
 
     def __init__(
@@ -141,25 +103,25 @@ class Sessions:
         """Prepare to connect.
 
         Args:
-            live: How servers are asked; its timeout is what opening one may take.
-            changed: Called in the event loop when a server says that its tools have changed; after
-                a while, where it has said so before and they were the same.
-            is_wanted: Says whether a server may be started, if not any may.
+            live: Environment, logins, and the time for opening a connection.
+            changed: Called in the event loop when a server announces that its tools have changed;
+                delayed for one that did so before without a change.
+            is_wanted: Returns whether a server may be started, `None` for any.
         """
         self._live = live
         self._changed = changed
         self._is_wanted = is_wanted
         self._is_left = False
         self._connections: list[Connection] = []
-        self._news = News()
-        self._living = Living()
-        self._group: TaskGroup | None = None
+        self._tool_lists: list[_ToolList] = []
+        self._groups = ProcessGroups()
+        self._tasks: TaskGroup | None = None
         self._stack = ExitStack()
 
     async def __aenter__(self) -> Self:
-        self._limiter = anyio.CapacityLimiter(AT_ONCE)
-        self._group = await anyio.create_task_group().__aenter__()
-        self._stack.enter_context(muted())
+        self._limiter = anyio.CapacityLimiter(MAX_OPENING)
+        self._tasks = await anyio.create_task_group().__aenter__()
+        self._stack.enter_context(sdk_muted())
         return self
 
     async def __aexit__(
@@ -168,48 +130,48 @@ class Sessions:
         fault: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        assert self._group is not None  # noqa: S101 - it was entered
-        group, self._group = self._group, None
+        assert self._tasks is not None  # noqa: S101 - it was entered
+        tasks, self._tasks = self._tasks, None
         self._is_left = True
         try:
             with self._stack:
                 for connection in self._connections:
-                    connection.end(_LEFT)
-                return await group.__aexit__(kind, fault, trace)
+                    connection.end(_CLOSED)
+                return await tasks.__aexit__(kind, fault, trace)
         except BaseExceptionGroup as raised:
             if raised.exceptions == (fault,):
                 return False  # the caller's own, as it was
             raise
         finally:
-            self._living.kill()
+            self._groups.kill()
 
     async def tools(
         self,
         server: Server,
         timeout: float | None = None,  # noqa: ASYNC109 - as below
     ) -> SourceBatch:
-        """Ask a server for its tools.
+        """List the tools of a server.
 
         Args:
             server: The server.
-            timeout: Seconds that it has once it is its turn, `None` for what is usual.
+            timeout: Seconds that it has once it is its turn, `None` for the default.
 
         Returns:
-            The tools, or a diagnostic that says why there are none.
+            The tools, or a diagnostic that describes why there are none.
 
         Raises:
             UsageError: The context was not entered.
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: Listing | str = ""
-        for _ in range(_TRIES):
+        for _ in range(_ATTEMPTS):
             try:
-                answer = await _listing(self._of(server, seconds), seconds)
-                self._news.heard(server, answer)
+                answer = await self._connection(server, seconds).list_tools(seconds)
+                self._tool_list(server).update(answer)
                 break
-            except NothingDoneError:
+            except NotProcessedError:
                 answer = _LOST
-            except (AskingError, CallError) as fault:
+            except ServerError as fault:
                 answer = str(fault)
                 break
         return read_listing(server, answer)
@@ -224,35 +186,38 @@ class Sessions:
         progress: Progress | None = None,
         meta: JsonObject | None = None,
         granted: float | None = None,
-    ) -> Called:
-        """Call a tool; where the caller is cancelled, the server is told.
+    ) -> CallResult:
+        """Call a tool; a cancellation is passed on to the server.
 
         Args:
             server: The server.
-            name: The name it knows the tool by.
+            name: The server's name of the tool.
             arguments: The arguments.
             timeout: Seconds for all of it, opening the connection included.
-            progress: Gets the progress that the server tells of.
+            progress: Receives progress that the server reports.
             meta: The `_meta` of the request.
             granted: Seconds that the caller had, of which *timeout* are left, for the message.
 
         Raises:
-            CallError: There is no result; a result that says that the tool failed is one.
+            CallError: There is no result; one that reports a failure of the tool is a result.
             UsageError: The context was not entered.
         """
         patience = max(timeout, self._live.timeout)
-        connection = self._of(server, patience, compares=True)
         try:
+            connection = self._connection(server, patience, compares=True)
             with anyio.move_on_after(timeout):
                 try:
                     return await connection.call(name, arguments, progress, meta)
-                except NothingDoneError:
-                    connection = self._of(server, patience, compares=True)
+                except NotProcessedError:
+                    connection = self._connection(server, patience, compares=True)
                 return await connection.call(name, arguments, progress, meta)
-        except NothingDoneError:
+        except NotProcessedError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
-        connection.was_silent()
-        raise CallError(FaultCode.TIMED_OUT, connection.no_answer(granted or timeout))
+        except ServerError as fault:
+            code = FaultCode(fault.kind)
+            raise CallError(code, str(fault), has_died=fault.has_died) from None
+        connection.ping()
+        raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted or timeout))
 
     async def close(self, server: Server) -> None:
         """Close the connection to a server, if there is one, and end its program."""
@@ -260,55 +225,59 @@ class Sessions:
             connection.end(_REMOVED)
             await connection.ended.wait()
 
-    def _of(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
-        """Give the connection to a server, which may not be open yet.
+    def _connection(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
+        """Return the connection to a server, which may still be opening.
 
-        Where it is opened anew and *compares*, the server is asked whether its tools are the same.
+        Args:
+            server: The server.
+            seconds: Time for opening it.
+            compares: Whether, where it is opened anew, the tools are compared with those before.
 
         Raises:
-            CallError: The context was left, or the server is not wanted any more.
+            ServerError: The context was left, or the server is not wanted any more.
             UsageError: The context was not entered.
         """
         if self._is_left:
-            raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LEFT)
+            raise ServerError(_CLOSED)
         if self._is_wanted is not None and not self._is_wanted(server):
-            raise CallError(FaultCode.SOURCE_UNAVAILABLE, _REMOVED)
-        if self._group is None:
-            raise UsageError("servers are asked inside `async with`", remedy="enter it before")
+            raise ServerError(_REMOVED)
+        if self._tasks is None:
+            message = "servers can only be queried inside `async with`"
+            raise UsageError(message, remedy="enter the context first")
         for connection in self._connections:
             if connection.server == server and connection.is_usable:
                 return connection
-        connection = Connection(server, self._live, self._living, self._announced, self._tell)
+        connection = Connection(
+            server, self._live, self._groups, self._list_changed, self._report_change
+        )
         self._connections.append(connection)
-        self._group.start_soon(self._keep, connection, seconds)
-        if compares and self._news.is_known(server):
-            self._group.start_soon(self._compare, connection, seconds)
+        self._tasks.start_soon(self._run, connection, seconds)
+        if compares and self._tool_list(server).digest is not None:
+            self._tasks.start_soon(self._compare, connection, seconds)
         return connection
 
     async def _compare(self, connection: Connection, seconds: float) -> None:
-        with suppress(AskingError, CallError, NothingDoneError):
-            listing = await _listing(connection, seconds)
-            if self._news.heard(connection.server, listing):
-                self._tell(connection.server)
+        with suppress(ServerError, NotProcessedError):
+            listing = await connection.list_tools(seconds)
+            if self._tool_list(connection.server).update(listing):
+                self._report_change(connection.server)
 
-    async def _keep(self, connection: Connection, seconds: float) -> None:
+    async def _run(self, connection: Connection, seconds: float) -> None:
         try:
             await connection.run(self._limiter, seconds)
         finally:
             self._connections.remove(connection)
 
-    async def _announced(self, server: Server) -> None:
-        if await self._news.wait(server):
-            self._tell(server)
+    async def _list_changed(self, server: Server) -> None:
+        if await self._tool_list(server).announced():
+            self._report_change(server)
 
-    def _tell(self, server: Server) -> None:
+    def _report_change(self, server: Server) -> None:
         if self._changed is not None:
             self._changed(server)
 
-
-async def _listing(connection: Connection, seconds: float) -> Listing:
-    await connection.begun.wait()
-    with anyio.move_on_after(seconds):
-        return await connection.listing(seconds)
-    connection.was_silent()
-    raise AskingError(connection.no_answer(seconds))
+    def _tool_list(self, server: Server) -> _ToolList:
+        found = next((one for one in self._tool_lists if one.server == server), None)
+        if found is None:
+            self._tool_lists.append(found := _ToolList(server))
+        return found

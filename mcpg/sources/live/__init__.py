@@ -1,99 +1,134 @@
-"""Servers asked for their tools, through the `mcp` SDK, which is imported only here."""
+"""Live MCP servers: query them for their tools, log in to them.
+
+The `mcp` SDK is imported by the functions that need it.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
 from mcpg.sources.model import SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcpg.sources.client_config import HttpServer, Live, Server
-    from mcpg.sources.live.login_options import LoggedIn, Manner
     from mcpg.sources.model import Reply
 
-__all__ = ["ask_each", "ask_servers", "log_in", "log_out"]
+__all__ = ["LoginOptions", "LoginResult", "log_in", "log_out", "query_each", "query_servers"]
 
 
-def ask_servers(
+@dataclass(frozen=True, slots=True)
+class LoginOptions:
+    """How to log in.
+
+    Attributes:
+        show: Shows an address to the user; may block, and runs in a thread.
+        port: Port of the redirect URI, 0 for any.
+        seconds: Time for the user.
+        step: Time for one response of a server, in seconds.
+    """
+
+    show: Callable[[str], None]
+    port: int = 0
+    seconds: float = 300.0
+    step: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoginResult:
+    """The result of logging in.
+
+    Attributes:
+        is_new: Whether a login was made; not where the server requires none.
+        tools: Number of tools that the server offers.
+    """
+
+    is_new: bool
+    tools: int
+
+
+def query_servers(
     servers: Sequence[Server],
     live: Live,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
 ) -> SourceBatch:
-    """Ask *servers* for their tools as `ask_each` does, and put what they say together."""
-    replies = ask_each(servers, live, source_id=source_id, timeouts=timeouts)
+    """Query *servers* for their tools as `query_each` does, and join the results."""
+    replies = query_each(servers, live, source_id=source_id, timeouts=timeouts)
     return SourceBatch.join(reply.batch for reply in replies)
 
 
-def ask_each(
+def query_each(
     servers: Sequence[Server],
     live: Live,
     *,
     source_id: str | None = None,
     timeouts: Sequence[float | None] = (),
 ) -> tuple[Reply, ...]:
-    """Ask *servers* for their tools, side by side, each with its own time limit.
+    """Query *servers* for their tools concurrently, each with its own timeout.
 
-    A server that cannot be asked becomes a diagnostic. Programs that were started have ended when
-    this returns, however it does.
+    A failure becomes a diagnostic. Programs that were started have ended when this returns or
+    raises.
 
     Args:
-        servers: The servers; their order is that of the replies, whoever answers first.
-        live: How they are asked.
+        servers: The servers.
+        live: How they are queried.
         source_id: Source id of all tools, in place of the servers' names.
-        timeouts: Seconds that each of them has, `None` for what *live* says, as for all when this
-            is empty.
+        timeouts: Seconds for each server, `None` for the timeout of *live*; empty for that of all.
+
+    Returns:
+        A reply for each server, in the order of *servers*.
 
     Raises:
         UsageError: The SDK is not installed.
     """
     if not servers:
         return ()
-    try:
-        from mcpg.sources.live.listing import ask_all  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as fault:
-        raise _without_sdk(fault, servers[0]) from None
-    return ask_all(servers, live, source_id, timeouts or [None] * len(servers))
+    with _requiring_sdk(servers[0]):
+        from mcpg.sources.live.listing import query_all  # noqa: PLC0415 - an extra
+    return query_all(servers, live, source_id, timeouts or [None] * len(servers))
 
 
-def log_in(server: HttpServer, folder: str, manner: Manner) -> LoggedIn:
-    """Log in to *server*, see that it lets mcpg in, and keep the login in *folder*.
+def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
+    """Log in to *server*, list its tools to verify the login, and store it in *folder*.
 
-    An earlier login stays as it was unless this one succeeds.
+    An earlier login is replaced only when this one succeeds.
 
     Raises:
-        OutputError: The login cannot be kept.
-        SourceError: There is no login; the message says why in our own words.
-        UsageError: The server needs none, or is not to be told one; or the SDK is not installed.
+        OutputError: The login cannot be stored.
+        SourceError: The login failed.
+        UsageError: The server requires none, or it would go unencrypted over a network; or the SDK
+            is not installed.
     """
-    try:
+    with _requiring_sdk(server):
         from mcpg.sources.live import login  # noqa: PLC0415 - as above
-    except ModuleNotFoundError as fault:
-        raise _without_sdk(fault, server) from None
-    return login.log_in(server, folder, manner)
+    return login.log_in(server, folder, options)
 
 
 def log_out(server: HttpServer, folder: str) -> bool:
-    """Forget the login to *server* in *folder*; say whether there was one.
+    """Remove the login to *server* from *folder*; return whether there was one.
 
     Raises:
         OutputError: It cannot be removed.
         UsageError: The SDK is not installed.
     """
-    try:
+    with _requiring_sdk(server):
         from mcpg.sources.live.oauth_store import LoginFile  # noqa: PLC0415 - as above
+    return LoginFile(folder, server.url).remove()
+
+
+@contextmanager
+def _requiring_sdk(server: Server) -> Iterator[None]:
+    try:
+        yield
     except ModuleNotFoundError as fault:
-        raise _without_sdk(fault, server) from None
-    return LoginFile(folder, server.url).forget()
-
-
-def _without_sdk(fault: ModuleNotFoundError, server: Server) -> UsageError:
-    return UsageError(
-        f"servers cannot be asked without the MCP SDK: {fault.name} is not installed",
-        place=server.place,
-        remedy="pip install 'mcpg-graph[mcp]'",
-    )
+        raise UsageError(
+            f"servers cannot be asked without the MCP SDK: {fault.name} is not installed",
+            place=server.place,
+            remedy="pip install 'mcpg-graph[mcp]'",
+        ) from None

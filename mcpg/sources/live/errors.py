@@ -1,4 +1,7 @@
-"""Why a server could not be asked, in our own words: its own may repeat what is secret."""
+"""Failures of live servers, and redaction of their texts.
+
+Messages are written here rather than taken from servers, whose own may repeat secrets.
+"""
 
 from __future__ import annotations
 
@@ -6,140 +9,164 @@ import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-MAX_ANSWER = 32 << 20
-"""Bytes of one answer of a server, and of its list of tools as a whole."""
+MAX_RESPONSE = 32 << 20
+"""Bytes of one response of a server, and of its list of tools as a whole."""
+
+TOO_LARGE = f"it answered more than {MAX_RESPONSE >> 20} MB"
+
+_MIN_SECRET = 12
+_REDACTED = "***"
 
 
-class AskingError(Exception):
-    """A server could not be asked; the text says why, and holds nothing that it said."""
+class FailureKind(StrEnum):
+    """Kind of a failure, as the fault of a call names it."""
+
+    UNAVAILABLE = "source_unavailable"
+    TOO_LARGE = "too_large"
+    FAILED = "tool_failed"
+
+
+class ServerError(Exception):
+    """A server could not be connected to, or a request to it failed.
+
+    Attributes:
+        kind: Kind of the failure.
+        has_died: Whether the connection was lost between the request and its response.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: FailureKind = FailureKind.UNAVAILABLE,
+        *,
+        has_died: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.has_died = has_died
+
+
+class NotProcessedError(Exception):
+    """The connection was lost before the server processed the request: it is safe to retry."""
 
 
 @dataclass(slots=True)
-class Trouble:
-    """What a transport saw go wrong.
+class TransportErrors:
+    """What went wrong in a transport, of which the SDK reports less.
 
     Attributes:
-        said: What, or `None`.
-        rubbish: Lines on standard output since the last message that were no messages.
-        is_too_large: Whether an answer was larger than `MAX_ANSWER`.
-        is_cut: Whether the connection of a request was lost before all of the answer was there.
-        over: Called when the server cannot be heard any more, if not `None`.
-        secrets: Tokens that were used, which must not come back in what the server says.
+        message: Description of the failure, `None` for none.
+        invalid_lines: Lines on standard output since the last message that were no messages.
+        is_too_large: Whether a response exceeded `MAX_RESPONSE`.
+        is_interrupted: Whether the connection was lost in the middle of a response.
+        on_end: Called when the connection is lost, unless `None`.
+        secrets: Tokens in use, which must not appear in what the server sends.
     """
 
-    said: str | None = None
-    rubbish: int = 0
+    message: str | None = None
+    invalid_lines: int = 0
     is_too_large: bool = False
-    is_cut: bool = False
-    over: Callable[[], None] | None = None
+    is_interrupted: bool = False
+    on_end: Callable[[], None] | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
 
-    def cut(self, said: str) -> None:
-        """Take note that the connection of a request was lost."""
-        self.said = said
-        self.is_cut = True
+    def interrupt(self, message: str) -> None:
+        """Record that the connection of a request was lost."""
+        self.message = message
+        self.is_interrupted = True
 
-    def end(self, said: str) -> None:
-        """Take note that the server cannot be heard any more, and why unless that is known."""
-        if self.over is not None:
-            self.said = self.said or said
-            self.over()
+    def end(self, message: str) -> None:
+        """Record that the whole connection was lost; an earlier message stays."""
+        if self.on_end is not None:
+            self.message = self.message or message
+            self.on_end()
 
     @property
-    def here(self) -> Trouble:
-        """The trouble of the request that runs in this context, else of the whole connection."""
-        whole, part = _of_request.get()
-        return part if whole is self else self
+    def current(self) -> TransportErrors:
+        """The errors of the request that runs in this context, else those of the connection."""
+        connection, request = _of_request.get()
+        return request if connection is self else self
 
     @contextmanager
-    def of_request(self) -> Iterator[Trouble]:
-        """Keep apart what goes wrong with the requests that are made inside, and give it.
+    def of_request(self) -> Iterator[TransportErrors]:
+        """Record errors of the requests made inside apart from those of the connection.
 
-        Over HTTP, requests that run side by side fail each for itself; the SDK sends each in a copy
-        of the context in which it was made.
+        Concurrent requests over HTTP fail independently; the SDK sends each in a copy of the
+        context in which it was made.
         """
-        part = Trouble(over=self.over, secrets=self.secrets)
-        token = _of_request.set((self, part))
+        request = TransportErrors(on_end=self.on_end, secrets=self.secrets)
+        token = _of_request.set((self, request))
         try:
-            yield part
+            yield request
         finally:
             _of_request.reset(token)
 
 
-_of_request: ContextVar[tuple[Trouble | None, Trouble]] = ContextVar(
-    "_of_request", default=(None, Trouble())
+_of_request: ContextVar[tuple[TransportErrors | None, TransportErrors]] = ContextVar(
+    "_of_request", default=(None, TransportErrors())
 )
 
 
-class Meter:
-    """Counts the bytes of one answer after another."""
+class SizeLimit:
+    """Counts the bytes of a response, up to `MAX_RESPONSE`."""
 
-    def __init__(self, trouble: Trouble) -> None:
-        self._trouble = trouble
+    def __init__(self, errors: TransportErrors) -> None:
+        self._errors = errors
         self._size = 0
 
-    def count(self, size: int) -> None:
-        """Take note of *size* more bytes of an answer.
+    def add(self, size: int) -> None:
+        """Count *size* more bytes.
 
         Raises:
-            AskingError: They are too many; the trouble knows.
+            ServerError: The response is too large, which is recorded.
         """
         self._size += size
-        if self._size > MAX_ANSWER:
-            self._trouble.said = too_large()
-            self._trouble.is_too_large = True
-            raise AskingError(self._trouble.said)
+        if self._size > MAX_RESPONSE:
+            self._errors.message = TOO_LARGE
+            self._errors.is_too_large = True
+            raise ServerError(TOO_LARGE)
 
-    def start(self) -> None:
-        """Begin with the next answer."""
+    def reset(self) -> None:
+        """Start counting the next response."""
         self._size = 0
 
 
-def too_large() -> str:
-    """Say that an answer is larger than `MAX_ANSWER`."""
-    return f"it answered more than {MAX_ANSWER >> 20} MB"
+def redact(value: Any, secrets: Iterable[str]) -> tuple[Any, bool]:
+    """Replace *secrets* in the texts of a JSON value, keys included.
 
-
-# SECTION veil: Hides what is secret in what servers say of their tools.
-
-
-_SHORTEST = 12
-_VEIL = "***"
-
-
-def veiled(value: Any, secrets: Iterable[str]) -> tuple[Any, bool]:
-    """Replace every one of *secrets* in the texts of JSON, keys included.
-
-    Short ones, of fewer than 12 characters, are left: words such as `localhost` stand in the
+    Secrets of fewer than 12 characters are left: words such as `localhost` occur in the
     descriptions of honest tools.
 
     Returns:
-        The JSON, and whether anything was replaced.
+        The value, and whether anything was replaced.
     """
     long = sorted(
-        {one for one in secrets if len(one) >= _SHORTEST}, key=lambda one: (-len(one), one)
+        {one for one in secrets if len(one) >= _MIN_SECRET}, key=lambda one: (-len(one), one)
     )
     if not long:
         return value, False
     pattern = re.compile("|".join(map(re.escape, long)))
-    found: list[str] = []
+    count = 0
 
-    def hidden(_: re.Match[str]) -> str:
-        found.append(_VEIL)
-        return _VEIL
+    def replaced(text: str) -> str:
+        nonlocal count
+        result, found = pattern.subn(_REDACTED, text)
+        count += found
+        return result
 
     def walk(item: Any) -> Any:
         if isinstance(item, str):
-            return pattern.sub(hidden, item)
+            return replaced(item)
         if isinstance(item, list):
             return [walk(member) for member in item]
         if isinstance(item, dict):
-            return {pattern.sub(hidden, key): walk(member) for key, member in item.items()}
+            return {replaced(key): walk(member) for key, member in item.items()}
         return item
 
-    return walk(value), bool(found)
+    return walk(value), count > 0

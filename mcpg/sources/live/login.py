@@ -1,41 +1,75 @@
-"""A login: a person is sent to a browser, and what comes of it is kept."""
+"""Log in to a server with an authorization code: send the user to a browser, store the login."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
-from mcp import Client
+from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from pydantic import AnyUrl
 
-from mcpg.errors import SourceError, UsageError
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, OAuth
-from mcpg.sources.live.errors import AskingError, Trouble
-from mcpg.sources.live.listing import listing_of, reason
-from mcpg.sources.live.login_options import LoggedIn
-from mcpg.sources.live.oauth import Person, listening, may_be_told
-from mcpg.sources.live.oauth_store import LoginFile
-from mcpg.sources.live.transports import http_transport, muted
+from mcpg.errors import SourceError, UsageError, os_reason
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, Live, OAuth
+from mcpg.sources.live import LoginResult
+from mcpg.sources.live.client import query_once
+from mcpg.sources.live.errors import ServerError, TransportErrors
+from mcpg.sources.live.oauth import (
+    OTHER_ISSUER,
+    GuardedProvider,
+    MemoryStorage,
+    configured_client,
+    is_token_safe,
+)
+from mcpg.sources.live.oauth_store import Login, LoginFile
+from mcpg.sources.live.transports import ProcessGroups, sdk_muted
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    import httpx2
+    from pydantic import BaseModel
+
     from mcpg.sources.client_config import HttpServer
-    from mcpg.sources.live.login_options import Manner
-    from mcpg.sources.live.oauth import Callback
-    from mcpg.sources.live.oauth_store import Login
+    from mcpg.sources.live import LoginOptions
 
 _REMEDY = "try again, or see what its documentation says of OAuth"
+_CLIENT = "mcpg"
+_DENIED = "access_denied"
+
+_LOOPBACK = "127.0.0.1"
+_PATH = "/callback"
+_POLL_SECONDS = 0.05
+_VISIT_SECONDS = 5.0
+_KEYS = ("code", "state", "iss", "error")
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>mcpg</title>
+<body style="font: 1.1rem sans-serif; margin: 4rem auto; max-width: 32rem">
+<p>%s</p>
+"""
+_DONE = "mcpg has the answer. You can close this page; the terminal says how it went."
+_HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
 
 
-def log_in(server: HttpServer, folder: str, manner: Manner) -> LoggedIn:
+def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
     """Log in to *server*; see `mcpg.sources.live.log_in`."""
-    oauth = _wanted(server)
+    oauth = _oauth_of(server)
     file = LoginFile(folder, server.url)
     file.prepare()  # before a person takes trouble for nothing
-    with muted():
-        return anyio.run(partial(_log_in, server, oauth, file, manner))
+    with sdk_muted():
+        return anyio.run(_log_in, server, oauth, file, options)
 
 
-def _wanted(server: HttpServer) -> OAuth:
+def _oauth_of(server: HttpServer) -> OAuth:
     place = server.place
     if server.has_key:
         message = "its headers let mcpg in already"
@@ -46,44 +80,241 @@ def _wanted(server: HttpServer) -> OAuth:
     if server.oauth.grant == CLIENT_CREDENTIALS:
         message = "it is entered with a secret, and nobody needs to log in"
         raise UsageError(message, place=place, remedy="leave out `grant` to log in")
-    if not may_be_told(server.url):
+    if not is_token_safe(server.url):
         message = "a login would go over the network unencrypted"
         raise UsageError(message, place=place, remedy="name its address with https")
     return server.oauth
 
 
-async def _log_in(server: HttpServer, oauth: OAuth, file: LoginFile, manner: Manner) -> LoggedIn:
-    trouble = Trouble()
-    with listening(oauth.redirect, manner.port) as callback:
-        person = _person(server, oauth, callback, manner, trouble)
-        try:
-            with anyio.fail_after(manner.seconds):
-                transport = http_transport(server, manner.step, trouble, auth=person)
-                async with Client(transport, cache=None) as client:
-                    listing = await listing_of(client, trouble)
-        except Exception as fault:  # noqa: BLE001 - whatever it is, it is told in our words
-            why = reason(fault, trouble, manner.seconds)
-            raise SourceError(why, place=server.place, remedy=_REMEDY) from None
-        login = person.login()
-        if login is not None:
-            await _keep(login, server, file, manner.step)
-    return LoggedIn(login is not None, len(listing.tools))
+async def _log_in(
+    server: HttpServer, oauth: OAuth, file: LoginFile, options: LoginOptions
+) -> LoginResult:
+    errors = TransportErrors()
 
-
-async def _keep(login: Login, server: HttpServer, file: LoginFile, seconds: float) -> None:
-    """Keep a login once nobody is renewing an earlier one."""
-    try:
-        async with file.turn(seconds):
-            file.write(login)
-    except AskingError as fault:
-        raise SourceError(str(fault), place=server.place, remedy="try again") from None
-
-
-def _person(
-    server: HttpServer, oauth: OAuth, callback: Callback, manner: Manner, trouble: Trouble
-) -> Person:
     async def show(address: str) -> None:
-        # A browser within the terminal takes as long as its person does.
-        await anyio.to_thread.run_sync(manner.show, address, abandon_on_cancel=True)
+        # A browser within the terminal runs for as long as it is used.
+        await anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
 
-    return Person(server, oauth, callback, show, trouble, manner.step)
+    with listening(oauth.redirect, options.port) as callback:
+        provider = AuthorizationCode(server, oauth, callback, show, errors, options.step)
+        live = Live(timeout=options.step)
+        try:
+            listing = await query_once(
+                server, live, ProcessGroups(), seconds=options.seconds, auth=provider, errors=errors
+            )
+        except ServerError as fault:
+            raise SourceError(str(fault), place=server.place, remedy=_REMEDY) from None
+    login = provider.login()
+    if login is None:
+        return LoginResult(is_new=False, tools=len(listing.tools))
+    try:
+        async with file.locked(options.step):  # nobody renews an earlier login meanwhile
+            file.write(login)
+    except ServerError as fault:
+        raise SourceError(str(fault), place=server.place, remedy="try again") from None
+    return LoginResult(is_new=True, tools=len(listing.tools))
+
+
+class AuthorizationCode(GuardedProvider):
+    """Sends the user to the authorisation server, once, for an authorization code with PKCE."""
+
+    def __init__(
+        self,
+        server: HttpServer,
+        oauth: OAuth,
+        callback: Callback,
+        show: Callable[[str], Awaitable[None]],
+        errors: TransportErrors,
+        seconds: float,
+    ) -> None:
+        """Prepare a login.
+
+        Args:
+            server: The address.
+            oauth: The client, where one is configured.
+            callback: The redirect URI.
+            show: Shows an address to the user.
+            errors: Receives what goes wrong.
+            seconds: Time for each request of the flow.
+        """
+        self._client = configured_client(oauth, server.url)
+        metadata = OAuthClientMetadata(
+            redirect_uris=[AnyUrl(callback.address)],
+            client_name=_CLIENT,
+            scope=oauth.scope or None,
+        )
+        storage = MemoryStorage(self._client)
+        super().__init__(server.url, metadata, storage, self._redirect, self._code)
+        self.guard(server, oauth, errors, seconds)
+        self._callback = callback
+        self._show = show
+        self._was_shown = False
+        self._failure = ""
+
+    def check(self, request: httpx2.Request) -> None:
+        """Check that the flow goes on only while it can succeed."""
+        super().check(request)
+        if self._client is not None and self.context.client_info is None:
+            self._failure = (
+                self._failure or f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)"
+            )
+        if self._failure:
+            raise ServerError(self._failure)
+
+    def describe(self, fault: Exception, status: int) -> str:
+        """Describe a failure, and keep the flow from being tried again."""
+        if not self._failure:
+            is_plain = not isinstance(fault, OAuthTokenError | OAuthRegistrationError)
+            if self._was_shown and is_plain and isinstance(fault, OAuthFlowError):
+                self._failure = "what the browser brought back does not belong to this login"
+            else:
+                self._failure = super().describe(fault, status)
+        return self._failure
+
+    async def _redirect(self, address: str) -> None:
+        if self._was_shown:
+            raise ServerError("it wants another login although one was just made")
+        self._was_shown = True
+        self.check_address(address)
+        await self._show(address)
+
+    async def _code(self) -> AuthorizationCodeResult:
+        answer = await self._callback.wait()
+        if "error" in answer:
+            is_denied = answer["error"] == _DENIED
+            raise ServerError(
+                "the login was refused" if is_denied else "its authorisation server made no login"
+            )
+        members = {key: answer.get(key) for key in ("state", "iss")}
+        return AuthorizationCodeResult(code=answer.get("code", ""), **members)
+
+    def login(self) -> Login | None:
+        """Return the login, `None` when the server required none."""
+        context = self.context
+        if context.current_tokens is None or context.client_info is None:
+            return None
+        hidden = {"client_secret"} if self._client is not None else set()
+        metadata = context.oauth_metadata
+        issuer = context.auth_server_url or (str(metadata.issuer) if metadata else "")
+        return Login(
+            url=context.server_url,
+            tokens=_members(context.current_tokens) or {},
+            expires=context.token_expiry_time,
+            client=context.client_info.model_dump(mode="json", exclude_none=True, exclude=hidden),
+            endpoint=self._get_token_endpoint(),
+            issuer=issuer,
+            server=_members(metadata),
+            resource=_members(context.protected_resource_metadata),
+        )
+
+
+def _members(model: BaseModel | None) -> dict[str, Any] | None:
+    return None if model is None else model.model_dump(mode="json", exclude_none=True)
+
+
+class Callback:
+    """The redirect URI, which receives the answer of a browser.
+
+    Attributes:
+        address: The whole address, "" until its port is known.
+    """
+
+    def __init__(self, host: str, path: str) -> None:
+        self.address = ""
+        self._host = host
+        self._path = path
+        self._lock = threading.Lock()
+        self._answer: dict[str, str] | None = None
+
+    def bind(self, port: int) -> None:
+        """Set the port that is listened at."""
+        self.address = f"http://{self._host}:{port}{self._path}"
+
+    async def wait(self) -> dict[str, str]:
+        """Wait for the browser, and return those of `code`, `state`, `iss`, `error` it sends."""
+        while self._answer is None:  # noqa: ASYNC110 - it comes from a thread
+            await anyio.sleep(_POLL_SECONDS)
+        return self._answer
+
+    def visit(self, target: str) -> int:
+        """Take the target of a request, and return the HTTP status of the response.
+
+        Only the first visit with a `state` counts; whether that is ours is verified by the SDK.
+        """
+        path, _, query = target.partition("?")
+        if path != self._path:
+            return 404
+        values = parse_qs(query)  # bounded by the length of a request line
+        answer = {key: values[key][0] for key in _KEYS if key in values}
+        with self._lock:
+            if "state" not in answer or self._answer is not None:
+                return 400
+            self._answer = answer
+        return 200
+
+
+@contextmanager
+def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
+    """Listen for a browser, on this machine alone, while the context is open.
+
+    Args:
+        redirect: The registered redirect URI, empty for any.
+        port: The port where none is registered, 0 for any that is free.
+
+    Raises:
+        UsageError: The address is none of this machine, or the port is taken.
+    """
+    host, wanted, path = _listening_address(redirect, port)
+    callback = Callback(host, path)
+    handler = type("_Browser", (_Handler,), {"callback": callback})
+    try:
+        server = ThreadingHTTPServer((_LOOPBACK, wanted), handler)
+    except OSError as fault:
+        message = f"nothing can be received at port {wanted}: {os_reason(fault)}"
+        raise UsageError(message, remedy="name another with --port") from None
+    callback.bind(server.server_port)
+    server.daemon_threads = True
+    server.block_on_close = False
+    thread = threading.Thread(target=server.serve_forever, args=(_POLL_SECONDS,), daemon=True)
+    thread.start()
+    try:
+        yield callback
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _listening_address(redirect: str, port: int) -> tuple[str, int, str]:
+    if not redirect:
+        return _LOOPBACK, port, _PATH
+    try:
+        parts = urlsplit(redirect)
+        host, own = parts.hostname or "", parts.port
+    except ValueError:
+        host, own, parts = "", None, urlsplit("")
+    if parts.scheme != "http" or host not in {"localhost", _LOOPBACK}:
+        raise UsageError(
+            "its `redirectUri` leads to no address of this machine",
+            remedy="register http://127.0.0.1/callback for the client, and name that",
+        )
+    return host, own or port, parts.path or "/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Responds to a browser with a page that repeats nothing of the request."""
+
+    callback: Callback
+    timeout = _VISIT_SECONDS
+
+    def do_GET(self) -> None:
+        status = self.callback.visit(self.path)
+        page = _PAGE % (_DONE if status == 200 else "There is nothing here.")  # noqa: PLR2004
+        self.send_response(status)
+        for name, text in _HEADERS.items():
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(page.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing: the request is secret."""

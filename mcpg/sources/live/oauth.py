@@ -1,14 +1,15 @@
-"""OAuth for servers at addresses, as the `mcp` SDK gives it."""
+"""OAuth for servers at addresses: the flows of the `mcp` SDK, guarded.
+
+The guards decide where requests of a flow may go, how long they take, and what is told of them.
+"""
 
 from __future__ import annotations
 
-import threading
 import time
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Literal, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -20,7 +21,6 @@ from mcp.client.auth import (
 )
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.shared.auth import (
-    AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
     OAuthMetadata,
@@ -29,29 +29,66 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, ValidationError
 
-from mcpg.errors import McpgError, UsageError, os_reason
+from mcpg.errors import McpgError
 from mcpg.net.addresses import is_loopback
 from mcpg.sources.client_config import CLIENT_CREDENTIALS
-from mcpg.sources.live.errors import AskingError
+from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth_store import Login, LoginFile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-
-    from pydantic import BaseModel
+    from collections.abc import AsyncGenerator
 
     from mcpg.sources.client_config import HttpServer, OAuth
-    from mcpg.sources.live.errors import Trouble
 
-# SECTION turnstile: A lock around OAuth, which lets go while the request itself is under way.
+OAUTH_REQUEST = "mcpg.oauth"
+"""The extension of a request that is part of an OAuth flow."""
+
+OTHER_ISSUER = "it leads to another authorisation server than its client belongs to"
+
+_NO_ISSUER = "it wants OAuth, but names no authorisation server that can be used"
+_OK, _ERROR = 200, 300
+_UNAUTHORISED = 401
+_REFUSALS = (400, 401)
 
 
-class Turnstile:
-    """Stands in for the lock that the SDK holds from before a request until its answer begins.
+def authentication(
+    server: HttpServer, tokens: str | None, errors: TransportErrors, seconds: float
+) -> GuardedProvider | None:
+    """Return the authentication for a server, `None` without configuration or stored login.
 
-    That is right for tokens: one renews them, and the others wait. But a server may begin to answer
-    only when a tool is done, and then calls at the same time would go one after another, and not
-    even a cancellation would come through. So whoever sends the request itself steps aside.
+    A token never goes over a network unencrypted: over `http` there is no OAuth but to this
+    machine. A server with a key in its headers gets no other.
+
+    Args:
+        server: The address.
+        tokens: The folder of stored logins.
+        errors: Receives what goes wrong.
+        seconds: Time for one request of a flow.
+    """
+    oauth = server.oauth
+    if oauth is None or server.has_key or not is_token_safe(server.url):
+        return None
+    if oauth.grant == CLIENT_CREDENTIALS:
+        return ClientCredentials(server, oauth, errors, seconds)
+    file = LoginFile(tokens, server.url) if tokens else None
+    if file is None or file.read() is None:
+        return None
+    return StoredLogin(server, oauth, file, errors, seconds)
+
+
+def is_token_safe(url: str) -> bool:
+    """Return whether a token may be sent to *url*: over https, or within this machine."""
+    parts = urlsplit(url)
+    return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
+
+
+class RequestLock:
+    """Replaces the lock that the SDK holds from before a request until its response begins.
+
+    That is right for tokens: one request renews them, and the others wait. But a server may begin
+    to respond only when a tool is done; then concurrent calls would run one after another, and not
+    even a cancellation would come through. So the lock is released while the request itself is
+    under way.
     """
 
     def __init__(self) -> None:
@@ -61,34 +98,20 @@ class Turnstile:
         await self._lock.acquire()
 
     async def __aexit__(self, *_: object) -> None:
-        self.leave()
+        self.release()
 
-    def leave(self) -> None:
-        """Let others pass, if it is us that holds them up."""
+    def release(self) -> None:
+        """Release the lock, if the present task holds it."""
         owner = self._lock.statistics().owner
         if owner is not None and owner.id == anyio.get_current_task().id:
             self._lock.release()
 
-    async def enter(self) -> None:
-        """Wait for one's turn."""
+    async def acquire(self) -> None:
+        """Wait for the lock."""
         await self._lock.acquire()
 
 
-# SECTION bounded: The SDK's OAuth, bounded: where its requests may go, how long they last, what is
-# said of them.
-
-
-MARK = "mcpg.oauth"
-"""The extension of a request by which a transport knows that it asks for no tools."""
-
-OTHER_ISSUER = "it leads to another authorisation server than its client belongs to"
-NO_SERVER = "it wants OAuth, but names no authorisation server that can be used"
-
-_OK = 300
-_UNAUTHORISED = 401
-
-
-class Memory:
+class MemoryStorage:
     """Tokens and a client for as long as a connection lasts."""
 
     def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
@@ -108,28 +131,27 @@ class Memory:
         self._client = client_info
 
 
-class Bounded(OAuthClientProvider):
-    """What all our ways of being let in have in common, around the flow of the SDK.
+class GuardedProvider(OAuthClientProvider):
+    """The guards around a flow of the SDK, by the hooks that its own providers override."""
 
-    Its hooks are those that the SDK's own kinds of provider override.
-    """
-
-    is_here = False
+    is_local = False
     seconds = 30.0
     scope = ""
-    trouble: Trouble
+    errors: TransportErrors
 
-    def bound(self, server: HttpServer, oauth: OAuth, trouble: Trouble, seconds: float) -> None:
-        """Say what bounds the flow, before it begins."""
+    def guard(
+        self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
+    ) -> None:
+        """Set up the guards, before the flow begins."""
         parts = urlsplit(server.url)
-        self.is_here = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
+        self.is_local = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
         self.seconds = seconds
         self.scope = oauth.scope
-        client = client_of(oauth, server.url)
+        client = configured_client(oauth, server.url)
         self._client_issuer = (client.issuer or "") if client else ""
-        self.trouble = trouble
-        self._turnstile = Turnstile()
-        self.context.lock = cast("anyio.Lock", self._turnstile)
+        self.errors = errors
+        self._request_lock = RequestLock()
+        self.context.lock = cast("anyio.Lock", self._request_lock)
 
     async def _auth_flow(
         self, request: httpx2.Request
@@ -140,14 +162,14 @@ class Bounded(OAuthClientProvider):
             outgoing = await anext(flow)
             while True:
                 if outgoing is request:
-                    self._turnstile.leave()
+                    self._request_lock.release()
                     response = yield request
-                    await self._turnstile.enter()
+                    await self._request_lock.acquire()
                     if response.status_code == _UNAUTHORISED and self._is_outdated(request):
                         self._add_auth_header(request)
                         continue
                 else:
-                    given = self.answer_of_our_own()
+                    given = self.local_response()
                     if given is None:
                         self.check(outgoing)
                         given = yield outgoing
@@ -156,78 +178,79 @@ class Bounded(OAuthClientProvider):
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
-        except (AskingError, McpgError, OAuthFlowError, ValidationError) as fault:
-            self.trouble.said = self.reason(fault, status)
-            raise AskingError(self.trouble.said) from None
+        except (ServerError, McpgError, OAuthFlowError, ValidationError) as fault:
+            self.errors.message = self.describe(fault, status)
+            raise ServerError(self.errors.message) from None
         finally:
             await flow.aclose()
             await self.settle()
 
     def _is_outdated(self, request: httpx2.Request) -> bool:
-        """Tell whether another request has brought a newer token than *request* was sent with."""
+        """Return whether another request has fetched a newer token than that of *request*."""
         tokens = self.context.current_tokens
         sent = request.headers.get("Authorization")
         return tokens is not None and sent != f"Bearer {tokens.access_token}"
 
-    def answer_of_our_own(self) -> httpx2.Response | None:
-        """Give the answer to a request that need not be sent, `None` for one that must be."""
+    def local_response(self) -> httpx2.Response | None:
+        """Return the response to a request that need not be sent, `None` for one that must be."""
         return None
 
     async def settle(self) -> None:
-        """Let go of what was held during the flow."""
+        """Release what was held during the flow."""
 
     def check(self, request: httpx2.Request) -> None:
-        """See that a request of the flow goes nowhere it should not.
+        """Check where a request of the flow goes, and bound it.
 
         Raises:
-            AskingError: It would go unencrypted over a network.
+            ServerError: It would go unencrypted over a network.
         """
-        self.trouble.here.said = None  # that the server wanted a token is no trouble yet
+        self.errors.current.message = None  # that the server wanted a token is no failure yet
         self.check_address(str(request.url))
         request.headers["Accept-Encoding"] = "identity"
         request.extensions = {
             **request.extensions,
             "timeout": httpx2.Timeout(self.seconds).as_dict(),
-            MARK: True,
+            OAUTH_REQUEST: True,
         }
 
     def check_address(self, address: str) -> None:
-        """See that nothing goes to *address* unencrypted over a network.
+        """Check that nothing goes to *address* unencrypted over a network.
 
         Raises:
-            AskingError: It would.
+            ServerError: It would.
         """
         parts = urlsplit(address)
-        is_local = self.is_here and parts.scheme == "http" and is_loopback(parts.hostname or "")
+        is_local = self.is_local and parts.scheme == "http" and is_loopback(parts.hostname or "")
         if parts.scheme != "https" and not is_local:
-            raise AskingError("its authorisation server has an address that is not https")
+            raise ServerError("its authorisation server has an address that is not https")
 
-    def reason(self, fault: Exception, status: int) -> str:
-        """Say what went wrong, in nothing but our own words; *status* is of the last answer."""
-        if isinstance(fault, AskingError):
+    def describe(self, fault: Exception, status: int) -> str:
+        """Describe a failure, without a word of the server's; *status* is of the last response."""
+        shown = f" (HTTP status {status})" if status >= _ERROR else ""
+        if isinstance(fault, ServerError):
             return str(fault)
         if isinstance(fault, McpgError):
             return f"its login cannot be kept: {fault.message}"
         if isinstance(fault, OAuthRegistrationError):
-            return f"its authorisation server registers no client{_told(status)}"
+            return f"its authorisation server registers no client{shown}"
         if isinstance(fault, OAuthTokenError):
-            return f"its authorisation server grants nothing{_told(status)}"
+            return f"its authorisation server grants nothing{shown}"
         if isinstance(fault, ValidationError):
             return "what its authorisation server answers is not as OAuth says"
-        return NO_SERVER
+        return _NO_ISSUER
 
     def check_issuer(self) -> None:
-        """See that a configured client is shown to nobody but the issuer that it belongs to.
+        """Check that a configured client is shown to nobody but the issuer that it belongs to.
 
-        Where an authorisation server publishes nothing, the SDK takes the server itself for one.
+        Where an authorisation server publishes no metadata, the SDK takes the server itself for it.
 
         Raises:
-            AskingError: It would be shown to somebody else.
+            ServerError: It would be shown to another.
         """
         metadata = self.context.oauth_metadata
         issuer = str(metadata.issuer) if metadata else origin(self.context.server_url)
         if self._client_issuer and issuer.rstrip("/") != self._client_issuer.rstrip("/"):
-            raise AskingError(OTHER_ISSUER if metadata else NO_SERVER)
+            raise ServerError(OTHER_ISSUER if metadata else _NO_ISSUER)
 
     async def _perform_authorization(self) -> httpx2.Request:
         self.check_issuer()
@@ -238,18 +261,18 @@ class Bounded(OAuthClientProvider):
     def _add_auth_header(self, request: httpx2.Request) -> None:
         tokens = self.context.current_tokens
         if tokens is not None:
-            self.trouble.secrets |= {tokens.access_token, tokens.refresh_token or ""}
+            self.errors.secrets |= {tokens.access_token, tokens.refresh_token or ""}
         super()._add_auth_header(request)
 
 
 def origin(url: str) -> str:
-    """Give scheme, host and port of *url*."""
+    """Return scheme, host and port of *url*."""
     parts = urlsplit(url)
     return f"{parts.scheme.lower()}://{parts.netloc.rpartition('@')[2].lower()}"
 
 
-def client_of(oauth: OAuth, url: str) -> OAuthClientInformationFull | None:
-    """Give the client that a configuration names, bound to whom its secret may be sent."""
+def configured_client(oauth: OAuth, url: str) -> OAuthClientInformationFull | None:
+    """Return the client that a configuration names, bound to whom its secret may be sent."""
     if not oauth.client_id:
         return None
     return OAuthClientInformationFull(
@@ -260,25 +283,20 @@ def client_of(oauth: OAuth, url: str) -> OAuthClientInformationFull | None:
     )
 
 
-def _told(status: int) -> str:
-    return f" (HTTP status {status})" if status >= _OK else ""
+class ClientCredentials(GuardedProvider, ClientCredentialsOAuthProvider):
+    """Fetches a token by the grant `client_credentials`; it lasts as long as the connection.
 
-
-# SECTION machine: Being let in with a secret of one's own: the grant `client_credentials`.
-
-
-class Machine(Bounded, ClientCredentialsOAuthProvider):
-    """Fetches a token when a server wants one; it lasts as long as the connection.
-
-    The secret is sent to nobody but the issuer that is named, or else the origin of the server:
-    otherwise it would be the server that decides who gets it.
+    The secret is sent to nobody but the configured issuer, or else the origin of the server:
+    otherwise the server would decide who gets it.
     """
 
-    def __init__(self, server: HttpServer, oauth: OAuth, trouble: Trouble, seconds: float) -> None:
+    def __init__(
+        self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
+    ) -> None:
         issuer = oauth.issuer or origin(server.url)
         super().__init__(
             server.url,
-            Memory(),
+            MemoryStorage(),
             oauth.client_id,
             oauth.client_secret,
             cast("Literal['client_secret_basic', 'client_secret_post']", oauth.method),
@@ -286,318 +304,76 @@ class Machine(Bounded, ClientCredentialsOAuthProvider):
             issuer,
         )
         self._belongs_to = issuer
-        self.bound(server, oauth, trouble, seconds)
+        self.guard(server, oauth, errors, seconds)
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         found = super()._select_authorization_server(advertised)
         if found.rstrip("/") != self._belongs_to.rstrip("/"):
-            raise AskingError(f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)")
+            raise ServerError(f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)")
         return found
 
 
-# SECTION person: Being let in by a person: authorisation code with PKCE, as the SDK does it.
+class StoredLogin(GuardedProvider):
+    """Uses the login of a file, renews it without the user, and stores the renewed tokens.
 
-
-_CLIENT = "mcpg"
-_DENIED = "access_denied"
-
-
-class Person(Bounded):
-    """Sends a person to the authorisation server, once, and keeps what comes of it."""
+    What the SDK keeps from one process to the next is not enough to renew a token: neither when it
+    expires nor where it is renewed. Both are in the file and put back.
+    """
 
     def __init__(
         self,
         server: HttpServer,
         oauth: OAuth,
-        callback: Callback,
-        show: Callable[[str], Awaitable[None]],
-        trouble: Trouble,
+        file: LoginFile,
+        errors: TransportErrors,
         seconds: float,
     ) -> None:
-        """Prepare a login.
-
-        Args:
-            server: The address.
-            oauth: The client, where one is configured.
-            callback: Where the browser comes back to.
-            show: Brings an address before the person.
-            trouble: Gets what goes wrong.
-            seconds: Time for each step that needs no person.
-        """
-        self._client = client_of(oauth, server.url)
-        metadata = OAuthClientMetadata(
-            redirect_uris=[AnyUrl(callback.address)],
-            client_name=_CLIENT,
-            scope=oauth.scope or None,
-        )
-        storage = Memory(self._client)
-        super().__init__(server.url, metadata, storage, self._shown, self._answered)
-        self.bound(server, oauth, trouble, seconds)
-        self._callback = callback
-        self._show = show
-        self._was_shown = False
-        self._over = ""
-
-    def check(self, request: httpx2.Request) -> None:
-        """See that the flow goes on only while it can come to a good end."""
-        super().check(request)
-        if self._over:
-            raise AskingError(self._over)
-        if self._client is not None and self.context.client_info is None:
-            self._over = f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)"
-            raise AskingError(self._over)
-
-    def reason(self, fault: Exception, status: int) -> str:
-        """Say what went wrong, and take care that nothing is tried again."""
-        self._over = self._over or self._why(fault, status)
-        return self._over
-
-    def _why(self, fault: Exception, status: int) -> str:
-        is_plain = not isinstance(fault, OAuthTokenError | OAuthRegistrationError)
-        if self._was_shown and is_plain and isinstance(fault, OAuthFlowError):
-            return "what the browser brought back does not belong to this login"
-        return super().reason(fault, status)
-
-    async def _shown(self, address: str) -> None:
-        if self._was_shown:
-            raise AskingError("it wants another login although one was just made")
-        self._was_shown = True
-        self.check_address(address)
-        await self._show(address)
-
-    async def _answered(self) -> AuthorizationCodeResult:
-        brought = await self._callback.wait()
-        if "error" in brought:
-            is_denied = brought["error"] == _DENIED
-            raise AskingError(
-                "the login was refused" if is_denied else "its authorisation server made no login"
-            )
-        members = {key: brought.get(key) for key in ("state", "iss")}
-        return AuthorizationCodeResult(code=brought.get("code", ""), **members)
-
-    def login(self) -> Login | None:
-        """Give what the login yielded; `None` when the server wanted none."""
-        context = self.context
-        if context.current_tokens is None or context.client_info is None:
-            return None
-        hidden = {"client_secret"} if self._client is not None else set()
-        metadata = context.oauth_metadata
-        issuer = context.auth_server_url or (str(metadata.issuer) if metadata else "")
-        return Login(
-            url=context.server_url,
-            tokens=_members(context.current_tokens) or {},
-            expires=context.token_expiry_time,
-            client=context.client_info.model_dump(mode="json", exclude_none=True, exclude=hidden),
-            endpoint=self._get_token_endpoint(),
-            issuer=issuer,
-            server=_members(metadata),
-            resource=_members(context.protected_resource_metadata),
-        )
-
-
-def _members(model: BaseModel | None) -> dict[str, Any] | None:
-    return None if model is None else model.model_dump(mode="json", exclude_none=True)
-
-
-# SECTION callback: Where a browser comes back to after a login: an address of this machine, for
-# one visit.
-
-
-_HERE = "127.0.0.1"
-_PATH = "/callback"
-_POLL = 0.05
-_PATIENCE = 5.0
-_KEYS = ("code", "state", "iss", "error")
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>mcpg</title>
-<body style="font: 1.1rem sans-serif; margin: 4rem auto; max-width: 32rem">
-<p>%s</p>
-"""
-_DONE = "mcpg has the answer. You can close this page; the terminal says how it went."
-_HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-}
-
-
-class Callback:
-    """Gets the answer of a browser.
-
-    Attributes:
-        address: Where the browser is sent.
-    """
-
-    def __init__(self, host: str, path: str) -> None:
-        """Wait at *path*; the port of *host* is not known before it is listened at."""
-        self.address = ""
-        self._host = host
-        self._path = path
-        self._lock = threading.Lock()
-        self._answer: dict[str, str] | None = None
-
-    def at(self, port: int) -> None:
-        """Say at which port it is listened."""
-        self.address = f"http://{self._host}:{port}{self._path}"
-
-    async def wait(self) -> dict[str, str]:
-        """Give `code`, `state`, `iss` and `error` as the browser brings them, once it does."""
-        while self._answer is None:  # noqa: ASYNC110 - it comes from a thread
-            await anyio.sleep(_POLL)
-        return self._answer
-
-    def visit(self, target: str) -> int:
-        """Take the target of a request, and give the status to answer with.
-
-        Only the first visit that brings a `state` counts; whether it is ours is for others to see.
-        """
-        path, _, told = target.partition("?")
-        if path != self._path:
-            return 404
-        query = parse_qs(told)  # as long as a line of a request may be, so no cost
-        brought = {key: query[key][0] for key in _KEYS if key in query}
-        with self._lock:
-            if "state" not in brought or self._answer is not None:
-                return 400
-            self._answer = brought
-        return 200
-
-
-@contextmanager
-def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
-    """Listen for a browser, on this machine alone, for as long as the context lasts.
-
-    Args:
-        redirect: The address that is registered, empty for any.
-        port: The port where none is registered, 0 for any that is free.
-
-    Raises:
-        UsageError: The address is none of this machine, or the port is taken.
-    """
-    host, wanted, path = _place(redirect, port)
-    callback = Callback(host, path)
-    handler = type("_Browser", (_Handler,), {"callback": callback})
-    try:
-        server = ThreadingHTTPServer((_HERE, wanted), handler)
-    except OSError as fault:
-        message = f"nothing can be received at port {wanted}: {os_reason(fault)}"
-        raise UsageError(message, remedy="name another with --port") from None
-    callback.at(server.server_port)
-    server.daemon_threads = True
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, args=(_POLL,), daemon=True)
-    thread.start()
-    try:
-        yield callback
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _place(redirect: str, port: int) -> tuple[str, int, str]:
-    if not redirect:
-        return _HERE, port, _PATH
-    try:
-        parts = urlsplit(redirect)
-        host, own = parts.hostname or "", parts.port
-    except ValueError:
-        host, own, parts = "", None, urlsplit("")
-    if parts.scheme != "http" or host not in {"localhost", _HERE}:
-        raise UsageError(
-            "its `redirectUri` leads to no address of this machine",
-            remedy="register http://127.0.0.1/callback for the client, and name that",
-        )
-    return host, own or port, parts.path or "/"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Answers a browser with a page that repeats nothing of what it brought."""
-
-    callback: Callback
-    timeout = _PATIENCE
-
-    def do_GET(self) -> None:
-        status = self.callback.visit(self.path)
-        page = _PAGE % (_DONE if status == 200 else "There is nothing here.")  # noqa: PLR2004
-        self.send_response(status)
-        for name, text in _HEADERS.items():
-            self.send_header(name, text)
-        self.end_headers()
-        self.wfile.write(page.encode())
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: what a browser brings is secret."""
-
-
-# SECTION kept: Being let in by a login that was made before, which is renewed where that needs no
-# person.
-
-
-_OK_of_kept = 200
-_REFUSALS = (400, 401)
-
-
-class Kept(Bounded):
-    """Uses the login of a file, and puts renewed tokens there.
-
-    What the SDK keeps from one process to the next is not enough to renew a token: it forgets when
-    the token ends and where it is renewed. Both stand in the file and are put back.
-    """
-
-    def __init__(
-        self, server: HttpServer, oauth: OAuth, file: LoginFile, trouble: Trouble, seconds: float
-    ) -> None:
         metadata = OAuthClientMetadata(redirect_uris=[AnyUrl("http://127.0.0.1/callback")])
-        super().__init__(server.url, metadata, Memory())
-        self.bound(server, oauth, trouble, seconds)
-        self._client = client_of(oauth, server.url)
+        super().__init__(server.url, metadata, MemoryStorage())
+        self.guard(server, oauth, errors, seconds)
+        self._client = configured_client(oauth, server.url)
         self._file = file
-        self._turn = AsyncExitStack()
-        self._turn_of = 0
+        self._file_lock = AsyncExitStack()
+        self._locked_by = 0
         self._endpoint = httpx2.URL()
         self._adopted: Login | None = None
-        self._again = f"run `{server.login}`"
+        self._remedy = f"run `{server.login}`"
 
     async def _initialize(self) -> None:
         self._use(self._file.read())
         self._initialized = True
 
     def _use(self, login: Login | None) -> None:
-        """Take *login* for what the SDK knows."""
+        """Put *login* into the state of the SDK."""
         if login is None:
-            raise AskingError(f"its login is gone: {self._again}")
-        try:
-            self._put_back(login)
-        except (ValidationError, httpx2.InvalidURL):
-            raise AskingError(f"its login cannot be read: {self._again}") from None
-
-    def _put_back(self, login: Login) -> None:
+            raise ServerError(f"its login is gone: {self._remedy}")
         context = self.context
-        client = OAuthClientInformationFull.model_validate(login.client)
-        if self._client is not None and self._client.client_id != client.client_id:
-            raise AskingError(f"its login was made for another client: {self._again}")
-        context.client_info = self._client or client
-        context.current_tokens = OAuthToken.model_validate(login.tokens)
-        context.token_expiry_time = login.expires
-        context.auth_server_url = login.issuer or None
-        if login.server is not None:
-            context.oauth_metadata = OAuthMetadata.model_validate(login.server)
-        if login.resource is not None:
-            resource = ProtectedResourceMetadata.model_validate(login.resource)
-            context.protected_resource_metadata = resource
-        self._endpoint = httpx2.URL(login.endpoint)
+        try:
+            client = OAuthClientInformationFull.model_validate(login.client)
+            if self._client is not None and self._client.client_id != client.client_id:
+                raise ServerError(f"its login was made for another client: {self._remedy}")
+            context.client_info = self._client or client
+            context.current_tokens = OAuthToken.model_validate(login.tokens)
+            context.token_expiry_time = login.expires
+            context.auth_server_url = login.issuer or None
+            if login.server is not None:
+                context.oauth_metadata = OAuthMetadata.model_validate(login.server)
+            if login.resource is not None:
+                resource = ProtectedResourceMetadata.model_validate(login.resource)
+                context.protected_resource_metadata = resource
+            self._endpoint = httpx2.URL(login.endpoint)
+        except (ValidationError, httpx2.InvalidURL):
+            raise ServerError(f"its login cannot be read: {self._remedy}") from None
 
     def check(self, request: httpx2.Request) -> None:
-        """See that nothing is sent but where the login was made: no token to anybody else."""
+        """Check that nothing is sent but where the login was made: no token to anybody else."""
         super().check(request)
         if request.method != "GET" and request.url != self._endpoint:
-            raise AskingError(f"its authorisation server has changed: {self._again}")
+            raise ServerError(f"its authorisation server has changed: {self._remedy}")
 
     async def _refresh_token(self) -> httpx2.Request:
-        await self._turn.enter_async_context(self._file.turn(self.seconds))
-        self._turn_of = anyio.get_current_task().id
+        await self._file_lock.enter_async_context(self._file.locked(self.seconds))
+        self._locked_by = anyio.get_current_task().id
         present, newest = self.context.current_tokens, self._file.read()
         self._use(newest)
         is_other = newest and present and newest.access != present.access_token
@@ -607,77 +383,43 @@ class Kept(Bounded):
         self.check_issuer()
         return await super()._refresh_token()
 
-    def answer_of_our_own(self) -> httpx2.Response | None:
-        """Answer with the tokens of another process, as the authorisation server did to it."""
+    def local_response(self) -> httpx2.Response | None:
+        """Return the tokens of another process, as the authorisation server did to it."""
         adopted, self._adopted = self._adopted, None
         if adopted is None:
             return None
         left = None if adopted.expires is None else int(adopted.expires - time.time())
-        return httpx2.Response(_OK_of_kept, json={**adopted.tokens, "expires_in": left})
+        return httpx2.Response(_OK, json={**adopted.tokens, "expires_in": left})
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         renewed = await super()._handle_refresh_response(response)
         if renewed:
-            self._keep()
+            self._store()
         elif response.status_code not in _REFUSALS:
             status = response.status_code
-            raise AskingError(f"its login cannot be renewed now (HTTP status {status})")
+            raise ServerError(f"its login cannot be renewed now (HTTP status {status})")
         await self.settle()
         return renewed
 
-    def _keep(self) -> None:
-        """Put renewed tokens into the file, unless the login was removed meanwhile."""
+    def _store(self) -> None:
+        """Store renewed tokens, unless the login was removed meanwhile."""
         tokens, login = self.context.current_tokens, self._file.read()
         if tokens is None or login is None or login.access == tokens.access_token:
             return
-        kept = tokens.model_dump(mode="json", exclude_none=True)
-        self._file.write(replace(login, tokens=kept, expires=self.context.token_expiry_time))
+        stored = tokens.model_dump(mode="json", exclude_none=True)
+        self._file.write(replace(login, tokens=stored, expires=self.context.token_expiry_time))
 
     async def _perform_authorization(self) -> httpx2.Request:
-        if self.context.can_refresh_token():  # the token was refused although its time is not over
+        if self.context.can_refresh_token():  # the token was refused before it expired
             return await self._refresh_token()
-        raise AskingError(f"its login has ended: {self._again}")
+        raise ServerError(f"its login has ended: {self._remedy}")
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if not await self._handle_refresh_response(response):
-            raise AskingError(f"its login has ended: {self._again}")
+            raise ServerError(f"its login has ended: {self._remedy}")
 
     async def settle(self) -> None:
-        """Let other processes renew the login, if it is this request that holds them up."""
-        if self._turn_of == anyio.get_current_task().id:
-            self._turn_of = 0
-            await self._turn.aclose()
-
-
-# SECTION choosing: Which way mcpg is let in to a server.
-
-
-def authorisation(
-    server: HttpServer, tokens: str | None, trouble: Trouble, seconds: float
-) -> Bounded | None:
-    """Give what lets mcpg in, `None` where nothing is configured and nobody has logged in.
-
-    A token never goes over a network unencrypted: over `http` there is no OAuth but to this
-    machine. A server whose headers hold a key is left to these.
-
-    Args:
-        server: The address.
-        tokens: The folder in which logins are kept.
-        trouble: Gets what goes wrong.
-        seconds: Time for one step of a request.
-    """
-    oauth = server.oauth
-    if oauth is None or server.has_key or not may_be_told(server.url):
-        return None
-    if oauth.grant == CLIENT_CREDENTIALS:
-        return Machine(server, oauth, trouble, seconds)
-    file = LoginFile(tokens, server.url) if tokens else None
-    if file is None or file.read() is None:
-        return None
-    return Kept(server, oauth, file, trouble, seconds)
-
-
-def may_be_told(url: str) -> bool:
-    """Tell whether a token may be sent to *url*: over https, or within this machine."""
-    parts = urlsplit(url)
-    return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
+        """Let other processes renew the login, if the present request locks it."""
+        if self._locked_by == anyio.get_current_task().id:
+            self._locked_by = 0
+            await self._file_lock.aclose()

@@ -1,4 +1,4 @@
-"""Logins kept in files, one for each server, that only their owner can read."""
+"""Logins stored in files, one for each server, readable by their owner alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from mcpg.errors import InputError, NotFoundError, OutputError, os_reason
 from mcpg.files import atomic_write, read_bytes
-from mcpg.sources.live.errors import AskingError
+from mcpg.sources.live.errors import ServerError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/login/1"
 
 _MAX_BYTES = 1 << 20
-_POLL = 0.05
+_POLL_SECONDS = 0.05
 _SUFFIX = ".login.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a login to a server yielded; its repr holds nothing of it.
+    """A login to a server; its repr shows nothing of it.
 
     Attributes:
         url: The address of the server.
-        tokens: The tokens as the authorisation server gave them.
-        expires: When the access token ends, in seconds since 1970; `None` when nobody said.
-        client: The client as which mcpg is registered, without a secret that is configured.
-        endpoint: Where tokens are renewed.
-        issuer: The authorisation server; empty when nothing names one.
-        server: What the authorisation server says of itself, or `None`.
-        resource: What the server says of itself, or `None`.
+        tokens: The response of the authorisation server.
+        expires: When the access token expires, in seconds since 1970; `None` if unknown.
+        client: The registered client, without a configured secret.
+        endpoint: Address at which tokens are renewed.
+        issuer: The authorisation server, empty if unknown.
+        server: Metadata of the authorisation server, or `None`.
+        resource: Metadata of the server, or `None`.
     """
 
     url: str = field(repr=False)
@@ -53,8 +53,8 @@ class Login:
     resource: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
-    def is_sound(self) -> bool:
-        """Whether its parts are of the kinds that they should be."""
+    def is_valid(self) -> bool:
+        """Whether its parts have the right types."""
         texts = (self.access, self.endpoint, self.issuer)
         tables = (self.client, self.server or {}, self.resource or {})
         return (
@@ -74,7 +74,6 @@ class LoginFile:
     """The login to one server, in a file of its own."""
 
     def __init__(self, folder: str, url: str) -> None:
-        """Stand for the login to *url* in *folder*; neither needs to exist."""
         self._url = canonical(url)
         name = hashlib.sha256(self._url.encode("utf-8", "replace")).hexdigest()[:32]
         self._folder = Path(folder)
@@ -82,40 +81,39 @@ class LoginFile:
         self._lock = self._folder / f".{name}.lock"
 
     def read(self) -> Login | None:
-        """Give the login; `None` where there is none, or a file that is none of ours."""
+        """Return the login, `None` without a valid file."""
         try:
             found = json.loads(read_bytes(self._path, _MAX_BYTES))
             if found.pop("schema") != SCHEMA:
                 return None
             login = Login(**found)
-            is_ours = login.url == self._url and login.is_sound
+            is_ours = login.url == self._url and login.is_valid
         except (NotFoundError, InputError, ValueError, TypeError, KeyError, AttributeError):
             return None
         return login if is_ours else None
 
     def prepare(self) -> None:
-        """See that a login can be kept.
+        """Make the folder.
 
         Raises:
-            OutputError: It cannot.
+            OutputError: No file can be written there.
         """
         self._make_folder()
         if not os.access(self._folder, os.W_OK):
             raise self._unusable("it cannot be written")
 
     def write(self, login: Login) -> None:
-        """Keep *login* in place of any earlier one.
+        """Store *login* in place of any earlier one.
 
         Raises:
             OutputError: The file cannot be written.
         """
-        kept = replace(login, url=self._url)
-        members = {"schema": SCHEMA, **asdict(kept)}
+        members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
         self._make_folder()
         atomic_write(self._path, f"{json.dumps(members, indent=1)}\n".encode(), private=True)
 
-    def forget(self) -> bool:
-        """Remove the login; say whether there was one.
+    def remove(self) -> bool:
+        """Remove the login; return whether there was one.
 
         Raises:
             OutputError: The file cannot be removed.
@@ -130,20 +128,20 @@ class LoginFile:
         return True
 
     @asynccontextmanager
-    async def turn(self, seconds: float) -> AsyncIterator[None]:
-        """Hold the login alone, so that two processes do not spend one refresh token.
+    async def locked(self, seconds: float) -> AsyncIterator[None]:
+        """Lock the login, so that two processes do not spend one refresh token.
 
         Raises:
-            AskingError: Another process holds it for longer than *seconds*, or nothing can be
-                written in the folder.
+            ServerError: Another process holds the lock for longer than *seconds*, or the folder
+                is not writable.
         """
         self._make_folder()
         lock = FileLock(self._lock, timeout=0, thread_local=False)
         deadline = anyio.current_time() + seconds
-        while not _taken(lock):
+        while not _acquired(lock):
             if anyio.current_time() > deadline:
-                raise AskingError("another program has been renewing its login for too long")
-            await anyio.sleep(_POLL)
+                raise ServerError("another program has been renewing its login for too long")
+            await anyio.sleep(_POLL_SECONDS)
         try:
             yield
         finally:
@@ -164,7 +162,7 @@ class LoginFile:
 
 
 def canonical(url: str) -> str:
-    """Give *url* as one of several ways to write it: scheme and host in lower case, no fragment."""
+    """Normalise *url*: scheme and host in lower case, no fragment."""
     parts = urlsplit(url)
     return parts._replace(
         scheme=parts.scheme.lower(),
@@ -174,11 +172,11 @@ def canonical(url: str) -> str:
     ).geturl()
 
 
-def _taken(lock: FileLock) -> bool:
+def _acquired(lock: FileLock) -> bool:
     try:
         lock.acquire()
     except Timeout:
         return False
     except OSError:
-        raise AskingError("its login cannot be renewed: its folder cannot be written") from None
+        raise ServerError("its login cannot be renewed: its folder cannot be written") from None
     return True

@@ -1,4 +1,8 @@
-"""The transport to a server, whatever it is, and the programs that are alive for it."""
+"""Transports to servers over HTTP and standard streams, bounded and protected from odd servers.
+
+Three wrappers go beyond those of the SDK: responses are bounded in size, escapes of lone surrogates
+are repaired, and invalid tools are set aside, so that one of them does not cost a server all.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -26,8 +30,8 @@ from mcp_types.methods import SERVER_RESULTS, validate_server_result
 from pydantic import ValidationError
 
 from mcpg.sources.client_config import StdioServer
-from mcpg.sources.live.errors import MAX_ANSWER, AskingError, Meter, Trouble
-from mcpg.sources.live.oauth import MARK, authorisation
+from mcpg.sources.live.errors import MAX_RESPONSE, ServerError, SizeLimit, TransportErrors
+from mcpg.sources.live.oauth import OAUTH_REQUEST, authentication
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -42,172 +46,165 @@ if TYPE_CHECKING:
     Incoming = SessionMessage | Exception
     Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
-# SECTION halves: Makes whole what JSON escapes of half characters, before the SDK refuses the
-# message.
-#
-# A server that cuts a description in the middle of an emoji sends `\ud83d` without its other half,
-# as many writers of JSON allow. The SDK takes such a message for none: all tools would be lost,
-# and whoever called one would wait for an answer that has come.
+MAX_OPENING = 16
+"""Connections that are opened at the same time."""
 
+GRACE = 1.0
+"""Seconds that a program has to exit by itself, and again after it was terminated."""
 
-_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-# Escapes are found one after the other, since a backslash may itself be escaped: those that are
-# whole, what the end of the data leaves open, halves, and what is no escape.
-_ESCAPE = re.compile(
-    rb"(?:\\[^u]|\\u[0-9a-cA-Ce-fE-F]|\\u[dD][0-7]|\\u(?=[^0-9a-fA-F])|%(high)b%(low)b)+"
-    rb"|(?P<open>(?:%(high)b(?:\\(?:u[0-9a-fA-F]{0,3})?)?|\\(?:u[0-9a-fA-F]{0,3})?)\Z)"
-    rb"|(?P<halves>(?:%(high)b(?=%(high)b)|%(low)b)+|%(high)b)"
-    rb"|\\." % {b"high": _HIGH, b"low": _LOW},
-    re.DOTALL,
-)
-_LONGEST_OPEN = 11
-_WHOLE = rb"\ufffd"
-
-
-class Halves:
-    """Repairs the escapes in JSON that comes in pieces; nothing changes its length."""
-
-    def __init__(self) -> None:
-        self._open = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """Give what is known of the JSON so far; an escape that *data* leaves open is kept back."""
-        if not (self._open or _HALF.search(data) or b"\\" in data[-_LONGEST_OPEN:]):
-            return data
-        data, self._open = self._open + data, b""
-        return _ESCAPE.sub(self._repaired, data)
-
-    def end(self) -> bytes:
-        """Return what was kept back, since nothing follows."""
-        kept, self._open = self._open, b""
-        return re.sub(_HIGH, rb"\\ufffd", kept)
-
-    def _repaired(self, found: re.Match[bytes]) -> bytes:
-        if found["open"] is not None:
-            self._open = found["open"]
-            return b""
-        halves = found["halves"]
-        return found[0] if halves is None else _WHOLE * (len(halves) // len(_WHOLE))
-
-
-def whole(data: bytes) -> bytes:
-    """Repair the escapes in one JSON text."""
-    halves = Halves()
-    return halves.feed(data) + halves.end()
-
-
-# SECTION http: An address as a server, with a bound on what it may answer.
-
+ALL_TOOLS = "mcpg/tools"
+"""The member of a page that holds all its tools, where some of them are invalid."""
 
 _BETWEEN_EVENTS = re.compile(rb"\n[\r\n]|\r\r")
-_FAILED = 400
-_PLAIN = {"Accept-Encoding": "identity"}
-_REDIRECTED = 300
-_UNAUTHORISED = 401
-_UNAVAILABLE = 503
+_NO_COMPRESSION = {"Accept-Encoding": "identity"}
+_REDIRECTION, _CLIENT_ERROR, _UNAUTHORISED, _UNAVAILABLE = 300, 400, 401, 503
+
+_MAX_INVALID_LINES = 1000
+_POLL_SECONDS = 0.01
+_CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
+
+_METHOD = "tools/list"
+# What a page needs beside its tools, in any version of the protocol.
+_PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+_LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")
+_SHARED_LOGGER = "client"
+
+
+class ProcessGroups(set[int]):
+    """The process groups that may be alive."""
+
+    def kill(self) -> None:
+        """End those that are left because even the clean-up was interrupted."""
+        for group in self:
+            with suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
 
 
 @asynccontextmanager
-async def http_transport(
-    server: HttpServer,
-    seconds: float,
-    trouble: Trouble,
-    tokens: str | None = None,
+async def connect(
+    server: Server,
+    live: Live,
+    errors: TransportErrors,
+    groups: ProcessGroups,
     *,
     is_kept: bool = False,
     auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[Any]:
-    """Connect to an address; redirects are followed only on the same host.
+    """Connect to a server, as a transport of the SDK.
 
     Args:
-        server: The address, with its headers and how it lets mcpg in.
-        seconds: Time for one step of a request.
-        trouble: Gets what goes wrong.
-        tokens: The folder in which logins are kept.
-        is_kept: Whether the connection stays open: then the server may be silent for longer.
-        auth: What lets mcpg in, in place of what *server* and *tokens* say.
+        server: The server.
+        live: Environment for programs; time for one step, and stored logins, for addresses.
+        errors: Receives what goes wrong.
+        groups: Holds the process group of a program while it may be alive.
+        is_kept: Whether the connection stays open, so that silence is no failure.
+        auth: Authentication, in place of what *server* and *live* configure.
     """
-    auth = auth or authorisation(server, tokens, trouble, seconds)
-    login = server.login if auth is None and server.oauth and not server.has_key else ""
-    timeout = httpx2.Timeout(seconds, read=None if is_kept else seconds)
+    if isinstance(server, StdioServer):
+        transport = _stdio(server, live.environ, errors, groups)
+    else:
+        auth = auth or authentication(server, live.tokens, errors, live.timeout)
+        transport = _http(server, live.timeout, errors, auth, is_kept=is_kept)
+    async with transport as (incoming, outgoing):
+        yield PageFilter(incoming), outgoing
 
-    def client(**_: Any) -> httpx2.AsyncClient:
+
+# HTTP
+
+
+@asynccontextmanager
+async def _http(
+    server: HttpServer,
+    seconds: float,
+    errors: TransportErrors,
+    auth: httpx2.Auth | None,
+    *,
+    is_kept: bool,
+) -> AsyncIterator[Any]:
+    """Connect to an address; redirects are followed only on the same host."""
+    login = server.login if auth is None and server.oauth and not server.has_key else ""
+
+    def client(*_: Any, **__: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
-            headers={**_PLAIN, **server.headers},
-            timeout=timeout,
-            transport=(_Heard if server.is_sse else _Watched)(trouble, login),
+            headers={**_NO_COMPRESSION, **server.headers},
+            timeout=httpx2.Timeout(seconds, read=None if is_kept else seconds),
+            transport=(_SseTransport if server.is_sse else _HttpTransport)(errors, login),
             trust_env=False,
             auth=auth,
         )
 
-    async with _transport(server, client) as streams:
-        yield streams
+    async with AsyncExitStack() as stack:
+        if server.is_sse:
+            transport = sse_client(server.url, httpx_client_factory=client)
+        else:
+            http = await stack.enter_async_context(client())
+            transport = streamable_http_client(
+                server.url, http_client=http, max_sse_event_size=MAX_RESPONSE
+            )
+        yield await stack.enter_async_context(transport)
 
 
-@asynccontextmanager
-async def _transport(server: HttpServer, client: Any) -> AsyncIterator[Any]:
-    if server.is_sse:
-        async with sse_client(server.url, httpx_client_factory=client) as streams:
-            yield streams
-    else:
-        async with (
-            client() as http,
-            streamable_http_client(
-                server.url, http_client=http, max_sse_event_size=MAX_ANSWER
-            ) as streams,
-        ):
-            yield streams
+class _HttpTransport(httpx2.AsyncHTTPTransport):
+    """A transport that bounds responses and records how a request failed."""
 
-
-class _Watched(httpx2.AsyncHTTPTransport):
-    """A transport that counts what is answered and remembers how a request failed."""
-
-    def __init__(self, trouble: Trouble, login: str) -> None:
+    def __init__(self, errors: TransportErrors, login: str) -> None:
         super().__init__()
-        self._trouble = trouble
+        self._errors = errors
         self._login = login
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        is_for_tools = MARK not in request.extensions
-        trouble = self._trouble.here
+        is_of_oauth = OAUTH_REQUEST in request.extensions
+        errors = self._errors.current
         try:
             response = await super().handle_async_request(request)
         except httpx2.TransportError:
-            if _is_message(request) and trouble is not self._trouble:
-                # What is raised would end the connection and the other requests over it.
-                trouble.cut("it cannot be reached")
+            if _is_message(request) and errors is not self._errors:
+                # An exception would end the connection and the other requests over it.
+                errors.interrupt("it cannot be reached")
                 return httpx2.Response(_UNAVAILABLE, request=request)
-            who = "it" if is_for_tools else "its authorisation server"
-            self._trouble.said = f"{who} cannot be reached"
+            who = "its authorisation server" if is_of_oauth else "it"
+            self._errors.message = f"{who} cannot be reached"
             raise
         status = response.status_code
-        if _is_message(request) or (is_for_tools and status == _UNAUTHORISED):
-            trouble.said = _told(status, self._login)
+        if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
+            errors.message = self._failed_status(status)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            # A few bytes could be packed gigabytes.
-            self._trouble.said = "it packed its answer, which it was not asked to"
-            raise AskingError(self._trouble.said)
-        response.stream = _Counted(response.stream, trouble, _has_events(response))
+            # A few compressed bytes could expand to gigabytes.
+            self._errors.message = "it packed its answer, which it was not asked to"
+            raise ServerError(self._errors.message)
+        response.stream = _BoundedBody(response.stream, errors, _has_events(response))
         return response
 
+    def _failed_status(self, status: int) -> str | None:
+        if status < _REDIRECTION:
+            return None
+        if status == _UNAUTHORISED and self._login:
+            return (
+                f"it wants a login (run `{self._login}`) or a key in its headers"
+                f" (HTTP status {status})"
+            )
+        if status < _CLIENT_ERROR:
+            return f"it sends us to another address (HTTP status {status})"
+        return f"it answered with HTTP status {status}"
 
-class _Heard(_Watched):
-    """A transport of which all answers come by the one stream of a GET."""
+
+class _SseTransport(_HttpTransport):
+    """A transport of the older protocol, where all responses come by the stream of one GET."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
         status = response.status_code
-        if _is_message(request) and status >= _REDIRECTED and status != _UNAUTHORISED:
-            # Nobody answers what has not arrived, and the SDK sends nothing any more.
-            self._trouble.end(self._trouble.here.said or "")
+        if _is_message(request) and status >= _REDIRECTION and status != _UNAUTHORISED:
+            # The request has not arrived, and the SDK sends nothing any more.
+            self._errors.end(self._errors.current.message or "")
         elif request.method == "GET" and _has_events(response):
-            response.stream = _Lifeline(response.stream, self._trouble)
+            response.stream = _ConnectionBody(response.stream, self._errors)
         return response
 
 
 def _is_message(request: httpx2.Request) -> bool:
-    return request.method == "POST" and MARK not in request.extensions
+    return request.method == "POST" and OAUTH_REQUEST not in request.extensions
 
 
 def _has_events(response: httpx2.Response) -> bool:
@@ -215,117 +212,89 @@ def _has_events(response: httpx2.Response) -> bool:
     return kind.lower().startswith("text/event-stream")
 
 
-def _told(status: int, login: str) -> str | None:
-    if status < _REDIRECTED:
-        return None
-    if status == _UNAUTHORISED and login:
-        return f"it wants a login (run `{login}`) or a key in its headers (HTTP status {status})"
-    if status < _FAILED:
-        return f"it sends us to another address (HTTP status {status})"
-    return f"it answered with HTTP status {status}"
+class _BoundedBody(httpx2.AsyncByteStream):
+    """A body, or each event of one that has events, bounded in size and with escapes repaired."""
 
-
-class _Counted(httpx2.AsyncByteStream):
-    """A body of which every byte is counted, from one event to the next where it has events.
-
-    Half characters in it become whole.
-    """
-
-    def __init__(self, stream: Any, trouble: Trouble, is_events: bool) -> None:
+    def __init__(self, stream: Any, errors: TransportErrors, is_events: bool) -> None:
         self._stream = stream
-        self._trouble = trouble
+        self._errors = errors
         self._is_events = is_events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        meter, last, halves = Meter(self._trouble), b"", Halves()
+        limit, last, repair = SizeLimit(self._errors), b"", SurrogateRepair()
         try:
             async for chunk in self._stream:
                 # The end of an event may come in a chunk of its own.
                 if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
-                    meter.start()
+                    limit.reset()
                 last = chunk[-1:] or last
-                meter.count(len(chunk))
-                yield halves.feed(chunk)
-            yield halves.end()
-        except AskingError as fault:
+                limit.add(len(chunk))
+                yield repair.feed(chunk)
+            yield repair.end()
+        except ServerError as fault:
             # Of another kind, it would end the connection and the other requests over it.
             raise httpx2.StreamError(str(fault)) from None
         except httpx2.TransportError as fault:
-            if self._is_events:  # of which the SDK takes care
+            if self._is_events:  # the SDK reconnects
                 raise
-            self._trouble.cut("its answer broke off")
+            self._errors.interrupt("its answer broke off")
             raise httpx2.StreamError(str(fault)) from None
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-class _Lifeline(httpx2.AsyncByteStream):
+class _ConnectionBody(httpx2.AsyncByteStream):
     """A body with which the whole connection ends."""
 
-    def __init__(self, stream: Any, trouble: Trouble) -> None:
+    def __init__(self, stream: Any, errors: TransportErrors) -> None:
         self._stream = stream
-        self._trouble = trouble
+        self._errors = errors
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._stream:
                 yield chunk
         finally:
-            self._trouble.end("it has hung up")
+            self._errors.end("it has hung up")
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-# SECTION stdio: A program as a server: started, spoken to line by line, and ended with all that it
-# started.
-#
-# The SDK has such a transport. This one bounds what it keeps of an endless line, shows nothing of
-# what the program writes, and ends what the program leaves behind when it ends by itself.
+# Standard streams. The transport of the SDK keeps an endless line in memory, shows what a program
+# writes on standard error, and leaves alone what a program started that ends by itself.
 
 
-GRACE = 1.0
-"""Seconds that a program has to end by itself, and again after it was told to."""
-
-_MAX_RUBBISH = 1000
-_POLL = 0.01
-_GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
-
-
-def stdio_transport(
-    server: StdioServer, environ: Mapping[str, str], trouble: Trouble, living: set[int]
+def _stdio(
+    server: StdioServer,
+    environ: Mapping[str, str],
+    errors: TransportErrors,
+    groups: ProcessGroups,
 ) -> Transport:
-    """Give the transport to a program.
-
-    Args:
-        server: The program.
-        environ: The environment, of which it gets the few variables that the SDK lets through.
-        trouble: Gets what goes wrong.
-        living: Holds the process group for as long as it may be alive.
-    """
+    """Start a program and connect to it; of *environ* it gets the few variables of the SDK."""
     inherited = {name: environ[name] for name in DEFAULT_INHERITED_ENV_VARS if name in environ}
     env = {**inherited, **server.env}
-    if sys.platform == "win32":  # pragma: no cover - job objects are the SDK's affair
+    if sys.platform == "win32":  # pragma: no cover - the SDK manages job objects
         args = [*server.args]
         return stdio_client(
             StdioServerParameters(command=server.command, args=args, env=env, cwd=server.cwd),
             errlog=Path(os.devnull).open("w"),
         )
-    return _connected(server, env, trouble, living)
+    return _posix_stdio(server, env, errors, groups)
 
 
 @asynccontextmanager
-async def _connected(
-    server: StdioServer, env: Mapping[str, str], trouble: Trouble, living: set[int]
+async def _posix_stdio(
+    server: StdioServer, env: Mapping[str, str], errors: TransportErrors, groups: ProcessGroups
 ) -> AsyncIterator[Streams]:
-    process = await _started(server, env)
-    living.add(process.pid)
+    process = await _start(server, env)
+    groups.add(process.pid)
     incoming, messages = anyio.create_memory_object_stream["Incoming"](0)
     answers, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(_read, process, incoming, trouble)
+            group.start_soon(_read, process, incoming, errors)
             group.start_soon(_write, process.stdin, outgoing)
             try:
                 yield messages, answers
@@ -333,15 +302,15 @@ async def _connected(
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process)
-        living.discard(process.pid)
+            await _stop(process)
+        groups.discard(process.pid)
         for stream in (incoming, messages, answers, outgoing):
             stream.close()
 
 
-async def _started(server: StdioServer, env: Mapping[str, str]) -> Process:
+async def _start(server: StdioServer, env: Mapping[str, str]) -> Process:
     try:
-        # A cancellation in the middle of a start would leave a process that nobody knows of.
+        # A cancellation in the middle of a start would leave a process behind.
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
                 [server.command, *server.args],
@@ -352,31 +321,35 @@ async def _started(server: StdioServer, env: Mapping[str, str]) -> Process:
             )
     except (OSError, ValueError) as fault:
         reason = getattr(fault, "strerror", None) or "its command or environment is no text"
-        raise AskingError(f"its command cannot be started: {reason.lower()}") from None
+        raise ServerError(f"its command cannot be started: {reason.lower()}") from None
     return process
 
 
 async def _read(
-    process: Process, incoming: MemoryObjectSendStream[Incoming], trouble: Trouble
+    process: Process, incoming: MemoryObjectSendStream[Incoming], errors: TransportErrors
 ) -> None:
-    meter = Meter(trouble)
+    limit = SizeLimit(errors)
     async with incoming:
-        with suppress(AskingError, *_GONE):
-            async for line in _lines(process.stdout, meter):
-                message = _message(line, trouble)
+        with suppress(ServerError, *_CLOSED):
+            async for line in _lines(process.stdout, limit):
+                message = _message(line, errors)
                 if message is not None:
-                    meter.start()
+                    limit.reset()
                     await incoming.send(message)
-            trouble.said = await _ending(process)
-        if trouble.over is not None:
-            trouble.over()
+            await _wait_for_exit(process, GRACE)
+            code = process.returncode
+            errors.message = "it ended before it had answered"
+            if code is not None:
+                errors.message += f" (exit code {code})" if code >= 0 else f" (signal {-code})"
+        if errors.on_end is not None:
+            errors.on_end()
 
 
-async def _lines(stream: ByteReceiveStream | None, meter: Meter) -> AsyncIterator[bytes]:
+async def _lines(stream: ByteReceiveStream | None, limit: SizeLimit) -> AsyncIterator[bytes]:
     buffer = bytearray()
     assert stream is not None  # noqa: S101 - it was opened as a pipe
     async for chunk in stream:
-        meter.count(len(chunk))
+        limit.add(len(chunk))
         buffer += chunk
         if b"\n" in chunk:
             *lines, rest = bytes(buffer).split(b"\n")
@@ -385,96 +358,119 @@ async def _lines(stream: ByteReceiveStream | None, meter: Meter) -> AsyncIterato
                 yield line
 
 
-def _message(line: bytes, trouble: Trouble) -> SessionMessage | None:
-    """Parse a line; one that is no message, such as a greeting, is passed over and counted."""
+def _message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
+    """Parse a line; one that is no message, such as a greeting, is skipped and counted."""
     if not line.strip():
         return None
+    repair = SurrogateRepair()
+    text = repair.feed(line) + repair.end()
     try:
-        message = SessionMessage(jsonrpc_message_adapter.validate_json(whole(line), by_name=False))
+        message = SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError:
-        trouble.rubbish += 1
+        errors.invalid_lines += 1
     else:
-        trouble.rubbish = 0
+        errors.invalid_lines = 0
         return message
-    if trouble.rubbish > _MAX_RUBBISH:
-        trouble.said = "its standard output holds something else than messages"
-        raise AskingError(trouble.said)
+    if errors.invalid_lines > _MAX_INVALID_LINES:
+        errors.message = "its standard output holds something else than messages"
+        raise ServerError(errors.message)
     return None
-
-
-async def _ending(process: Process) -> str:
-    """Say how a program ended that closed its standard output."""
-    await _exited(process, GRACE)
-    code = process.returncode
-    how = "" if code is None else f" (exit code {code})" if code >= 0 else f" (signal {-code})"
-    return f"it ended before it had answered{how}"
 
 
 async def _write(
     stdin: ByteSendStream | None, outgoing: MemoryObjectReceiveStream[SessionMessage]
 ) -> None:
     assert stdin is not None  # noqa: S101 - as above
-    with suppress(*_GONE):
+    with suppress(*_CLOSED):
         async with outgoing:
             async for message in outgoing:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await stdin.send(f"{text}\n".encode())
 
 
-async def _end(process: Process) -> None:
-    """End a program as MCP says: close its standard input, wait, tell it, kill it.
+async def _stop(process: Process) -> None:
+    """End a program as MCP specifies: close its standard input, wait, terminate it, kill it.
 
-    Also what it started and left behind is ended.
+    Processes that it started and left behind are ended as well.
     """
     if process.stdin is not None:
-        with suppress(*_GONE):
+        with suppress(*_CLOSED):
             await process.stdin.aclose()
-    await _exited(process, GRACE)
+    await _wait_for_exit(process, GRACE)
     await terminate_posix_process_tree(process, GRACE)
-    await _exited(process, GRACE)
-    with anyio.move_on_after(GRACE), suppress(*_GONE):
+    await _wait_for_exit(process, GRACE)
+    with anyio.move_on_after(GRACE), suppress(*_CLOSED):
         while process.stdout is not None:
             await process.stdout.receive()
     with anyio.move_on_after(GRACE):
         await process.aclose()
 
 
-async def _exited(process: Process, seconds: float) -> None:
-    # Not `wait`: that also waits until nobody holds the pipes any more.
+async def _wait_for_exit(process: Process, seconds: float) -> None:
+    # Not `wait`, which also waits until nobody holds the pipes any more.
     with anyio.move_on_after(seconds):
-        while process.returncode is None:  # noqa: ASYNC110 - nothing tells but asking
-            await anyio.sleep(_POLL)
+        while process.returncode is None:  # noqa: ASYNC110 - there is no event
+            await anyio.sleep(_POLL_SECONDS)
 
 
-# SECTION sieve: Keeps one odd tool from costing a server all its tools.
-#
-# The SDK checks an answer as a whole, so that a single tool without a name or with a schema that
-# is none would have a whole page refused. Where a page holds such tools, the SDK gets the others,
-# and everything stands beside them, for the reader of manifests to say what is wrong with which.
+# Repair of surrogates. A server that cuts a description in the middle of an emoji sends `\ud83d`
+# without its other half, as many writers of JSON allow. The SDK would drop the whole message.
 
 
-ALL_TOOLS = "mcpg/tools"
-"""The member of a page that holds all its tools, where there are odd ones among them."""
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+# Escapes are found one after the other, since a backslash may itself be escaped: those that are
+# whole, what the end of the data leaves open, lone surrogates, and what is no escape.
+_ESCAPE = re.compile(
+    rb"(?:\\[^u]|\\u[0-9a-cA-Ce-fE-F]|\\u[dD][0-7]|\\u(?=[^0-9a-fA-F])|%(high)b%(low)b)+"
+    rb"|(?P<open>(?:%(high)b(?:\\(?:u[0-9a-fA-F]{0,3})?)?|\\(?:u[0-9a-fA-F]{0,3})?)\Z)"
+    rb"|(?P<lone>(?:%(high)b(?=%(high)b)|%(low)b)+|%(high)b)"
+    rb"|\\." % {b"high": _HIGH, b"low": _LOW},
+    re.DOTALL,
+)
+_LONGEST_OPEN = 11
+_REPLACEMENT = rb"\ufffd"
 
-_METHOD = "tools/list"
-# What a page needs beside its tools, in any version of the protocol.
-_PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+class SurrogateRepair:
+    """Replaces escapes of lone surrogates in JSON that comes in pieces, keeping its length."""
+
+    def __init__(self) -> None:
+        self._open = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the JSON so far; an escape that *data* leaves open is held back."""
+        if not (self._open or _SURROGATE.search(data) or b"\\" in data[-_LONGEST_OPEN:]):
+            return data
+        data, self._open = self._open + data, b""
+        return _ESCAPE.sub(self._repaired, data)
+
+    def end(self) -> bytes:
+        """Return what was held back, since nothing follows."""
+        kept, self._open = self._open, b""
+        return re.sub(_HIGH, rb"\\ufffd", kept)
+
+    def _repaired(self, found: re.Match[bytes]) -> bytes:
+        if found["open"] is not None:
+            self._open = found["open"]
+            return b""
+        lone = found["lone"]
+        return found[0] if lone is None else _REPLACEMENT * (len(lone) // len(_REPLACEMENT))
 
 
-@asynccontextmanager
-async def sieved(transport: Transport) -> AsyncIterator[Any]:
-    """Give the streams of *transport*, with odd tools put aside in what comes in."""
-    async with transport as (incoming, outgoing):
-        yield Sieved(incoming), outgoing
+class PageFilter:
+    """A stream of messages whose pages of tools hold none that the SDK would refuse.
 
-
-class Sieved:
-    """A stream of messages in which pages of tools hold none that the SDK would refuse."""
+    The SDK validates a page as a whole, so that a single tool without a name would have it refused.
+    Where a page holds invalid tools, the SDK gets the others, and all of them are kept beside, for
+    the reader of manifests to report what is wrong with which.
+    """
 
     def __init__(self, incoming: Any) -> None:
-        """Sieve what comes from *incoming*."""
         self._incoming = incoming
-        self._versions = _versions()
+        # A version of the protocol for each form that a page of tools has.
+        forms = {SERVER_RESULTS[key]: key[1] for key in SERVER_RESULTS if key[0] == _METHOD}
+        self._versions = tuple(forms.values())
 
     @property
     def last_context(self) -> Any:
@@ -482,10 +478,8 @@ class Sieved:
         return getattr(self._incoming, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """Give the next message."""
-        item: SessionMessage | Exception = await self._incoming.receive()
-        self._sieve(item)
-        return item
+        """Return the next message."""
+        return self._filtered(await self._incoming.receive())
 
     async def aclose(self) -> None:
         """Close the stream."""
@@ -495,9 +489,7 @@ class Sieved:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        item: SessionMessage | Exception = await anext(self._incoming)
-        self._sieve(item)
-        return item
+        return self._filtered(await anext(self._incoming))
 
     async def __aenter__(self) -> Self:
         await self._incoming.__aenter__()
@@ -512,20 +504,21 @@ class Sieved:
         closed: bool | None = await self._incoming.__aexit__(kind, fault, trace)
         return closed
 
-    def _sieve(self, item: SessionMessage | Exception) -> None:
+    def _filtered(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
         if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
-            return
+            return item
         result = item.message.result
         version = result.get("protocolVersion")
         if (_METHOD, version) in SERVER_RESULTS:
             self._versions = (str(version),)
         tools = result.get("tools")
-        if isinstance(tools, list) and not self._fit(tools):
+        if isinstance(tools, list) and not self._is_valid(tools):
             result[ALL_TOOLS] = tools
-            result["tools"] = [tool for tool in tools if self._fit([tool])]
+            result["tools"] = [tool for tool in tools if self._is_valid([tool])]
+        return item
 
-    def _fit(self, tools: list[Any]) -> bool:
-        """Say whether the SDK would take a page of *tools*."""
+    def _is_valid(self, tools: list[Any]) -> bool:
+        """Return whether the SDK accepts a page of *tools*."""
         try:
             for version in self._versions:
                 validate_server_result(_METHOD, version, {**_PAGE, "tools": tools})
@@ -534,89 +527,49 @@ class Sieved:
         return True
 
 
-def _versions() -> tuple[str, ...]:
-    """Give a version of the protocol for each form that a page of tools has."""
-    forms = {SERVER_RESULTS[key]: key[1] for key in SERVER_RESULTS if key[0] == _METHOD}
-    return tuple(forms.values())
+# Logging of the SDK, which would repeat what servers send.
 
 
-AT_ONCE = 16
-"""Servers that are started or first spoken to at the same time."""
-
-
-class Living(set[int]):
-    """The process groups that may be alive."""
-
-    def kill(self) -> None:
-        """End what is still alive because even the tidying up was interrupted."""
-        for group in self:
-            with suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-
-
-def transport_to(
-    server: Server, live: Live, trouble: Trouble, living: Living, *, is_kept: bool = False
-) -> Transport:
-    """Give the transport to a server.
-
-    Args:
-        server: The server.
-        live: How servers are asked.
-        trouble: Gets what goes wrong.
-        living: Holds the process group of a program for as long as it may be alive.
-        is_kept: Whether the connection stays open: then silence is no failure.
-    """
-    if isinstance(server, StdioServer):
-        return sieved(stdio_transport(server, live.environ, trouble, living))
-    return sieved(http_transport(server, live.timeout, trouble, live.tokens, is_kept=is_kept))
-
-
-# SECTION muting: Keeps the SDK from logging what servers say: it may repeat what is secret.
-
-
-_LOGGERS = ("mcp.client", "mcp.os", "mcp.shared", "httpx2", "httpcore2")
-_SHARED = "client"
-_SILENT = logging.NullHandler()
-_LOCK = Lock()
-_held: list[dict[str, bool]] = []
-_count = [0]
+_lock = Lock()
+_silent = logging.NullHandler()
+_propagation: dict[str, bool] = {}
+_muted = 0
 
 
 @contextmanager
-def muted() -> Iterator[None]:
-    """Keep the SDK's client from logging for as long as anybody is inside."""
-    with _LOCK:
-        _count[0] += 1
-        if _count[0] == 1:
-            _held.append(_mute())
+def sdk_muted() -> Iterator[None]:
+    """Keep the SDK's client from logging while any such context is open, in any thread."""
+    global _muted  # noqa: PLW0603 - counts the contexts, under the lock
+    with _lock:
+        _muted += 1
+        if _muted == 1:
+            _mute()
     try:
         yield
     finally:
-        with _LOCK:
-            _count[0] -= 1
-            if _count[0] == 0:
-                _restore(_held.pop())
+        with _lock:
+            _muted -= 1
+            if _muted == 0:
+                _unmute()
 
 
 def _is_of_host(record: logging.LogRecord) -> bool:
-    """Return whether somebody else has logged to `client`, as one module of the SDK does."""
+    """Return whether a record of the logger `client` comes from elsewhere than the SDK."""
     return record.pathname != session.__file__
 
 
-def _mute() -> dict[str, bool]:
-    logging.getLogger(_SHARED).addFilter(_is_of_host)
-    before = {}
+def _mute() -> None:
+    logging.getLogger(_SHARED_LOGGER).addFilter(_is_of_host)
     for name in _LOGGERS:
         logger = logging.getLogger(name)
-        before[name] = logger.propagate
+        _propagation[name] = logger.propagate
         logger.propagate = False
-        logger.addHandler(_SILENT)
-    return before
+        logger.addHandler(_silent)
 
 
-def _restore(before: dict[str, bool]) -> None:
-    logging.getLogger(_SHARED).removeFilter(_is_of_host)
-    for name, propagates in before.items():
+def _unmute() -> None:
+    logging.getLogger(_SHARED_LOGGER).removeFilter(_is_of_host)
+    for name in _LOGGERS:
         logger = logging.getLogger(name)
-        logger.propagate = propagates
-        logger.removeHandler(_SILENT)
+        logger.propagate = _propagation[name]
+        logger.removeHandler(_silent)

@@ -22,7 +22,7 @@ from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, UsageError
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.live import ask_each, ask_servers
+from mcpg.sources.live import query_each, query_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[HttpServer]:
 
 def test_what_servers_tell_is_kept() -> None:
     """All pages are read, with titles, annotations, `_meta` and output schemas as given."""
-    batch = ask_servers([by_hand("pages", name="mine")], QUICK)
+    batch = query_servers([by_hand("pages", name="mine")], QUICK)
     assert not batch.diagnostics
     assert [tool.name for tool in batch.tools] == ["tool_0", "tool_1", "tool_2"]
     last = batch.tools[-1]
@@ -87,7 +87,7 @@ def test_what_servers_tell_is_kept() -> None:
 def test_a_server_made_with_the_sdk() -> None:
     """What the SDK serves is read, and the name it has for itself serves where none is given."""
     server = StdioServer("stdio:python", None, sys.executable, (SERVERS, "sdk"))
-    (tool,) = ask_servers([server], QUICK).tools
+    (tool,) = query_servers([server], QUICK).tools
     assert (tool.source_id, tool.name, tool.title) == ("sdk server", "add", "Add")
     assert tool.annotations["readOnlyHint"] is True
     assert tool.required_arguments == ("a", "b")
@@ -95,12 +95,12 @@ def test_a_server_made_with_the_sdk() -> None:
 
 def test_servers_on_the_web(address: HttpServer) -> None:
     """A server at an address is asked with its headers; without them it says no."""
-    batch = ask_servers([address], QUICK)
+    batch = query_servers([address], QUICK)
     assert [(tool.source_id, tool.name) for tool in batch.tools] == [("web", "add")]
     assert batch.tools[0].source_kind is SourceKind.HTTP_MCP
     refused = HttpServer("web", "web", address.url, {"Authorization": "Bearer other-marker"})
     if not address.is_sse:
-        (failed,) = ask_servers([refused], QUICK).diagnostics
+        (failed,) = query_servers([refused], QUICK).diagnostics
         assert (failed.code, failed.message) == (
             Code.SOURCE_LOAD_FAILED,
             "it answered with HTTP status 401",
@@ -115,7 +115,7 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
     missing = StdioServer("mcp.json: missing", "missing", "/no/such/program")
     nobody = HttpServer("mcp.json: nobody", "nobody", "http://127.0.0.1:1/mcp")
     live = Live({"PATH": os.environ["PATH"]}, timeout=3)
-    batch = ask_servers([*servers, missing, by_hand("chatty"), nobody], live)
+    batch = query_servers([*servers, missing, by_hand("chatty"), nobody], live)
     assert [tool.source_id for tool in batch.tools] == ["chatty"]
     assert {item.code for item in batch.diagnostics} == {Code.SOURCE_LOAD_FAILED}
     said = {item.place: item.message for item in batch.diagnostics}
@@ -161,7 +161,7 @@ def test_answers_without_end_and_redirects() -> None:
     Thread(target=web.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{web.server_address[1]}"
     servers = [HttpServer(path, path, f"{url}/{path}") for path in ("endless", "moved", "packed")]
-    said = {item.place: item.message for item in ask_servers(servers, QUICK).diagnostics}
+    said = {item.place: item.message for item in query_servers(servers, QUICK).diagnostics}
     web.shutdown()
     web.server_close()
     assert said == {
@@ -173,7 +173,7 @@ def test_answers_without_end_and_redirects() -> None:
 
 def test_an_odd_tool_costs_only_itself() -> None:
     """Beside tools without a name, or that are none, the others of the page are kept."""
-    batch = ask_servers([by_hand("odd"), by_hand("pages")], QUICK)
+    batch = query_servers([by_hand("odd"), by_hand("pages")], QUICK)
     assert [tool.name for tool in batch.tools if tool.source_id == "odd"] == [
         "first",
         "no_schema",
@@ -198,7 +198,7 @@ HALVES = "An emoji 😀, a path \\ud800, and half an emoji \ufffd"
 
 def test_half_a_character_costs_no_tool() -> None:
     """A text that a server has cut in the middle of a character is repaired, as in a file."""
-    batch = ask_servers([by_hand("halves")], QUICK)
+    batch = query_servers([by_hand("halves")], QUICK)
     assert [tool.name for tool in batch.tools] == ["half", "other"]
     assert batch.tools[0].description == HALVES
 
@@ -221,13 +221,13 @@ def test_half_a_character_over_the_web(length: int) -> None:
             conversation.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
 
     with serving(script) as web:
-        batch = ask_servers([HttpServer("web", "web", web.url)], QUICK)
+        batch = query_servers([HttpServer("web", "web", web.url)], QUICK)
     assert [tool.description for tool in batch.tools] == [HALVES]
 
 
 def test_an_odd_tool_over_the_web(address: HttpServer) -> None:
     """A server made with the SDK, which sends no odd tools, is read as ever."""
-    (reply,) = ask_each([address], QUICK)
+    (reply,) = query_each([address], QUICK)
     assert (reply.name, len(reply.batch.tools)) == ("sdk server", 1)
 
 
@@ -235,7 +235,7 @@ def test_what_a_server_is() -> None:
     """A reply tells what the server calls itself and speaks, how long it took, and no secret."""
     limits = (None, 0.5, None)
     servers = [by_hand("pages"), by_hand("silent"), by_hand("secret", TOKEN=TOKEN, NAME=TOKEN)]
-    good, silent, secret = ask_each(servers, QUICK, timeouts=limits)
+    good, silent, secret = query_each(servers, QUICK, timeouts=limits)
     assert (good.name, good.version, good.protocol[:2]) == ("by hand", "1", "20")
     assert good.has_answered
     assert len(good.batch.tools) == 3
@@ -244,12 +244,12 @@ def test_what_a_server_is() -> None:
     assert [one.message for one in silent.batch.diagnostics] == ["it gave no answer within 0.5 s"]
     assert (silent.name, silent.protocol) == ("", "")
     assert (secret.name, secret.has_answered) == ("by hand ***", True)
-    assert ask_each([], QUICK) == ()
+    assert query_each([], QUICK) == ()
 
 
 def test_a_server_without_tools() -> None:
     """A server that has other things to offer than tools is no failure."""
-    batch = ask_servers([by_hand("toolless")], QUICK)
+    batch = query_servers([by_hand("toolless")], QUICK)
     assert (batch.tools, batch.diagnostics) == ((), ())
 
 
@@ -258,7 +258,7 @@ def test_the_order_is_that_of_the_servers() -> None:
     told: list[tuple[int, int]] = []
     live = Live(QUICK.environ, timeout=20, told=lambda done, of: told.append((done, of)))
     names = ["b", "a", "c"]
-    batch = ask_servers([by_hand("pages", name=name) for name in names], live, source_id=None)
+    batch = query_servers([by_hand("pages", name=name) for name in names], live, source_id=None)
     assert list(dict.fromkeys(tool.source_id for tool in batch.tools)) == names
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
@@ -266,7 +266,7 @@ def test_the_order_is_that_of_the_servers() -> None:
 def test_the_environment_of_a_server_is_small() -> None:
     """A server gets the few variables that the SDK lets through, and those it is given."""
     live = Live({"PATH": os.environ["PATH"], "OTHER": "x", "HOME": "/"}, timeout=20)
-    batch = ask_servers([by_hand("environment", MINE="y")], live)
+    batch = query_servers([by_hand("environment", MINE="y")], live)
     assert {"PATH", "HOME", "MINE"} <= {tool.name for tool in batch.tools}
     assert "OTHER" not in {tool.name for tool in batch.tools}
 
@@ -276,7 +276,7 @@ def test_secrets_do_not_come_back(
 ) -> None:
     """What a server repeats of its configuration is replaced, in tools, logs and output."""
     server = by_hand("secret", TOKEN=TOKEN)
-    batch = ask_servers([server], QUICK)
+    batch = query_servers([server], QUICK)
     assert [tool.description for tool in batch.tools] == ["Look things up with ***."]
     assert [item.code for item in batch.diagnostics] == [Code.TEXT_REPAIRED]
     shown = capfd.readouterr()
@@ -287,7 +287,7 @@ def test_secrets_do_not_come_back(
 def test_nothing_is_left_running(tmp_path: Path) -> None:
     """What a server started ends with it, even where the server itself ends at once."""
     note = tmp_path / "pids"
-    ask_servers([by_hand("parent", str(note))], QUICK)
+    query_servers([by_hand("parent", str(note))], QUICK)
     pids = [int(pid) for pid in note.read_text("utf-8").split()]
     assert len(pids) == 2
     assert not [pid for pid in pids if is_alive(pid)]
@@ -310,7 +310,8 @@ def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
 
 def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the SDK is not installed, the error says how to install it."""
-    monkeypatch.delitem(sys.modules, "mcpg.sources.live.listing", raising=False)
+    for name in ("listing", "client"):
+        monkeypatch.delitem(sys.modules, f"mcpg.sources.live.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(UsageError) as caught:
         read_sources(["stdio:true"], live=QUICK)
@@ -351,7 +352,7 @@ def streaming(end: bytes, mark: bytes) -> Callable[[Conversation], None]:
 def test_only_one_event_is_bounded(end: bytes, mark: bytes, expected: str) -> None:
     """A stream may be of any length, however its events are cut; a single event may not."""
     with serving(streaming(end, mark)) as web:
-        batch = ask_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
+        batch = query_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
     told = [tool.name for tool in batch.tools] or [one.message for one in batch.diagnostics]
     assert told == [expected]
 
@@ -373,7 +374,7 @@ def test_only_the_sdk_is_silent(caplog: pytest.LogCaptureFixture) -> None:
         conversation.send(events, Content_Type="text/event-stream")
 
     with serving(script) as web:
-        batch = ask_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
+        batch = query_servers([HttpServer("web", "web", web.url)], Live({}, timeout=60))
     assert [tool.name for tool in batch.tools] == ["first"]
     assert {"host", "host below"} <= {record.message for record in caplog.records}
     assert TOKEN not in caplog.text

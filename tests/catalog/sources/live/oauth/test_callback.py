@@ -6,7 +6,7 @@ import anyio
 import httpx
 import pytest
 
-from mcpg.sources.live.oauth import listening
+from mcpg.sources.live.login import listening
 
 
 @pytest.mark.parametrize(

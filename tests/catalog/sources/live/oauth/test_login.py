@@ -15,8 +15,7 @@ from authserver import ACCESS, REFRESH, Realm, authorising
 
 from mcpg.errors import OutputError, SourceError, UsageError
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.sources.live import ask_servers, log_in, log_out
-from mcpg.sources.live.login_options import Manner
+from mcpg.sources.live import LoginOptions, log_in, log_out, query_servers
 from mcpg.sources.live.oauth_store import LoginFile
 
 if TYPE_CHECKING:
@@ -45,9 +44,9 @@ def server_of(realm: Realm, **oauth: Any) -> HttpServer:
     return HttpServer("mcp.json: guarded", "guarded", realm.url, oauth=OAuth(**oauth))
 
 
-def manner(**more: Any) -> Manner:
+def manner(**more: Any) -> LoginOptions:
     """How tests log in."""
-    return Manner(**{"show": browse, "seconds": 20, "step": 10, **more})
+    return LoginOptions(**{"show": browse, "seconds": 20, "step": 10, **more})
 
 
 def live(folder: Path) -> Live:
@@ -57,7 +56,7 @@ def live(folder: Path) -> Live:
 
 def asked(server: HttpServer, folder: Path) -> list[str]:
     """Give the names of the tools, or why there are none."""
-    batch = ask_servers([server], live(folder))
+    batch = query_servers([server], live(folder))
     return [tool.name for tool in batch.tools] or [item.message for item in batch.diagnostics]
 
 
@@ -115,7 +114,7 @@ def test_nothing_secret_is_shown(
     """Tokens and codes stand in no output, log, repr or document."""
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
-    batch = ask_servers([server], live(tmp_path))
+    batch = query_servers([server], live(tmp_path))
     login = LoginFile(str(tmp_path), realm.url).read()
     shown = capfd.readouterr()
     told = f"{batch!r} {server!r} {login!r} {shown.out} {shown.err} {caplog.text}"
@@ -194,11 +193,11 @@ def test_two_processes_at_once(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
     code = (
-        "import sys; from mcpg.sources.live import asking, ask_servers\n"
+        "import sys; from mcpg.sources.live import listing, query_servers\n"
         "from mcpg.sources.client_config import HttpServer, Live\n"
         "server = HttpServer('x', 'x', sys.argv[1])\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
-        "batch = ask_servers([server], Live(timeout=20, tokens=sys.argv[2]))\n"
+        "batch = query_servers([server], Live(timeout=20, tokens=sys.argv[2]))\n"
         "print([tool.name for tool in batch.tools], [one.message for one in batch.diagnostics])\n"
     )
     command = [sys.executable, "-c", code, realm.url, str(tmp_path)]
@@ -219,7 +218,7 @@ def test_many_connections_of_one_process(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
     servers = [replace(server, place=f"mcp.json: {name}", name=name) for name in "abcd"]
-    batch = ask_servers(servers, live(tmp_path))
+    batch = query_servers(servers, live(tmp_path))
     assert [tool.source_id for tool in batch.tools] == ["a", "b", "c", "d"]
     assert realm.grants() == ["authorization_code", "refresh_token"]
 
@@ -237,7 +236,7 @@ def test_a_lock_that_is_not_let_go(realm: Realm, tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=-1, stdout=-1) as other:
         assert other.stdout is not None
         assert other.stdout.readline()
-        batch = ask_servers([server], replace(live(tmp_path), timeout=1))
+        batch = query_servers([server], replace(live(tmp_path), timeout=1))
         other.kill()
     (failed,) = batch.diagnostics
     assert failed.message.startswith(

@@ -11,9 +11,9 @@ from authserver import ACCESS, MACHINE, MACHINE_SECRET, Realm, authorising
 
 from mcpg.errors import Code
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.sources.live import ask_servers
-from mcpg.sources.live.errors import Trouble
-from mcpg.sources.live.oauth import authorisation
+from mcpg.sources.live import query_servers
+from mcpg.sources.live.errors import TransportErrors
+from mcpg.sources.live.oauth import authentication
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def server_of(realm: Realm, **oauth: Any) -> HttpServer:
 
 def failure_of(server: HttpServer, live: Live = LIVE) -> str:
     """Say why nothing can be asked."""
-    batch = ask_servers([server], live)
+    batch = query_servers([server], live)
     (failed,) = batch.diagnostics
     assert (batch.tools, failed.code) == ((), Code.SOURCE_LOAD_FAILED)
     return failed.message
@@ -47,7 +47,7 @@ def failure_of(server: HttpServer, live: Live = LIVE) -> str:
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
 def test_a_secret_lets_in(realm: Realm, method: str) -> None:
     """A server that wants a token is asked with one, which comes back nowhere."""
-    batch = ask_servers([server_of(realm, method=method, scope="read write")], LIVE)
+    batch = query_servers([server_of(realm, method=method, scope="read write")], LIVE)
     assert [tool.name for tool in batch.tools] == ["whoami"]
     assert batch.tools[0].description == "Tell what was let in, such as ***."
     assert [item.code for item in batch.diagnostics] == [Code.TEXT_REPAIRED]
@@ -63,7 +63,7 @@ def test_nothing_secret_is_shown(
 ) -> None:
     """Neither secret nor token stands in a repr, a log, the output or a diagnostic."""
     server = server_of(realm)
-    batches = [ask_servers([one], LIVE) for one in (server, server_of(realm, client_secret="x"))]
+    batches = [query_servers([one], LIVE) for one in (server, server_of(realm, client_secret="x"))]
     shown = capfd.readouterr()
     told = f"{batches!r} {server!r} {shown.out} {shown.err} {caplog.text}"
     assert MACHINE_SECRET not in told
@@ -165,11 +165,11 @@ def test_an_answer_that_is_no_token(realm: Realm) -> None:
 def test_a_server_elsewhere_is_asked_over_https_alone() -> None:
     """Over http, which is to say unencrypted, there is no OAuth but to this machine."""
     oauth = OAuth(CLIENT_CREDENTIALS, MACHINE, MACHINE_SECRET)
-    trouble = Trouble()
+    trouble = TransportErrors()
     far = HttpServer("x", "x", "http://example.com/mcp", oauth=oauth)
     near = HttpServer("x", "x", "http://[::1]:1/mcp", oauth=oauth)
-    assert authorisation(far, None, trouble, 1) is None
-    assert authorisation(near, None, trouble, 1) is not None
+    assert authentication(far, None, trouble, 1) is None
+    assert authentication(near, None, trouble, 1) is not None
     key = replace(near, headers={"authorization": "Bearer x"})
-    assert authorisation(key, None, trouble, 1) is None
-    assert authorisation(replace(near, oauth=None), None, trouble, 1) is None
+    assert authentication(key, None, trouble, 1) is None
+    assert authentication(replace(near, oauth=None), None, trouble, 1) is None
