@@ -13,7 +13,8 @@ from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
 from mcpg.gateway.calls.model import CallError
 from mcpg.gateway.sessions.pool import Sessions
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.sources.live import LoginOptions, log_in, log_out
+from mcpg.sources.live import log_in, log_out
+from mcpg.sources.live.login_options import LoginOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ from mcpg.sources.client_config import (
     read_client_configuration,
     server_at,
 )
-from mcpg.sources.live import LoginOptions
+from mcpg.sources.live.login_options import LoginOptions
 from mcpg.sources.model import read_text
 
 if TYPE_CHECKING:

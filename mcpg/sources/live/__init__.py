@@ -6,49 +6,19 @@ The `mcp` SDK is imported by the functions that need it.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
 from mcpg.sources.model import SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcpg.sources.client_config import HttpServer, Live, Server
+    from mcpg.sources.live.login_options import LoginOptions, LoginResult
     from mcpg.sources.model import Reply
 
-__all__ = ["LoginOptions", "LoginResult", "log_in", "log_out", "query_each", "query_servers"]
-
-
-@dataclass(frozen=True, slots=True)
-class LoginOptions:
-    """How to log in.
-
-    Attributes:
-        show: Shows an address to the user; may block, and runs in a thread.
-        port: Port of the redirect URI, 0 for any.
-        seconds: Time for the user.
-        step: Time for one response of a server, in seconds.
-    """
-
-    show: Callable[[str], None]
-    port: int = 0
-    seconds: float = 300.0
-    step: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class LoginResult:
-    """The result of logging in.
-
-    Attributes:
-        is_new: Whether a login was made; not where the server requires none.
-        tools: Number of tools that the server offers.
-    """
-
-    is_new: bool
-    tools: int
+__all__ = ["log_in", "log_out", "query_each", "query_servers"]
 
 
 def query_servers(

@@ -15,9 +15,9 @@ from pydantic import AnyUrl
 
 from mcpg.errors import SourceError, UsageError, os_reason
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, Live, OAuth
-from mcpg.sources.live import LoginResult
 from mcpg.sources.live.client import query_once
 from mcpg.sources.live.errors import ServerError, TransportErrors
+from mcpg.sources.live.login_options import LoginResult
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
     GuardedProvider,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from mcpg.sources.client_config import HttpServer
-    from mcpg.sources.live import LoginOptions
+    from mcpg.sources.live.login_options import LoginOptions
 
 _REMEDY = "try again, or see what its documentation says of OAuth"
 _CLIENT = "mcpg"

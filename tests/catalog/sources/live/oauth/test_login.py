@@ -15,7 +15,8 @@ from authserver import ACCESS, REFRESH, Realm, authorising
 
 from mcpg.errors import OutputError, SourceError, UsageError
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
-from mcpg.sources.live import LoginOptions, log_in, log_out, query_servers
+from mcpg.sources.live import log_in, log_out, query_servers
+from mcpg.sources.live.login_options import LoginOptions
 from mcpg.sources.live.oauth_store import LoginFile
 
 if TYPE_CHECKING:
