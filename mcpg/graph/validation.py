@@ -299,7 +299,7 @@ def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str
     """Return the members of each result, or the reason why there are none."""
     until = time.monotonic() + timeout
     try:
-        with closing(Worker(_WORKER, data)) as worker:
+        with closing(Worker(_WORKER, data, until)) as worker:
             answer: list[list[str]] | str = worker.ask({"shapes": list(shapes)}, until)
     except WorkerEndedError as fault:
         if fault.is_late:

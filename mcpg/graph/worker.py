@@ -14,16 +14,18 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 READY = b"ready\n"
 SHORTEST = 0.001
 """The least time that a request can be given, in seconds."""
+
+_LONGEST = 86_400.0
 
 _PROGRAM = """\
 import json, sys
@@ -49,18 +51,19 @@ class WorkerEndedError(Exception):
 class Worker:
     """A process that answers requests, one after the other; close it after use."""
 
-    def __init__(self, module: str, data: bytes, **head: Any) -> None:
+    def __init__(self, module: str, data: bytes, until: float = math.inf, **head: Any) -> None:
         """Start the process.
 
         Args:
             module: Name of a module with a function `load`, see `serve`.
             data: What `load` is given beside the head.
+            until: The value of `time.monotonic()` at which the process must be ready.
             head: Members of the head.
 
         Raises:
             WorkerEndedError: It ended before it was ready.
         """
-        line = json.dumps({**head, "path": sys.path, "module": module, "bytes": len(data)})
+        ours = {"path": sys.path, "module": module, "bytes": len(data), "seconds": _left(until)}
         # The folder in which somebody happens to stand must not lend it its modules.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, nothing of it from outside
             [sys.executable, "-P", "-c", _PROGRAM],
@@ -68,7 +71,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._exchanged(line.encode() + b"\n" + data, math.inf)
+        self._exchanged(json.dumps({**head, **ours}).encode() + b"\n" + data, until)
 
     @property
     def is_running(self) -> bool:
@@ -81,8 +84,7 @@ class Worker:
         Raises:
             WorkerEndedError: The process ended before it had answered.
         """
-        seconds = max(until - time.monotonic(), SHORTEST)
-        line = json.dumps({**request, "seconds": seconds}).encode() + b"\n"
+        line = json.dumps({**request, "seconds": _left(until)}).encode() + b"\n"
         return json.loads(self._exchanged(line, until))
 
     def close(self) -> None:
@@ -112,25 +114,39 @@ class Worker:
         return answer
 
 
+def _left(until: float) -> float:
+    return min(max(until - time.monotonic(), SHORTEST), _LONGEST)
+
+
 def serve(head: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests, in the process itself.
 
     Args:
         head: Has the `module` whose function `load` is called with the head and the data and
-            returns the function that answers a request, and how many `bytes` the data have.
-        requests: The data, then one request a line.
+            returns the function that answers a request, how many `bytes` the data have, and the
+            `seconds` until it has to be ready.
+        requests: The data, then one request a line with its `seconds`.
         answers: Takes `READY`, then one answer a line.
     """
-    load = import_module(head["module"]).load
-    answer: Callable[[dict[str, Any]], Any] = load(head, requests.read(head["bytes"]))
-    answers.write(READY)
-    answers.flush()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        with _limited(head["seconds"], nowhere):
+            load = import_module(head["module"]).load
+            answer: Callable[[dict[str, Any]], Any] = load(head, requests.read(head["bytes"]))
+        answers.write(READY)
+        answers.flush()
         for line in requests:
             request = json.loads(line)
-            # It ends the process from a thread of its own, whatever this one is busy with.
-            faulthandler.dump_traceback_later(request["seconds"], exit=True, file=nowhere)
-            found = json.dumps(answer(request))
-            faulthandler.cancel_dump_traceback_later()
+            with _limited(request["seconds"], nowhere):
+                found = json.dumps(answer(request))
             answers.write(found.encode() + b"\n")
             answers.flush()
+
+
+@contextmanager
+def _limited(seconds: float, nowhere: TextIO) -> Iterator[None]:
+    """End the process, from a thread of its own, if the block takes longer than *seconds*."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()

@@ -77,8 +77,8 @@ def test_requests_are_answered_line_by_line() -> None:
     line = json.dumps(request).encode() + b"\n"
     answers = io.BytesIO()
 
-    head = {"module": "mcpg.graph.sparql_worker", "bytes": len(DATA), "memory": bound[0]}
-    serve(head, io.BytesIO(DATA + line + line), answers)
+    head = {"module": "mcpg.graph.sparql_worker", "bytes": len(DATA), "seconds": 60}
+    serve({**head, "memory": bound[0]}, io.BytesIO(DATA + line + line), answers)
 
     assert answers.getvalue() == READY + b'{"form": "ask", "truth": true}\n' * 2
     assert resource.getrlimit(resource.RLIMIT_AS) == (bound[0], bound[0])
