@@ -2,17 +2,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mcpg.bundle import LOCK_NAME, apply_plan, plan_folder
-from mcpg.bundle import folder as folder_module
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import BundleError, OutputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need rights there")
 
@@ -246,7 +242,7 @@ def test_file_that_cannot_be_removed_is_told(
         raise PermissionError(13, "Permission denied")
 
     plan = plan_folder(tmp_path, [])
-    monkeypatch.setattr(folder_module.Path, "unlink", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
     with pytest.raises(OutputError, match="cannot be removed: Permission denied"):
         apply_plan(plan, prune=True)
 
@@ -269,7 +265,9 @@ def test_record_is_not_trusted(tmp_path: Path) -> None:
     outside.write_text("mine", "utf-8")
     root = tmp_path / "out"
     root.mkdir()
-    files = {"../outside.md": folder_module._digest(b"mine"), "a//b.md": "x", "c.md": 3}
+    write(tmp_path / "same", SourceDocument("outside.md", "mine"))
+    (digest,) = json.loads((tmp_path / "same" / LOCK_NAME).read_text("utf-8"))["files"].values()
+    files = {"../outside.md": digest, "a//b.md": "x", "c.md": 3}
     (root / LOCK_NAME).write_text(json.dumps({"version": 1, "files": files}), "utf-8")
     write(root, ONE, prune=True)
     assert outside.read_text("utf-8") == "mine"

@@ -35,6 +35,7 @@ TOOLS = (
     make_tool("invoice_export", description="Export invoices of orders."),
 )
 PLAIN = make_engine(*TOOLS)
+TOOL_OF = {tool.id: tool for tool in PLAIN.tools}.__getitem__
 
 
 class Listening:
@@ -338,8 +339,8 @@ def test_an_entry_of_another_key_is_a_miss() -> None:
     """A cache that mixes up its keys gives no wrong answer."""
     result = PLAIN.search("order")
     data = encode_result(result, "a")
-    assert decode_result(data, "a", PLAIN._tool) == result
-    assert decode_result(data, "b", PLAIN._tool) is None
+    assert decode_result(data, "a", TOOL_OF) == result
+    assert decode_result(data, "b", TOOL_OF) is None
 
 
 @pytest.mark.parametrize(
@@ -364,7 +365,7 @@ def test_what_is_no_result_is_none(change: Any) -> None:
     parts = json.loads(encode_result(PLAIN.search("order"), "a")[32:])
     payload = json.dumps(change(parts)).encode()
     digest = hashlib.sha256(b"a\n" + payload).digest()
-    assert decode_result(digest + payload, "a", PLAIN._tool) is None
+    assert decode_result(digest + payload, "a", TOOL_OF) is None
 
 
 def test_a_tool_that_is_not_there_is_a_miss() -> None:

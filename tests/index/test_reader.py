@@ -9,7 +9,7 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.index import reader
 from mcpg.index.compile import compile_index
-from mcpg.index.layout import ABSENT, IMPACT_SCALE, Section, StaleIndexError, bytes_sections
+from mcpg.index.layout import ABSENT, IMPACT_SCALE, Section, StaleIndexError, bytes_sections, unpack
 from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS
 
@@ -252,7 +252,7 @@ def test_texts_of_any_characters_are_kept() -> None:
 
 def test_large_files_are_checked_on_demand(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a size, damage within a section shows only when one asks for it."""
-    place = Index(data)._entries["names"].start
+    place = unpack(data)[1]["names"].start
     damaged = data[:place] + b"R" + data[place + 1 :]
     with pytest.raises(StaleIndexError):
         Index(damaged).tool_name(REFUND)
