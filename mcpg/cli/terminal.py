@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from typing import cast
 
 from mcpg.errors import remedy_of
 
@@ -302,7 +301,7 @@ def standard_input(limit: int) -> bytes:
     """Read standard input to its end, or at most *limit* bytes; nothing when it is closed."""
     if sys.stdin is None:
         return b""
-    stream = cast("BufferedReader", sys.stdin.buffer)
+    stream: BufferedReader = sys.stdin.buffer  # type: ignore[assignment]  # what Python documents
     chunks: list[bytes] = []
     left = limit
     # In pieces, between which Ctrl-C is heard: one long read may sleep through it.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpg.bundle import assemble, codec
+from mcpg.bundle import codec
 from mcpg.cli.build import MOST_FILES
 from mcpg.index.layout import NO_STAMP, restamped
 
@@ -73,7 +74,7 @@ def test_a_change_is_built_from_memory(
     """After a small change few documents are written anew, and all bytes are those from scratch."""
     run("bundle", "tools.json")
     change(manifest)
-    written = counted(monkeypatch, assemble, "write_document")
+    written = counted(monkeypatch, sys.modules["mcpg.bundle.assemble"], "write_document")
     run("bundle", "tools.json")
     with_memory = outputs(manifest.parent)
     assert 0 < len(written) < len(TOOLS) / 2
