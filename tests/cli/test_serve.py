@@ -18,6 +18,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from processes import children, is_gone
 
 from mcpg.cli.commands.serve import Served, address_by, http_of, served_by
 from mcpg.cli.settings import Settings
@@ -73,40 +74,13 @@ def serving(*arguments: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def children(pid: int) -> list[int]:
-    """The living children of a process."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, parent, *_ = stat.read_text("utf-8").rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(parent) == pid and state != "Z":
-            found.append(int(stat.parent.name))
-    return found
-
-
-def appeared(pid: int) -> list[int]:
+def appeared(pid: int) -> set[int]:
     """Wait for a process to have children, and give them."""
     deadline = time.monotonic() + 30
     while not (found := children(pid)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert found
     return found
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended, or does so shortly."""
-    deadline = time.monotonic() + 5
-    path = Path(f"/proc/{pid}/stat")
-    while time.monotonic() < deadline:
-        try:
-            if path.read_text("utf-8").rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def sent(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
@@ -156,7 +130,7 @@ def test_it_ends_when_its_client_leaves(config: Path) -> None:
         out, _ = process.communicate(b"\xff rubbish\n" + b"x" * 100, timeout=30)
         assert process.returncode == 0
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in out.splitlines())
-    assert all(gone(child) for child in started)
+    assert all(is_gone(child) for child in started)
 
 
 def test_it_ends_when_nobody_reads(config: Path) -> None:
@@ -169,7 +143,7 @@ def test_it_ends_when_nobody_reads(config: Path) -> None:
         process.stdout.close()
         sent(process, {"jsonrpc": "2.0", "id": 2, "method": "ping"})
         assert process.wait(20) == 0
-    assert all(gone(child) for child in started)
+    assert all(is_gone(child) for child in started)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -182,7 +156,7 @@ def test_it_ends_when_it_is_told_to(config: Path, number: signal.Signals) -> Non
         started = appeared(process.pid)
         process.send_signal(number)
         assert process.wait(20) == 0
-    assert all(gone(child) for child in started)
+    assert all(is_gone(child) for child in started)
 
 
 def test_it_serves_over_http(config: Path) -> None:
@@ -212,7 +186,7 @@ def test_it_serves_over_http(config: Path) -> None:
         told = process.stderr.read()
         assert b"initialize done" in told
         assert TOKEN.encode() not in told
-    assert all(gone(child) for child in started)
+    assert all(is_gone(child) for child in started)
 
 
 def test_what_makes_no_sense_is_refused(run: Callable[..., Run], config: Path) -> None:

@@ -16,6 +16,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 from builders import ids
+from processes import children
 
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.errors import Code, NotFoundError, UsageError
@@ -424,27 +425,28 @@ async def test_a_server_that_is_removed_stays_ended(tmp_path: Path) -> None:
     """A call that its removal cuts off is not made again, although its tool only reads."""
     note = tmp_path / "note"
     found: list[FaultCode] = []
+    before = children()
     async with Gateway([mute_server(note, "mute")]) as gateway:
         async with anyio.create_task_group() as group:
             group.start_soon(call, gateway, found)
             await noted(note)
             assert await gateway.remove("mute")
-        assert not gateway._sessions._living
-        assert not gateway._sessions._connections
+        assert children() == before
     assert found == [FaultCode.SOURCE_UNAVAILABLE]
     assert len(await noted(note)) == 1
 
 
 async def test_a_server_of_two_sources_ends_with_the_last(tmp_path: Path) -> None:
     """Who is removed takes no connection from another that has the same server."""
-    note = tmp_path / "note"
+    note, before = tmp_path / "note", children()
     async with Gateway([mute_server(note, "one"), mute_server(note, "two")]) as gateway:
         await gateway.build_index()
-        kept = set(gateway._sessions._living)
+        kept = children()
+        assert len(kept - before) == 1
         assert await gateway.remove("one")
-        assert set(gateway._sessions._living) == kept
+        assert children() == kept
         assert await gateway.remove("two")
-        assert not gateway._sessions._living
+        assert children() == before
 
 
 async def test_a_call_that_the_end_cuts_off_is_told(tmp_path: Path) -> None:

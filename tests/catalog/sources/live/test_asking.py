@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from loopback import serving
+from processes import is_alive
 
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, UsageError
@@ -39,15 +40,6 @@ def by_hand(mode: str, *more: str, name: str | None = None, **env: str) -> Stdio
     args = ("-S", SERVERS, mode, *more)
     place = f"mcp.json: {name or mode}"
     return StdioServer(place, name or mode, sys.executable, args, env, secrets=(*env.values(),))
-
-
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that nobody has reaped does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 @pytest.fixture(scope="module", params=["http", "sse"])
