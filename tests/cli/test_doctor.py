@@ -95,7 +95,9 @@ def test_a_cache_folder_that_cannot_be_written_is_told(
     monkeypatch.setenv("MCPG_CACHE", str(folder / "file"))
     code, checks = told(run)
     assert (code, checks["cache folder"]["status"]) == (1, "failed")
-    monkeypatch.setattr("mcpg.cli.checks.checks.cache_folder", lambda: None)
+    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("HOME", "relative")
     code, checks = told(run)
     assert (code, checks["cache folder"]["status"]) == (0, "note")
 
@@ -280,10 +282,14 @@ def test_a_provider_that_is_not_installed_is_a_failure_where_it_is_wanted(
 
 @pytest.mark.usefixtures("without_local")
 def test_an_index_that_cannot_be_kept_is_told(
-    run: Callable[..., Run], graph: Path, monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Run], graph: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It costs every run the time to make it anew."""
-    monkeypatch.setattr("mcpg.index.file.fresh_index", lambda *_: None)
+    """Where no index can be written, each run makes one in memory, which is reported."""
+    index = graph.with_name("graph.mdld.idx")
+    index.unlink()
+    index.mkdir()
+    (folder / "file").touch()
+    monkeypatch.setenv("MCPG_CACHE", str(folder / "file"))
     _, checks = told(run, "-b", str(graph))
     assert (checks["index"]["status"], "in memory" in checks["index"]["message"]) == ("note", True)
 

@@ -105,9 +105,9 @@ def test_a_store_may_be_none_or_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
     assert store is not None
     store.put(ENTRY)
     assert list(store.get(list(ENTRY))) == list(ENTRY)
-    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"):
+    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr("mcpg.cli.providers.cache_folder", lambda: None)
+    monkeypatch.setenv("HOME", "relative")
     assert equipping(tmp_path).store() is None
 
 

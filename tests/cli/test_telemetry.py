@@ -65,7 +65,7 @@ def test_without_the_extra_searches_work(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Telemetry that is enabled and not installed is a diagnostic with the remedy."""
-    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
     monkeypatch.setenv("MCPG_TELEMETRY", "1")
     assert main(["search", "shipment", "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -76,7 +76,7 @@ def test_without_the_extra_searches_work(
 
 def test_without_the_extra_a_host_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking for an observer without the API names the command."""
-    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(Exception, match=r"pip install 'mcpg-graph\[telemetry\]'"):
         telemetry()
 
@@ -103,7 +103,7 @@ def test_the_doctor_says_who_takes_it(
     monkeypatch.setattr("opentelemetry.trace.get_tracer_provider", lambda: provider)
     status, message = check(capsys)
     assert (status, "TracerProvider" in message) == ("ok", True)
-    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
     status, message = check(capsys)
     assert (status, "mcpg-graph[telemetry]" in message) == ("failed", True)
 
@@ -164,7 +164,7 @@ def test_a_bundle_that_is_made_is_told(
     assert main([*arguments, "--embed"]) == 0
     assert main(["bundle", str(sources), "-o", "-"]) == 0
     assert len(recording.spans()) == 2
-    monkeypatch.setattr("mcpg.telemetry.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
     capsys.readouterr()
     assert main([*arguments, "--force"]) == 0
     assert "telemetry_missing" in capsys.readouterr().err
