@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import socketserver
+import struct
 import subprocess
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -175,18 +178,32 @@ def test_an_absent_server_is_told(tmp_path: object) -> None:
     assert told.value.remedy == "check that the server runs, and the connection string"
 
 
+TLS_REQUEST = struct.pack("!ii", 8, 80877103)
+
+
+def _agree_to_tls(listener: socket.socket, requests: list[bytes]) -> None:
+    with suppress(OSError):  # when the listener is closed
+        while True:
+            with listener.accept()[0] as peer:
+                requests.append(peer.recv(8))
+                peer.sendall(b"S")
+
+
 def test_tls_options_reach_the_server(postgres: str, tmp_path: object) -> None:
     """Where TLS is asked for, nothing goes over a connection without it."""
     plain = quick(postgres, sslmode="disable")
     assert plain.run(ask("select 1")) == 1
     plain.close()
-    # On a local socket libpq never uses TLS, so the server is asked for on a port that is none.
+    # On a local socket libpq never uses TLS, so a server on a port takes the request for it.
     options = {"sslmode": "verify-full", "sslrootcert": f"{tmp_path}/none.pem"}
-    strict = quick("host=127.0.0.1 port=1 user=me dbname=tools", **options)
-    assert "verify-full" in strict._conninfo
-    assert f"{tmp_path}/none.pem" in strict._conninfo
-    with pytest.raises(PostgresError):
-        strict.run(ask("select 1"))
+    requests: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_agree_to_tls, args=(listener, requests), daemon=True).start()
+        port = listener.getsockname()[1]
+        strict = quick(f"host=127.0.0.1 port={port} user=me dbname=tools", **options)
+        with pytest.raises(PostgresError, match=f'"{tmp_path}/none.pem" does not exist'):
+            strict.run(ask("select 1"))
+    assert set(requests) == {TLS_REQUEST}
 
 
 class WithoutTls(socketserver.BaseRequestHandler):
