@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,15 +18,11 @@ from mcpg.documents import (
     tool_uri,
     write_document,
 )
-from mcpg.documents.front_matter import (
-    MAX_FRONT_MATTER,
-    _read_plain,
-    _read_yaml,
-    split_front_matter,
-)
+from mcpg.documents.front_matter import MAX_FRONT_MATTER, split_front_matter
 from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
@@ -68,7 +65,7 @@ def test_every_yaml_reader_takes_the_front_matter_alike(document: ToolDocument) 
     text = write_document(document)
     values = split_front_matter(text, "a.md").values
     assert values == yaml.safe_load(front_of(text))
-    assert values == _read_yaml(front_of(text), "a.md")
+    assert values == load_yaml(front_of(text), "a.md", error=DocumentError)
 
 
 @example(ToolDocument(make_tool(title="\t"), "tools/a/b.md", "urn:a"))
@@ -84,6 +81,15 @@ def test_a_written_text_holds_no_character_that_files_change(document: ToolDocum
     assert [line for line in generated.split("\n") if line != line.rstrip(" \t")] == []
 
 
+@pytest.fixture
+def without_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the import of a YAML parser fail."""
+    for name in [name for name in sys.modules if name.endswith(".safeyaml")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "yaml", None)
+
+
+@pytest.mark.usefixtures("without_yaml")
 def test_generated_front_matter_needs_no_yaml_parser() -> None:
     """What an ordinary tool's document carries is read by the quick reader."""
     tool = make_tool(
@@ -93,10 +99,11 @@ def test_generated_front_matter_needs_no_yaml_parser() -> None:
     )
     links = (Link(EdgeKind.RELATED, "urn:x", 0.5, "why", EdgeOrigin.INFERRED),)
     document = ToolDocument(tool, "a.md", "urn:y", ("g",), links)
-    front = front_of(write_document(document))
-    assert _read_plain(front) == yaml.safe_load(front)
+    text = write_document(document)
+    assert split_front_matter(text, "a.md").values == yaml.safe_load(front_of(text))
 
 
+@pytest.mark.usefixtures("without_yaml")
 @pytest.mark.parametrize(
     "front",
     [
@@ -124,7 +131,8 @@ def test_generated_front_matter_needs_no_yaml_parser() -> None:
 )
 def test_the_quick_reader_leaves_other_yaml_to_the_parser(front: str) -> None:
     """Anything that generated documents do not use is read by a YAML parser."""
-    assert _read_plain(front) is None
+    with pytest.raises(ImportError):
+        split_front_matter(f"---\n{front}---\n", "a.md")
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400])

@@ -18,6 +18,7 @@ from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.circuit_breaker import RESET_SECONDS
 from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
+from mcpg.engine.loading import shipped_ranking
 from mcpg.engine.results import Equipment
 from mcpg.engine.vectors import Nearness, Semantics
 from mcpg.errors import Code
@@ -589,7 +590,7 @@ def test_closeness_weighs_more_where_the_graph_sees_less() -> None:
 
 def test_the_fitted_numbers_are_whole() -> None:
     """Every way to rank has its own finite numbers and says where they are from."""
-    model = PLAIN._searcher.model
+    model = shipped_ranking().model
     for name in SCHEMES:
         scheme = scheme_of(name, model)
         assert len(scheme.features) == len(scheme.weights)
