@@ -13,17 +13,17 @@ _DIGEST_SIZE = 32
 
 
 def key_of(*parts: Any) -> str:
-    """Give the key of what depends on *parts*, which are JSON values, and on this mcpg."""
+    """Return the key of what depends on *parts*, which are JSON values, and on this mcpg."""
     return hashlib.sha256(json_bytes([__version__, *parts])).hexdigest()
 
 
 def sealed(payload: bytes, key: str) -> bytes:
-    """Give *payload* under a digest of itself and of the *key* that it is kept under."""
+    """Return *payload* under a digest of itself and of the *key* that it is kept under."""
     return _digest(payload, key) + payload
 
 
 def unsealed(data: bytes | None, key: str) -> bytes | None:
-    """Give what was sealed for *key*, `None` when *data* is not that, to the last bit."""
+    """Return what was sealed for *key*, `None` when *data* is not that, to the last bit."""
     if not data:
         return None
     digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
@@ -31,7 +31,7 @@ def unsealed(data: bytes | None, key: str) -> bytes | None:
 
 
 def json_bytes(part: Any) -> bytes:
-    """Give *part* as JSON, such that other texts have other bytes, halves of surrogates too.
+    """Return *part* as JSON, such that other texts have other bytes, halves of surrogates too.
 
     Raises:
         ValueError: A number is not finite.

@@ -50,7 +50,7 @@ class CandidateSource(Protocol):
     """
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
-        """Give the ids of up to *count* tools, the most likely first.
+        """Return the ids of up to *count* tools, the most likely first.
 
         Args:
             query: The words that are looked for, misspelt ones as the engine has repaired them.
@@ -63,7 +63,7 @@ class CandidateSource(Protocol):
 def source_of(
     source: CandidateSource, index: Index, *, includes_disabled: bool = True
 ) -> CandidateSource:
-    """Give the *source* that knows the catalogue of *index*, and what a search may offer of it."""
+    """Return the *source* narrowed to the catalogue of *index* and to what a search may offer."""
     if index.header.key != NO_KEY:
         source = _narrowed(source, "of", index.header.key.hex())
     return source if includes_disabled else _narrowed(source, "offered")
@@ -86,7 +86,6 @@ class Chooser:
     def __init__(
         self, find: Callable[[], CandidateSource], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Stand before the source that *find* gives; *clock* tells the time in seconds."""
         self._find = find
         self._source: CandidateSource | None = None
         self._breaker: CircuitBreaker[str] = CircuitBreaker(clock, RESET_SECONDS)
@@ -94,12 +93,9 @@ class Chooser:
     def ask(
         self, query: str, vector: NDArray[np.float32] | None, maker: str = ""
     ) -> tuple[list[str], str]:
-        """Return the ids that the source chose, and why it chose none; "" when it did not fail.
+        """Return the ids that the source chose, and why it failed; "" when it did not.
 
-        Args:
-            query: The words that are looked for.
-            vector: The vector of the query, or `None`.
-            maker: Who made the vector.
+        *query* is the words that are looked for, *maker* the fingerprint of who made the *vector*.
         """
 
         def choose() -> list[str]:
@@ -115,7 +111,7 @@ class Chooser:
         return chosen or [], reason
 
     def fingerprint(self) -> str | None:
-        """Name who chooses, `None` where the source does not say or fails."""
+        """Return who chooses, `None` where the source does not say or fails."""
         told, _ = self._guarded(lambda: getattr(self._found(), "fingerprint", None))
         return told if isinstance(told, str) else None
 
@@ -145,7 +141,6 @@ class Choice:
     """
 
     def __init__(self, chooser: Chooser, index: Index, hidden: frozenset[int]) -> None:
-        """Prepare to ask about the tools of *index*, of which none that is *hidden* is wanted."""
         self.diagnostics: tuple[Diagnostic, ...] = ()
         self._chooser, self._index, self._hidden = chooser, index, hidden
         self._vector: NDArray[np.float32] | None = None
@@ -156,7 +151,7 @@ class Choice:
         self._vector, self._maker = vector, maker
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:
-        """Give the documents to choose from; `None` when the engine has to look for itself."""
+        """Return the documents to choose from; `None` when the engine has to look for itself."""
         words = [
             clause.repairs[0].word if clause.repairs else clause.text for clause in analysis.clauses
         ]

@@ -59,7 +59,6 @@ class CircuitBreaker(Generic[Reason]):
         return opened[1] if opened is not None and self.now() < opened[0] else None
 
     def open(self, reason: Reason) -> None:
-        """Open the circuit."""
         self._opened = (self.now() + self._seconds, reason)
 
     def open_if_slow(self, reason: Reason, start: float) -> None:
@@ -96,7 +95,6 @@ class GuardedCache:
         return found if isinstance(found, bytes) else None
 
     def put(self, kind: str, key: str, value: bytes) -> None:
-        """Store *value*, unless the cache fails."""
         if self._breaker.reason is not None:
             return
         try:
@@ -133,7 +131,13 @@ class GuardedProvider:
         """
         self._provider = provider
         self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
-        self.fingerprint = self._fingerprint()
+        try:
+            told = self._provider.fingerprint
+        except Exception as fault:
+            raise _unspoken("fingerprint", fault) from fault
+        if not isinstance(told, str):
+            raise EmbeddingError("the embedding provider has no fingerprint", kind="failed")
+        self.fingerprint = told
 
     @property
     def dimensions(self) -> int | None:
@@ -160,7 +164,6 @@ class GuardedProvider:
         return rows
 
     def now(self) -> float:
-        """Return the time of the clock, in seconds."""
         return self._breaker.now()
 
     def check_circuit(self) -> None:
@@ -181,15 +184,6 @@ class GuardedProvider:
         error = embedding_error(self.fingerprint, fault)
         if error.kind not in KINDS_OF_TEXTS:
             self._breaker.open_if_slow(error, start)
-
-    def _fingerprint(self) -> str:
-        try:
-            told = self._provider.fingerprint
-        except Exception as fault:
-            raise _unspoken("fingerprint", fault) from fault
-        if not isinstance(told, str):
-            raise EmbeddingError("the embedding provider has no fingerprint", kind="failed")
-        return told
 
 
 def _unspoken(what: str, fault: Exception) -> EmbeddingError:
@@ -247,7 +241,6 @@ class GuardedNormalizer:
 
 
 def _reason(ended: Ended[Any] | None, seconds: float) -> str:
-    """Explain why there is no rewrite."""
     if ended is None:
         return f"nothing rewrote it within {seconds:g} seconds"
     if isinstance(ended.fault, McpgError):

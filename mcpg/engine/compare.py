@@ -95,8 +95,6 @@ class Comparison:
         now: The explanation from the second.
         tools: The tools among the first few of either, in the second's order, then the first's.
         words: The words that became something else, or are found in another number of tools.
-        size_then: Number of tools in the first catalogue.
-        size_now: Number of tools in the second.
         only_then: Ids of the tools that are in the first alone.
         only_now: Ids of the tools that are in the second alone.
     """
@@ -114,14 +112,10 @@ class Comparison:
 def compare(
     then: Engine, now: Engine, query: str | None, *, limit: int, **asked: Any
 ) -> Comparison:
-    """Ask *query* of both engines and say what moved.
+    """Search both engines for *query* and compare the rankings.
 
-    Args:
-        then: The first engine.
-        now: The second.
-        query: The query.
-        limit: Tools that are among the first *limit* of either are compared.
-        asked: Whatever else `Engine.explain` takes.
+    Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
+    takes.
 
     Raises:
         UsageError: See `Engine.explain`.

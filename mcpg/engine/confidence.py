@@ -71,7 +71,7 @@ def calibrate(
     tools: int,
     limit: int | None = None,
 ) -> list[Calibration]:
-    """Give each of the *ranked* candidates its probability; it never rises down the ranks.
+    """Return each of the *ranked* candidates its probability; it never rises down the ranks.
 
     *sights* are what was seen of all that was looked at, *ranked* the best of them, ten at least
     where there are so many, and *tools* the number of tools in the catalogue. With a *limit*, only
@@ -88,18 +88,18 @@ def calibrate(
 
 
 def probability(inputs: Sequence[float], model: Model) -> float:
-    """Give the model's probability, in [0, 1], for the *inputs* of one match."""
+    """Return the model's probability, in [0, 1], for the *inputs* of one match."""
     return logistic(inputs, model.intercept, model.coefficients)
 
 
 def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
-    """Give the probability, in [0, 1], of a logistic model for the *inputs* of one match."""
+    """Return the probability, in [0, 1], of a logistic model for the *inputs* of one match."""
     logit = intercept + fsum(map(mul, inputs, coefficients))
     return round(1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit)))), DECIMALS)
 
 
 def worth_offering(scores: Sequence[float], request: Request) -> int:
-    """Give how many of the *scores*, which never rise, are worth offering to *request*.
+    """Return how many of the *scores*, which never rise, are worth offering to *request*.
 
     They are compared as they are shown, with six decimals.
     """
@@ -109,7 +109,7 @@ def worth_offering(scores: Sequence[float], request: Request) -> int:
 
 
 def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list[float]:
-    """Give the *count* greatest of what was *found*, with others to make up the number.
+    """Return the *count* greatest of what was *found*, with others to make up the number.
 
     A tool that was not found counts 0. One that a small catalogue does not have counts the *usual*
     share of the greatest: to be better than nothing says nothing.
@@ -147,7 +147,7 @@ class Inputs:
         )
 
     def of(self, fused: Fused) -> tuple[float, ...]:
-        """Give the inputs of one match, in the order of `INPUTS`."""
+        """Return the inputs of one match, in the order of `INPUTS`."""
         candidate = fused.candidate
         # The context's words come after the query's.
         pairs = zip(self._asked, candidate.impacts, strict=False)
@@ -167,5 +167,5 @@ class Inputs:
         )
 
     def _strength(self, fused: Fused) -> float:
-        """Give the fused score without what depends on the matches above."""
+        """Return the fused score without what depends on the matches above."""
         return fused.score - fused.values[_INTENT] * self._weights[_INTENT]

@@ -16,10 +16,7 @@ _CODES = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTO
 
 
 def doubts(best: float | None, *, is_offered: bool = True) -> list[Diagnostic]:
-    """Say that the *best* match's score is low, or that there is no match.
-
-    *is_offered* tells whether the match is offered all the same.
-    """
+    """Report that the *best* score is low, or that nothing matches; *is_offered* or not."""
     if best is None:
         return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
     if best >= LOW_CONFIDENCE:
@@ -30,20 +27,14 @@ def doubts(best: float | None, *, is_offered: bool = True) -> list[Diagnostic]:
 
 
 def fallbacks(strategy: str, fault: EmbeddingError) -> list[Diagnostic]:
-    """Say that a *strategy* asked for vectors, and why there are none."""
+    """Report that a *strategy* needs vectors, and why there are none."""
     code = _CODES.get(fault.kind, Code.VECTOR_SEARCH_FAILED)
     message = f"the strategy {strategy} asks for vectors: {fault.message}"
     return [warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")]
 
 
 def merges(outcome: Outcome, related: int, next_steps: int) -> list[Diagnostic]:
-    """Describe what the graph contributed to an answer that vectors ranked.
-
-    Args:
-        outcome: What ranked it.
-        related: How many related tools stand beside its matches.
-        next_steps: How many next steps do.
-    """
+    """Describe what the graph contributed to an answer that vectors ranked."""
     semantic = outcome.semantic
     is_expanded = related + next_steps > 0
     if semantic is None or semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
@@ -65,7 +56,7 @@ def merges(outcome: Outcome, related: int, next_steps: int) -> list[Diagnostic]:
 
 
 def by_graph(request: Request, result: SearchResult, tool_id: str) -> Diagnostic:
-    """Say that why a tool is not first is told of the graph, and where *result* has the tool."""
+    """Report that the rank explanation is of the graph, and where *result* has the tool."""
     fusion = f" with fusion {request.fusion}" if request.fusion else ""
     way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
     found = [match.tool_id for match in result.matches]

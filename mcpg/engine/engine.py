@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.errors import Diagnostic
     from mcpg.index import Index
-    from mcpg.telemetry.observer import GuardedObserver
 
     Given = ParamSpec("Given")
     Answer = TypeVar("Answer")
@@ -67,7 +66,6 @@ class Engine:
 
     @property
     def index(self) -> Index:
-        """What is searched."""
         return self._searcher.index
 
     @property
@@ -135,7 +133,15 @@ class Engine:
         )
         request, noticed = check_request(query, context, asked)
         if self._guarded is not None and self._guarded.observer is not None:
-            return self._observed(self._guarded.observer, request, noticed)
+            from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
+
+            timings = Timings()
+            with self._guarded.observer.search(request.query, request.strategy) as tell:
+                result = self._ask(self._answer, request, noticed, timings)
+                tell(search_facts(result, timings))
+            if not tell.diagnostics:
+                return result
+            return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
         return self._ask(self._answer, request, noticed, None)
 
     def explain(  # noqa: PLR0913 - as above
@@ -152,22 +158,12 @@ class Engine:
         fusion: str = "",
         normalize: bool = False,
     ) -> Explanation:
-        """Find as `search` does, and say how every part of the answer came about.
+        """Search as `search` does, with its arguments, and explain every part of the answer.
 
-        Args:
-            query: As for `search`.
-            tool: An id, `source::name` or name: say why this tool is not first, by the strategy
-                `graph` and the query as it stands (where something else is asked, a diagnostic
-                tells so), and which smallest change to its hints would make it so. It takes as
-                long as to make the index and some hundred searches.
-            limit: As for `search`.
-            strategy: As for `search`.
-            context: As for `search`.
-            include_disabled: As for `search`.
-            min_score: As for `search`.
-            abstain: As for `search`.
-            fusion: As for `search`.
-            normalize: As for `search`.
+        *tool*, an id, `source::name` or name, adds why this tool is not first and the smallest
+        change to its hints that would make it so: by the strategy `graph` and the query as it
+        stands, with a diagnostic where something else is asked. That takes as long as compiling the
+        index and some hundred searches.
 
         Raises:
             UsageError: As for `search`; or there is no query to ask about *tool*.
@@ -195,7 +191,7 @@ class Engine:
         return replace(explanation, tool=tool_standing)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
-        """Give an engine that searches the same catalogue with *hints* added to one tool.
+        """Return an engine that searches the same catalogue with *hints* added to one tool.
 
         Its matches are what a hints file with them, and bundling again, would give; edges between
         tools are not looked for anew. This engine stays as it is.
@@ -214,25 +210,11 @@ class Engine:
         return Engine(index, equipment=equipment)
 
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
-        """Give what *ask* answers when it is given the index; damage is mended as in a search."""
+        """Return what *ask* answers when it is given the index; damage is mended as in a search."""
         return self._ask(lambda searcher: ask(searcher.index))
 
     def _tool(self, tool_id: str) -> Tool:
         return self._ask(Searcher.tool, tool_id)
-
-    def _observed(
-        self, observer: GuardedObserver, request: Request, noticed: tuple[Diagnostic, ...]
-    ) -> SearchResult:
-        """Answer *request* and tell *observer*; what that raises is told with the answer."""
-        from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
-
-        timings = Timings()
-        with observer.search(request.query, request.strategy) as tell:
-            result = self._ask(self._answer, request, noticed, timings)
-            tell(search_facts(result, timings))
-        if not tell.diagnostics:
-            return result
-        return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
 
     def _ask(
         self,
@@ -282,7 +264,6 @@ def _answering(equipment: Equipment | None) -> Answering:
 def _answered(
     searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None
 ) -> SearchResult:
-    """Answer *request*, with its query rewritten where it asks for that."""
     if not _is_rewritten(searcher, request):
         return searcher.answer(request, noticed, trace)[0]
     from mcpg.engine.rewrite import normalized_answer  # noqa: PLC0415 - only where it is asked for
@@ -321,7 +302,7 @@ def _nothing_asked() -> Exception:
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:
-    """Say whether *fault* comes from damage: numbers that lie can lead to errors of any kind."""
+    """Return whether *fault* comes from damage: numbers that lie can lead to errors of any kind."""
     if isinstance(fault, StaleIndexError):
         return True
     try:

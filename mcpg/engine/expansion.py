@@ -46,7 +46,7 @@ def expand(
     limit: int,
     within: Collection[int] | None = None,
 ) -> tuple[list[Reached], list[Reached]]:
-    """Give at most *limit* related and *limit* next-step documents of the scored *primaries*.
+    """Return at most *limit* related and *limit* next-step documents of the scored *primaries*.
 
     No primary and no *disabled* document is among them, none that is not *within* those, where they
     are given, and no document is in both: it goes where its edge is stronger, a next step before a
@@ -70,7 +70,6 @@ def expand(
 
 
 def _edges(primaries: Sequence[tuple[int, float]], index: Index) -> Iterator[_Edge]:
-    """Give every edge that leaves a primary, as a tuple that sorts the better edge first."""
     for document, score in primaries:
         for number, target, kind, weight in index.edges(document):
             reached = round(weight * score, DECIMALS)

@@ -1,4 +1,7 @@
-"""Explanation: the values of a search put together for a reader."""
+"""Explanation: what each stage of a search found, why each match ranks where it does, and advice.
+
+All of it is put together afterwards from what the search left behind; a plain search runs none.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,6 @@ if TYPE_CHECKING:
     from mcpg.index import Index
     from mcpg.json_types import JsonObject, JsonValue
 
-# SECTION findings: What each stage of a search found, put together afterwards from what the search
-# left behind.
-#
-# A search that nobody explains runs none of this.
-
 
 class Findings:
     """Tells what the stages of one search found, as JSON values."""
@@ -71,7 +69,7 @@ class Findings:
         self._disabled = searcher.disabled(request)
 
     def of(self, stage: str) -> JsonObject:
-        """Give what the stage called *stage* found; nothing for a stage that is not known."""
+        """Return what the stage called *stage* found; nothing for a stage that is not known."""
         tell = {
             "analyse": self._analysed,
             "retrieve": self._retrieved,
@@ -123,7 +121,7 @@ class Findings:
         }
 
     def _lists(self, clause: Clause) -> Iterator[JsonObject]:
-        """Tell of each list of postings that the clause was looked up in."""
+        """Describe each list of postings that the clause was looked up in."""
         share = clause.weight / self._outcome.analysis.total_weight
         for repair in clause.repairs:
             impact = self._index.max_impact(repair.term) / IMPACT_SCALE
@@ -143,7 +141,6 @@ class Findings:
         return {"provider": semantic.nearness.fingerprint, "text": semantic.text}
 
     def _compared(self) -> JsonObject:
-        """Tell how near the tools are, and which are near enough to be related or next."""
         semantic = self._outcome.semantic
         if semantic is None:
             return {}
@@ -174,7 +171,7 @@ class Findings:
         }
 
     def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
-        """Give all that was looked at, by what was seen of it, and how that weighs."""
+        """Return all that was looked at, by what was seen of it, and how that weighs."""
         semantic, sights = self._outcome.semantic, self._outcome.sights
         if semantic is None:
             weights = self._model.weights
@@ -188,7 +185,7 @@ class Findings:
     def _channel(
         self, feature: str, weight: float, values: Sequence[float], tools: Sequence[int]
     ) -> JsonObject:
-        """Tell of one feature in how many tools it is seen, and in which most."""
+        """Describe one feature in how many tools it is seen, and in which most."""
         best = max(values)
         found = len(values) - values.count(0.0)
         return {
@@ -212,7 +209,7 @@ class Findings:
 
 
 def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
-    """Tell of the edges that leave the matches of *result*, and of what they reach."""
+    """Describe the edges that leave the matches of *result*, and of what they reach."""
     shown = {index.find_tool(match.tool_id) for match in result.matches}
     targets = [target for one in shown for _, target, _, _ in index.edges(one)]
     related, next_steps = len(result.related_matches), len(result.next_step_matches)
@@ -256,27 +253,18 @@ def _is_exact(clause: Clause) -> bool:
     return clause.repairs[0].kind == "exact"
 
 
-# SECTION advice: Advice: what would make the answer to one query surer.
-
-
 _MOST_NAMED = 5
 
 
 def is_doubtful(result: SearchResult) -> bool:
-    """Say whether the best score of *result* is low, or there is none."""
+    """Return whether the best score of *result* is low, or there is none."""
     return not result.matches or result.matches[0].score < LOW_CONFIDENCE
 
 
 def advise(
     result: SearchResult, words: Sequence[QueryWord], hidden: Sequence[str]
 ) -> Iterator[str]:
-    """Say what whoever asked, or whoever keeps the catalogue, can do about a doubtful answer.
-
-    Args:
-        result: The answer, a doubtful one.
-        words: What became of the query's words.
-        hidden: Ids of disabled tools that answer more of the query's words than any match does.
-    """
+    """Describe what a user or the keeper of the catalogue can do about a doubtful answer."""
     unknown = list(dict.fromkeys(word.text for word in words if word.role == "unknown"))
     if unknown:
         yield (
@@ -327,7 +315,15 @@ def explanation_of(
     index, model = searcher.index, searcher.model
     reading = _reading(request.query or request.context, outcome.analysis, index)
     findings = Findings(outcome, result, reading, request, searcher)
-    words = _words(outcome.analysis)
+    asked = {clause.text: clause for clause in outcome.analysis.clauses if clause.origin == "query"}
+    added = (clause for clause in outcome.analysis.clauses if clause.origin == "context")
+    words = (
+        *(
+            _word(word, asked.get(word), outcome.analysis.total_weight)
+            for word in outcome.analysis.words
+        ),
+        *(_word(clause.text, clause, outcome.analysis.total_weight) for clause in added),
+    )
     return Explanation(
         result=result,
         normalized_query=None,
@@ -349,15 +345,7 @@ def advice_on(
     index: Index,
     disabled: frozenset[int],
 ) -> tuple[str, ...]:
-    """Describe what would make *result* surer, where it is doubtful.
-
-    Args:
-        result: The answer.
-        words: What became of the words that were searched.
-        outcomes: What ranked its matches.
-        index: What was searched.
-        disabled: The tools that were not to be offered.
-    """
+    """Describe what would make *result*, which *outcomes* ranked, surer where it is doubtful."""
     if not is_doubtful(result):
         return ()
     better = (one for outcome in outcomes for one in hidden(outcome, index, disabled))
@@ -380,7 +368,7 @@ def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
 
 
 def numbers_of(outcome: Outcome, model: Model) -> Scheme:
-    """Give the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
+    """Return the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
     if outcome.semantic is not None:
         return outcome.semantic.scheme
     return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
@@ -399,22 +387,12 @@ def _model(index: Index, numbers: Scheme) -> ModelExplanation:
 
 
 def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
-    """Say why each related and next-step match of *result* is there."""
+    """Explain why each related and next-step match of *result* is there."""
     scores = {match.tool_id: match.score for match in result.matches}
     for match in (*result.related_matches, *result.next_step_matches):
         if match.via:
             from_score = scores[match.via.source]
             yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
-
-
-def _words(analysis: Analysis) -> tuple[QueryWord, ...]:
-    """Say what became of each word, the query's in order before the context's."""
-    asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
-    added = (clause for clause in analysis.clauses if clause.origin == "context")
-    return (
-        *(_word(word, asked.get(word), analysis.total_weight) for word in analysis.words),
-        *(_word(clause.text, clause, analysis.total_weight) for clause in added),
-    )
 
 
 def _word(text: str, clause: Clause | None, total: float) -> QueryWord:
@@ -439,12 +417,18 @@ def _matches(
     for place, (match, fused, calibration) in enumerate(rows, start=1):
         # Scores never rise down the ranks: the first of this score is the one that set it.
         first = next(one for one in result.matches if one.score == match.score)
+        parts = (
+            Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
+            for name, one, weight in zip(
+                numbers.features, fused.values, numbers.weights, strict=True
+            )
+        )
         yield MatchExplanation(
             tool_id=match.tool_id,
             rank=place,
             score=match.score,
             fused_score=fused.score,
-            contributions=_contributions(fused, numbers),
+            contributions=tuple(sorted(parts, key=lambda part: -part.contribution)),
             terms=_terms(fused, outcome.analysis, index, numbers),
             calibration=_calibration(calibration, first.tool_id, numbers),
         )
@@ -467,17 +451,8 @@ def _calibration(calibration: Calibration, first: str, model: Scheme) -> Calibra
     )
 
 
-def _contributions(fused: Fused, model: Scheme) -> tuple[Contribution, ...]:
-    """Give the summands of the fused score, largest first."""
-    parts = (
-        Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
-        for name, one, weight in zip(model.features, fused.values, model.weights, strict=True)
-    )
-    return tuple(sorted(parts, key=lambda part: -part.contribution))
-
-
 def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tuple[TermMatch, ...]:
-    """Say which words matched where; the contributions sum to that of the feature `bm25f`.
+    """Return which words matched where; the contributions sum to that of the feature `bm25f`.
 
     Where vectors alone rank, words that matched contribute nothing.
     """

@@ -85,7 +85,6 @@ class Candidate:
     exact: float
 
     def sight(self) -> Sight:
-        """Give what was seen, its members in order."""
         return tuple(getattr(self, name) for name in self.__match_args__)
 
 
@@ -134,14 +133,12 @@ def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[
 
 
 def _rows(columns: Sequence[dict[int, float]], pool: Sequence[int]) -> list[tuple[float, ...]]:
-    """Give, for each document of the *pool*, its value in each of the *columns*, 0 for none."""
     if not columns:
         return [()] * len(pool)
     return list(zip(*[map(column.get, pool, repeat(0.0)) for column in columns], strict=True))
 
 
 def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
-    """Give what each clause adds to the coverage of a document that holds it."""
     return [
         share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
         for clause, share in zip(analysis.clauses, shares, strict=True)
@@ -192,7 +189,7 @@ def _cosines(
 
 
 def named_exactly(analysis: Analysis, index: Index) -> frozenset[int]:
-    """Give the documents whose id, name, title or alias the query spells out."""
+    """Return the documents whose id, name, title or alias the query spells out."""
     return frozenset(number for key in analysis.exact_keys for number in index.exact(key))
 
 
@@ -213,7 +210,7 @@ class NameMatcher:
         ]
 
     def match(self, document: int) -> tuple[float, float]:
-        """Give how much of the name the query holds, and of the query the name, each in [0, 1].
+        """Return how much of the name the query holds, and of the query the name, each in [0, 1].
 
         The first is the share of the name, weighed by rarity, that the query holds. The second is
         the share of the query that its opening words take, and 0 unless they are the whole name,
@@ -257,7 +254,7 @@ class GramMatcher:
         self._grams = frozenset(weights)
 
     def similarity(self, document: int) -> float:
-        """Give the cosine of the query's and a document's 3-grams, in [0, 1]."""
+        """Return the cosine of the query's and a document's 3-grams, in [0, 1]."""
         shared = self._grams.intersection(self._all.of_tool(document))
         product = sum(map(self._products.__getitem__, shared))
         if not product:

@@ -1,4 +1,21 @@
-"""Fusion: one score from named features, by a small linear model."""
+"""Fusion: one score from named features by a small linear model, and diversification by intents.
+
+Each intent of a query brings its own best tools into the pool, and the ranking is built from the
+top: a tool adds what it answers of the intents that the tools above it leave open. So a tool for
+another intent comes before one more variant of a tool that is there already. What a tool adds never
+grows with what is above it, so taking the best each time gives scores that never rise, and a limit
+only cuts.
+
+Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`, here
+and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
+
+Source: Santos, Macdonald & Ounis, "Exploiting query reformulations for web search result
+diversification", WWW 2010 (xQuAD), with the segments of the query for sub-queries; Nemhauser,
+Wolsey & Fisher, "An analysis of approximations for maximizing submodular set functions",
+Mathematical Programming 14, 1978 (why each time the best); Minoux, "Accelerated greedy algorithms
+for maximizing submodular set functions", Optimization Techniques, 1978 (why few are looked at
+again).
+"""
 
 from __future__ import annotations
 
@@ -23,25 +40,6 @@ if TYPE_CHECKING:
 
     _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Sight, float]
 
-# SECTION intents: Intents: the several wishes of one request, and the tools that answer each of
-# them.
-#
-# What stands between full stops and commas, unless it is short, is taken for an intent. Each
-# brings its own best tools into the pool, and the ranking is built from the top: what a tool adds
-# there is what it answers of the intents that the tools above it leave open. A tool for another
-# intent so comes before one more variant of a tool that is there already, and a part that no tool
-# answers well asks for little.
-#
-# What a tool adds never grows with what is above it, so to take the best tool each time gives
-# scores that never rise, and a limit only cuts.
-#
-# Source: Santos, Macdonald & Ounis, "Exploiting query reformulations for web search result
-# diversification", WWW 2010 (xQuAD), with the parts of the request for sub-queries; Nemhauser,
-# Wolsey & Fisher, "An analysis of approximations for maximizing submodular set functions",
-# Mathematical Programming 14, 1978 (why each time the best); Minoux, "Accelerated greedy
-# algorithms for maximizing submodular set functions", Optimization Techniques, 1978 (why few are
-# looked at again).
-
 
 # An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
 # common words are long, and find little that these do not.
@@ -58,7 +56,7 @@ def retrieve_for_each(
     size: int,
     among: Collection[int] | None = None,
 ) -> list[int]:
-    """Give the *size* documents with the best lexical scores, those of each intent among them.
+    """Return the *size* documents with the best lexical scores, those of each intent among them.
 
     The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
     which is at least that; the rest follows them. The order is not that of the scores. Where
@@ -78,7 +76,6 @@ def retrieve_for_each(
 
 
 def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
-    """Give what the request would be with nothing but the words that tell most of one intent."""
     clauses = sorted([analysis.clauses[place] for place in places], key=lambda one: -one.weight)
     telling = tuple(clauses[:_TELLING_WORDS])
     return Analysis(telling, total_weight=fsum([one.weight for one in telling]))
@@ -122,10 +119,6 @@ def spread(
             insort(left, (-reached, place, count, added))
 
 
-# Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`,
-# here and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
-
-
 @value
 class Fused:
     """A candidate with the score that decides the order.
@@ -145,7 +138,7 @@ class Fused:
 def fuse(
     sights: Sequence[Sight], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
 ) -> list[Fused]:
-    """Give the best *limit* of what was seen; ties go to the smaller document number.
+    """Return the best *limit* of what was seen; ties go to the smaller document number.
 
     Tiers of a pool, which end at *ends*, stay one below the other. In the first, a query of several
     intents has the documents spread: what each adds to those above it counts, and of ties the one
@@ -192,7 +185,7 @@ def greatest_lexical(sights: Iterable[Sight]) -> float:
 
 
 def feature_values(sight: Sight, lexical: float) -> tuple[float, ...]:
-    """Give the features of what was seen; its intents add nothing before it has a place."""
+    """Return the features of what was seen; its intents add nothing before it has a place."""
     _, own, _, name_coverage, opening, gram, cosine, source, coverage, best_sentence, _, exact = (
         sight
     )

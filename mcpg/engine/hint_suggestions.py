@@ -1,7 +1,8 @@
-"""The smallest change to a tool's hints that makes it first, found by trying.
+"""The smallest change to a tool's hints that makes it first, found by trying words of the query.
 
 Each edit is tried on an index that answers as one compiled with it would, and what is proposed in
-the end is proved: the whole catalogue is compiled with it and searched.
+the end is proved: the whole catalogue is compiled with it, as a hints file would have it, and
+searched.
 """
 
 from __future__ import annotations
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis, Clause
     from mcpg.engine.results import Request
-
-# SECTION edits: Edits: which words of a query may be added to a tool's hints.
 
 
 MOST_WORDS = 24
@@ -91,17 +90,11 @@ def candidates(
     present: Iterable[str],
     language: str | None,
 ) -> list[Candidate]:
-    """Give the words of *query* that may be added to a tool, the weightiest `MOST_WORDS`.
+    """Return the words of *query* that may be added to a tool, the weightiest `MOST_WORDS`.
 
     Numbers, codes, addresses, file names and quotations are what a tool is called with, and are
-    left out. Of a misspelt word that was repaired, the catalogue's own word is meant.
-
-    Args:
-        query: The query as typed.
-        analysis: What it became.
-        impacts: For each clause, how strongly the tool holds it.
-        present: Keywords that the tool has.
-        language: The language whose every-day words are doubtful.
+    left out. Of a misspelt word that was repaired, the catalogue's own word is meant. *impacts*
+    says for each clause how strongly the tool holds it, *present* are the tool's keywords.
     """
     spoken, names = _spoken(query)
     has = {word.casefold() for word in present}
@@ -126,7 +119,7 @@ def candidates(
 
 
 def whole_alias(query: str) -> str | None:
-    """Give *query* as an alias, `None` when it is too long for one or holds what is no name."""
+    """Return *query* as an alias, `None` when it is too long for one or holds what is no name."""
     text = " ".join(query.split()).rstrip(".?!")
     words = text.split(" ")
     is_short = len(words) <= LONGEST_ALIAS_WORDS and len(text) <= LONGEST_ALIAS
@@ -135,18 +128,18 @@ def whole_alias(query: str) -> str | None:
 
 
 def as_keywords(chosen: Iterable[Candidate]) -> Hints:
-    """Give hints with a keyword for each of *chosen*."""
+    """Return hints with a keyword for each of *chosen*."""
     return Hints(keywords=tuple(sorted(one.text for one in chosen)))
 
 
 def as_alias(chosen: Iterable[Candidate]) -> Hints:
-    """Give hints with one alias of all *chosen*, in the query's order."""
+    """Return hints with one alias of all *chosen*, in the query's order."""
     ordered = sorted(chosen, key=lambda one: (one.place, one.text))
     return Hints(aliases=(" ".join(one.text for one in ordered),))
 
 
 def preference(chosen: Sequence[Candidate]) -> tuple[int, int, int, list[str]]:
-    """Give what sorts the better of two sets of equally many words first.
+    """Return what sorts the better of two sets of equally many words first.
 
     Words that the tool lacks go before words that it has, words of a subject before common ones,
     short ones before long ones.
@@ -157,7 +150,7 @@ def preference(chosen: Sequence[Candidate]) -> tuple[int, int, int, list[str]]:
 
 
 def _is_sayable(clause: Clause) -> bool:
-    """Tell whether a clause is a word that one would write down as a keyword."""
+    """Return whether a clause is a word that one would write down as a keyword."""
     if clause.origin != "query" or clause.role not in ("term", "unknown"):
         return False
     letters = sum(map(str.isalpha, clause.text))
@@ -175,7 +168,7 @@ def _share(word: str, language: str | None) -> float:
 
 
 def _texts(clause: Clause, language: str | None) -> list[str]:
-    """Give the words to write down for a clause.
+    """Return the words to write down for a clause.
 
     A word of the language is taken as it stands, for it may well be meant, whatever the catalogue's
     nearest word is.
@@ -187,7 +180,7 @@ def _texts(clause: Clause, language: str | None) -> list[str]:
 
 
 def _spoken(query: str) -> tuple[set[str], set[str]]:
-    """Give the folded words of *query* that are no literals, and of these the likely names."""
+    """Return the folded words of *query* that are no literals, and of these the likely names."""
     spoken: set[str] = set()
     names: set[str] = set()
     # A request may be one quotation.
@@ -202,7 +195,7 @@ def _spoken(query: str) -> tuple[set[str], set[str]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Give each token with whether it begins a sentence."""
+    """Return each token with whether it begins a sentence."""
     begins = True
     for token in _UNSPACED.sub(r" \1 ", text).split():
         yield token.strip("()[]{}<>*_,;:!?\"'…“”«»"), begins
@@ -215,12 +208,8 @@ def _is_literal(token: str) -> bool:
     )
 
 
-# SECTION recompile: An index compiled anew with further hints to one tool, as a hints file would
-# have it.
-
-
 def recompiled(index: Index, tool: int, hints: Hints) -> Index:
-    """Give the index of the same catalogue with *hints* put before those of one tool.
+    """Return the index of the same catalogue with *hints* put before those of one tool.
 
     Its document is written and read again, as a bundle is made and loaded.
 
@@ -228,7 +217,9 @@ def recompiled(index: Index, tool: int, hints: Hints) -> Index:
         DocumentError: Its document becomes too long to be written.
     """
     documents = [index.record(number) for number in range(len(index))]
-    documents[tool] = _rewritten(_hinted(documents[tool], hints))
+    document = _hinted(documents[tool], hints)
+    source = SourceDocument(document.path, write_document(document), document.uri)
+    documents[tool] = parse_document(source)[0]
     origin = Section(SECTION, "B", bytes(index.section(SECTION)))
     model, pages = index.section("model"), index.pages()
     return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
@@ -237,11 +228,6 @@ def recompiled(index: Index, tool: int, hints: Hints) -> Index:
 def _hinted(document: ToolDocument, hints: Hints) -> ToolDocument:
     tool = document.tool
     return replace(document, tool=replace(tool, hints=Hints.merge(hints, tool.hints)))
-
-
-def _rewritten(document: ToolDocument) -> ToolDocument:
-    source = SourceDocument(document.path, write_document(document), document.uri)
-    return parse_document(source)[0]
 
 
 MOST_TOOLS_COMPILED = 20_000
@@ -288,7 +274,6 @@ class Lifter:
     def __init__(
         self, request: Request, index: Index, model: Model, disabled: frozenset[int], tool: int
     ) -> None:
-        """Prepare to lift the tool numbered *tool*; *disabled* ones are never offered."""
         self._request = request
         self._model = model
         self._disabled = disabled - {tool}
@@ -304,7 +289,7 @@ class Lifter:
         return len(self._tried) >= MOST_TRIED
 
     def lift(self, added: Hints) -> Lift:
-        """Say where *added* hints would put the tool."""
+        """Return where *added* hints would put the tool."""
         known = self._tried.get(added)
         if known is None:
             index = self._hintable.with_hints(Hints.merge(added, self._own))
@@ -313,7 +298,7 @@ class Lifter:
         return known
 
     def prove(self, lift: Lift) -> Lift:
-        """Say where the added hints of *lift* really put the tool, by compiling the catalogue."""
+        """Return where the hints of *lift* really put the tool, by compiling the catalogue."""
         try:
             index = recompiled(self._hintable.index, self._tool, lift.hints)
         except DocumentError:
@@ -327,7 +312,6 @@ class Lifter:
         return len(self._hintable.index) <= MOST_TOOLS_COMPILED
 
     def candidates(self) -> list[Candidate]:
-        """Give the words that may be added."""
         index = self._hintable.index
         analysis, _ = gather(self._request, index, self._disabled, size=POOL)
         (sight,) = look_closely([self._tool], analysis, index)
@@ -336,7 +320,6 @@ class Lifter:
         return candidates(text, analysis, sight[2], self._own.keywords, language)
 
     def whole(self) -> str | None:
-        """Give the whole request as an alias."""
         return whole_alias(self._request.query or self._request.context)
 
     def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> Lift:
@@ -370,7 +353,7 @@ def smallest_change(lifter: Lifter) -> Change | None:
 
 
 def _edits(lifter: Lifter, tried: list[Lift]) -> Iterator[Lift]:
-    """Give the edits that make the tool first, the smallest first; *tried* takes all."""
+    """Return the edits that make the tool first, the smallest first; *tried* takes all."""
     yield from (lift for lift in tried if lift.is_first)
     words = lifter.candidates()
     telling = [word for word in words if not word.is_doubtful]
@@ -387,7 +370,6 @@ def _edits(lifter: Lifter, tried: list[Lift]) -> Iterator[Lift]:
 def _searched(
     lifter: Lifter, words: Sequence[Candidate], most: int, tried: list[Lift]
 ) -> Iterator[Lift]:
-    """Give keywords, then an alias, of one word, of two and so on, that make the tool first."""
     beam: list[tuple[Candidate, ...]] = [()]
     for size in range(1, most + 1):
         sets = sorted(_grown(beam, words, size), key=preference)
@@ -407,7 +389,6 @@ def _searched(
 def _grown(
     beam: Iterable[tuple[Candidate, ...]], words: Sequence[Candidate], size: int
 ) -> Iterator[tuple[Candidate, ...]]:
-    """Give the sets of *size* words to try, the preferred first."""
     if size <= _ALL_PAIRS:
         yield from combinations(words, size)
         return
@@ -421,7 +402,7 @@ def _grown(
 
 
 def _last_resorts(lifter: Lifter, words: Sequence[Candidate], tried: list[Lift]) -> Iterator[Lift]:
-    """Give an alias with keywords beside it that make the tool first.
+    """Return an alias with keywords beside it that make the tool first.
 
     The alias is the whole request, where that can be one, or the best that there was of some words.
     """
@@ -446,14 +427,17 @@ def _proved(lifter: Lifter, lift: Lift) -> Change:
     return Change(lift.hints, found.rank or 0, found.score, lifter.is_provable)
 
 
-def _size(hints: Hints) -> int:
-    return sum(len(text.split()) for text in (*hints.keywords, *hints.aliases))
-
-
 def _best(lifter: Lifter, tried: Iterable[Lift]) -> Change | None:
-    """Give the smallest change that lifts the tool most, where any lifts it at all."""
     ranked = [
-        (one.rank, _size(one.hints), -one.lead, n, one) for n, one in enumerate(tried) if one.rank
+        (
+            one.rank,
+            sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
+            -one.lead,
+            n,
+            one,
+        )
+        for n, one in enumerate(tried)
+        if one.rank
     ]
     best = min(ranked, default=None)
     # A tool that is disabled needs to be enabled wherever it would stand then.

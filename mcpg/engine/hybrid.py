@@ -75,7 +75,7 @@ def run_with_vectors(
             without=disabled,
             beside=pool.documents,
         )
-    if scheme.name == SEMANTIC and _lacks_vectors(pool.documents[:POOL], nearness):
+    if scheme.name == SEMANTIC and not all(map(nearness.knows, pool.documents[:POOL])):
         scheme = scheme_of(LEARNED, model)
     with stage(trace, "fuse"):
         seen = _look(pool, analysis, index, model, nearness, size)
@@ -90,11 +90,6 @@ def run_with_vectors(
     semantic = Semantic(scheme, nearness, text, seen, lifted, built.diagnostics)
     sights, ends = [*seen.sights, *seen.further], (len(seen.sights), len(seen.sights))
     return Outcome(analysis, ranked, calibrations, sights, ends, best, semantic)
-
-
-def _lacks_vectors(tools: Sequence[int], nearness: Nearness) -> bool:
-    """Return whether any of the *tools* has no vector, so that cosines alone cannot rank them."""
-    return not all(map(nearness.knows, tools))
 
 
 def _look(
@@ -124,21 +119,21 @@ def _look(
 
 
 def scheme_name(request: Request) -> str:
-    """Give the name of the scheme that *request* asks for."""
+    """Return the name of the scheme that *request* asks for."""
     if request.strategy == Strategy.EMBEDDINGS:
         return EMBEDDINGS
     return request.fusion or SEMANTIC
 
 
 def embedded_text(request: Request) -> str:
-    """Give what is embedded of *request*: the query, and then what else is known."""
+    """Return what is embedded of *request*: the query, and then what else is known."""
     if not request.query:
         return request.context
     return f"{request.query} | context: {request.context}" if request.context else request.query
 
 
 def unknown_share(analysis: Analysis) -> float:
-    """Give the share of the query, weighed by rarity, that no word of the catalogue is near to."""
+    """Return the share of the query, weighed by idf, that no word of the catalogue is near."""
     asked = [clause for clause in analysis.clauses if clause.origin == "query"]
     total = fsum([clause.weight for clause in asked])
     unknown = fsum([clause.weight for clause in asked if clause.role == _UNKNOWN])
@@ -146,7 +141,6 @@ def unknown_share(analysis: Analysis) -> float:
 
 
 def _lifted(ranked: Sequence[Fused], nearness: Nearness) -> tuple[int, ...]:
-    """Give the matches that are above nearer tools because the query names them."""
     order = [number for number, _ in nearness.nearest]
     found = [one.candidate.document for one in ranked]
     named = [one.candidate.document for one in ranked if one.candidate.exact]

@@ -103,7 +103,7 @@ class Scheme:
 
 @lru_cache(maxsize=64)
 def scheme_of(name: str, model: Model) -> Scheme:
-    """Give the scheme called *name*; *model* has the weights of what the graph sees."""
+    """Return the scheme called *name*; *model* has the weights of what the graph sees."""
     fitted = json.loads(_FILE.read_bytes())
     calibration = fitted["calibrations"][name]
     features, weights = _ranking(name, model, float(fitted["closeness"]))
@@ -192,7 +192,7 @@ class Semantic:
 
 
 def closeness(nearness: Nearness, tool: int, words: int) -> float:
-    """Give how near a tool is, as a share of the nearest one, weighed by what the graph can see.
+    """Return how near a tool is, as a share of the nearest one, weighed by what the graph can see.
 
     A graph sees each of many *words* that the catalogue knows, while one vector blurs them: so it
     is divided by the logarithm of their number. Where the catalogue knows next to none of the
@@ -206,21 +206,15 @@ def closeness(nearness: Nearness, tool: int, words: int) -> float:
 
 
 def words_of(analysis: Analysis) -> int:
-    """Give how many words of the query the catalogue knows."""
+    """Return how many words of the query the catalogue knows."""
     return sum(one.origin == "query" and bool(one.repairs) for one in analysis.clauses)
 
 
 def rank(scheme: Scheme, seen: Seen, nearness: Nearness, words: int, limit: int) -> list[Fused]:
-    """Give the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
+    """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
 
     What every search looks at closely comes first, whatever the limit; so a limit only cuts.
-
-    Args:
-        scheme: By which numbers.
-        seen: What was seen in each tool that was looked at.
-        nearness: How near the tools are to the query.
-        words: How many words of the query the catalogue knows.
-        limit: How many are wanted.
+    *words* is how many words of the query the catalogue knows.
     """
     first, further = _tiers(scheme, seen, nearness)
     if scheme.name == LEARNED:
@@ -321,7 +315,7 @@ class Evidence:
         self._agrees = float(firsts == [number for number, _ in nearness.nearest[:1]])
 
     def calibrate(self, ranked: Sequence[Fused], scheme: Scheme) -> list[Calibration]:
-        """Give each of the *ranked* its probability; it never rises down the ranks."""
+        """Return each of the *ranked* its probability; it never rises down the ranks."""
         calibrations: list[Calibration] = []
         lowest = 1.0
         for fused in ranked:
@@ -331,22 +325,18 @@ class Evidence:
         return calibrations
 
     def inputs(self, candidate: Candidate) -> tuple[float, ...]:
-        """Give the inputs of one match, in the order of `VECTOR_INPUTS`."""
+        """Return the inputs of one match, in the order of `VECTOR_INPUTS`."""
         nearness = self._nearness
         standardised = nearness.standardised(candidate.document)
+        model = self._model
+        values = feature_values(candidate.sight(), self._lexical)
+        alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
+        products = map(mul, self._graph.of(alone), model.coefficients)
         return (
-            round(self._graph_logit(candidate), DECIMALS),
+            round(fsum((model.intercept, *products)), DECIMALS),
             log1p(max(standardised, 0.0)),
             standardised - self._usual,
             nearness.best - standardised,
             nearness.foreign,
             self._agrees,
         )
-
-    def _graph_logit(self, candidate: Candidate) -> float:
-        """Give what the graph's own calibration makes of a match, before it is squashed."""
-        model = self._model
-        values = feature_values(candidate.sight(), self._lexical)
-        alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
-        products = map(mul, self._graph.of(alone), model.coefficients)
-        return fsum((model.intercept, *products))

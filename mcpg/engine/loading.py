@@ -1,4 +1,8 @@
-"""Loading: from paths to an engine, by way of a compiled index where there is one."""
+"""Loading: from paths to an engine, by way of a compiled index where there is one.
+
+A bundle may carry a ranking model that was fitted for it. It may come from anybody, so it is
+checked before it ranks; what does not pass is ignored, and the shipped model ranks.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +41,7 @@ if TYPE_CHECKING:
     from mcpg.errors import Diagnostic
     from mcpg.index.layout import Section
     from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources import SourceBatch
     from mcpg.telemetry.observer import Observer
-
-# SECTION ranking: A fitted model as JSON: how a bundle carries one that was fitted for it.
-#
-# What a bundle carries may come from anybody, so it is checked before it ranks: what does not pass
-# is left alone, and the shipped model ranks.
 
 
 SCHEMA = "mcpg/ranking/1"
@@ -75,12 +73,7 @@ _GREATEST_COEFFICIENT = 100.0
 
 @value
 class Ranking:
-    """A fitted model, and where it comes from.
-
-    Attributes:
-        model: The fitted numbers.
-        origin: Its name, and how it was fitted.
-    """
+    """A fitted model, and where it comes from."""
 
     model: Model
     origin: ModelOrigin
@@ -91,7 +84,7 @@ class RankingError(ValueError):
 
 
 def shipped_ranking() -> Ranking:
-    """Give the model that ships with mcpg."""
+    """Return the model that ships with mcpg."""
     return Ranking(default_model(), default_origin())
 
 
@@ -133,13 +126,13 @@ def parse_ranking(found: JsonValue) -> Ranking:
 
 
 def with_fitted(weights: Iterable[float]) -> tuple[float, ...]:
-    """Give all weights, in the order of `FEATURES`: of `FITTED` these, of others the shipped."""
+    """Return all weights, in the order of `FEATURES`: of `FITTED` these, of others the shipped."""
     shipped = dict(zip(FEATURES, default_model().weights, strict=True))
     return tuple((shipped | dict(zip(FITTED, weights, strict=True))).values())
 
 
 def ranking_of(carried: JsonValue) -> tuple[Ranking, str]:
-    """Give the model to rank with, and why it is not the one that was *carried*.
+    """Return the model to rank with, and why it is not the one that was *carried*.
 
     The reason is "" when it is that one, or when none was carried (`None`).
     """
@@ -152,7 +145,7 @@ def ranking_of(carried: JsonValue) -> tuple[Ranking, str]:
 
 
 def ignored(reason: str, place: str | None = None) -> Diagnostic:
-    """Say that the model a bundle carries does not rank."""
+    """Report that the model a bundle carries does not rank."""
     message = f"the bundle's own ranking is not used, the shipped one is: {reason}"
     return warning(Code.RANKING_IGNORED, message, place)
 
@@ -229,7 +222,9 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     equipment = Equipment(embeddings, store, None, normalizer, cache, candidates, observer=observer)
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
-    only = _kept_indexed(present, source_id)
+    # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
+    is_kept = len(present) == 1 and source_id is None and is_file(present[0])
+    only = present[0] if is_kept else None
     engine = open_engine(only, cache_dir, equipment) if only else None
     if engine is not None:
         return engine
@@ -257,12 +252,11 @@ def _made(
     cache_dir: str | None,
     equipment: Equipment,
 ) -> Engine:
-    """Read the files that are *present*, and make an engine of what they hold."""
     key = _key(only) if only else NO_KEY
     batch = read_sources(present, source_id=source_id)
     assembly = assemble(batch, source_id=source_id, texts=False)
     noticed = (*missing, *assembly.diagnostics)
-    if only and _is_bundle(batch):
+    if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
         return _indexed(only, assembly, key, noticed, cache_dir, equipment)
     index = Index(compile_assembly(assembly))
     return Engine(index, (*noticed, *_overruled(index)), equipment=equipment)
@@ -292,7 +286,6 @@ def _engine(
     equipment: Equipment,
     noticed: tuple[Diagnostic, ...] = (),
 ) -> Engine:
-    """Make the engine of a bundle, which renews its index and finds its vectors beside it."""
     return Engine(
         index,
         (*noticed, *_overruled(index, path)),
@@ -311,7 +304,6 @@ def _kept(path: str, cache_dir: str | None, equipment: Equipment) -> str | None:
 
 
 def _overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
-    """Tell when the model that the bundle carries is not the one of its *index*."""
     reason = ignored_of(index)
     return (ignored(reason, path),) if reason else ()
 
@@ -354,11 +346,7 @@ def compile_assembly(
 ) -> bytes:
     """Compile the index of assembled documents, with the model that they carry or the shipped one.
 
-    Args:
-        assembly: The documents.
-        key: SHA-256 of the bundle that holds them.
-        extra: Further sections to keep.
-        memo: What is known from an earlier run; what comes out is the same without it.
+    *key* is the SHA-256 of the bundle that holds them; the result is the same without *memo*.
     """
     ranking, reason = ranking_of(assembly.ranking)
     return compile_index(
@@ -370,20 +358,6 @@ def compile_assembly(
         extra=(*origin_sections(ranking.origin, reason), *extra),
         memo=memo,
     )
-
-
-def _kept_indexed(paths: Sequence[str], source_id: str | None) -> str | None:
-    """Give the one file whose index may be kept.
-
-    What is read from a pipe cannot be looked at again, and with a source id that was asked for a
-    bundle says something else than it does to others.
-    """
-    is_kept = len(paths) == 1 and source_id is None and is_file(paths[0])
-    return paths[0] if is_kept else None
-
-
-def _is_bundle(batch: SourceBatch) -> bool:
-    return bool(batch.bundles) and not (batch.tools or batch.documents or batch.rules)
 
 
 def _indexed(

@@ -1,4 +1,7 @@
-"""The fitted model of an index: weights of the fused score, and the calibration of it."""
+"""The fitted model: weights of the fused score, and the calibration of it.
+
+An index holds the model that it was compiled with; the one that ships with mcpg is a data file.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +49,17 @@ class Model:
 
 
 def flatten(model: Model) -> tuple[float, ...]:
-    """Give the numbers of *model* as an index keeps them."""
+    """Return the numbers of *model* as an index keeps them."""
     return (*model.weights, model.intercept, *model.coefficients)
 
 
 def model_of(index: Index) -> Model:
-    """Give the model that *index* was compiled with."""
+    """Return the model that *index* was compiled with."""
     return unflatten(tuple(index.section("model")))
 
 
 def unflatten(numbers: Sequence[float]) -> Model:
-    """Give the model that was flattened into *numbers*.
+    """Return the model that was flattened into *numbers*.
 
     Raises:
         StaleIndexError: There are too few or too many of them.
@@ -69,20 +72,17 @@ def unflatten(numbers: Sequence[float]) -> Model:
     return Model(tuple(numbers[:count]), numbers[count], tuple(numbers[count + 1 :]))
 
 
-# SECTION defaults: The model that ships with mcpg: a data file with its provenance.
-
-
 _FILE = os.path.join(os.path.dirname(__file__), "data", "ranking.json")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the file
 
 
 def recipe() -> bytes:
-    """Give what an index depends on beside its documents: the shipped model, as written."""
+    """Return what an index depends on beside its documents: the shipped model, as written."""
     with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
         return file.read()
 
 
 def default_origin() -> ModelOrigin:
-    """Say where the model of `data/ranking.json` comes from."""
+    """Return where the model of `data/ranking.json` comes from."""
     import json  # noqa: PLC0415 - as below
 
     from mcpg.engine.provenance import ModelOrigin  # noqa: PLC0415 - as below

@@ -47,7 +47,6 @@ class Timings(Trace):
         self.of_graph: list[float] = []
 
     def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
-        """Time the stage called *name*."""
         if name == EMBED:
             return self._embedding()
         return _Timed(self.of_vectors if name == COMPARE else self.of_graph)
@@ -78,7 +77,7 @@ class _Timed:
 
 
 def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
-    """Give what is told of *result*."""
+    """Return what is told of *result*."""
     return SearchFacts(
         strategy=result.strategy,
         mode=result.ranking_mode,
@@ -103,11 +102,9 @@ def _total(seconds: list[float]) -> float | None:
 
 
 def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:
-    """Give what is told of *index* when it has been made.
+    """Return the facts about *index* for an observer.
 
-    Args:
-        index: The index.
-        vectorized: How many of its tools have a vector, `None` while nobody has asked for any.
+    *vectorized* is how many of its tools have a vector, `None` while nobody has asked for any.
     """
     whole = focused_graph(range(len(index)), index)
     return BuildFacts(len(index), vectorized, whole.nodes, whole.edges)

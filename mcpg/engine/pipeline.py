@@ -121,5 +121,5 @@ def gather(
 
 
 def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _Untraced:
-    """Give what times a stage, or nothing where nothing is traced."""
+    """Return what times a stage, or nothing where nothing is traced."""
     return trace.stage(name) if trace else _UNTRACED

@@ -24,23 +24,16 @@ it only where that is so."""
 
 @value
 class ModelOrigin:
-    """Where a model comes from.
-
-    Attributes:
-        name: What the model is called.
-        provenance: What it was fitted on, how, and how well; for people.
-    """
+    """A model's name, and for people what it was fitted on, how, and how well."""
 
     name: str
     provenance: str = ""
 
 
 def origin_sections(origin: ModelOrigin, ignored: str = "") -> list[Section]:
-    """Give the sections that keep in an index where its model comes from.
+    """Return the sections that keep in an index where its model comes from.
 
-    Args:
-        origin: Name and provenance of the model.
-        ignored: Why it is not the model that the bundle carries, "" if it is or there is none.
+    *ignored* is why it is not the model that the bundle carries, "" if it is or there is none.
     """
     members = {"name": origin.name, "provenance": origin.provenance}
     sections = [Section(SECTION, "B", json.dumps(members).encode())]
@@ -48,7 +41,7 @@ def origin_sections(origin: ModelOrigin, ignored: str = "") -> list[Section]:
 
 
 def origin_of(index: Index) -> ModelOrigin:
-    """Give where the model of *index* comes from.
+    """Return where the model of *index* comes from.
 
     Raises:
         StaleIndexError: The index does not say, or what it says is broken.
@@ -61,7 +54,7 @@ def origin_of(index: Index) -> ModelOrigin:
 
 
 def ignored_of(index: Index) -> str:
-    """Say why the model of *index* is not the one that its bundle carries, "" if it may be."""
+    """Explain why the model of *index* is not the one that its bundle carries, "" if it may be."""
     if not index.has_section(IGNORED):
         return ""
     return bytes(index.section(IGNORED)).decode("utf-8", "replace")

@@ -1,4 +1,8 @@
-"""Analysis: from the text of a query to weighted clauses over the terms of the index."""
+"""Query analysis: from the text of a query to weighted clauses over the terms of the index.
+
+A query is cut into segments: sentences, and within them what stands between commas, unless that is
+short. Each segment may be an intent of its own.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +26,6 @@ if TYPE_CHECKING:
     Part: TypeAlias = tuple[int, ...]
     Memo: TypeAlias = "dict[tuple[str, str | None], Clause | None]"
 
-# SECTION parts: Parts: the sentences of a request, and the intents that full stops and commas tell
-# apart.
-
 
 # A request has no more intents than this; they are those that weigh most.
 MOST_INTENTS = 8
@@ -36,7 +37,7 @@ _CLAUSE_ENDS = (", ", "\uff0c")
 
 
 def parts_of(query: str, texts: Sequence[str]) -> list[list[Part]]:
-    """Give the parts of each sentence of *query*, as the places of their words in *texts*.
+    """Return the parts of each sentence of *query*, as the places of their words in *texts*.
 
     A part reaches from comma to comma; one with too few words belongs to the part before it, or,
     at the beginning of a sentence, to the one after it.
@@ -49,7 +50,6 @@ def parts_of(query: str, texts: Sequence[str]) -> list[list[Part]]:
 
 
 def _cut(text: str, ends: Iterable[str]) -> list[str]:
-    """Cut *text* at each of the *ends* and at the ends of lines."""
     for end in ends:
         text = text.replace(end, "\n")
     return [part for part in text.split("\n") if part.strip()]
@@ -68,7 +68,7 @@ def _parts(sentence: str, places: dict[str, int]) -> list[Part]:
 
 
 def sentences_of(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...]:
-    """Give the places below *count* of each sentence; none for a query of one sentence."""
+    """Return the places below *count* of each sentence; none for a query of one sentence."""
     if len(parts) <= 1:
         return ()
     rows = (dict.fromkeys(chain.from_iterable(sentence)) for sentence in parts)
@@ -77,7 +77,7 @@ def sentences_of(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...
 
 
 def intents_of(parts: Iterable[Iterable[Part]], weights: Sequence[float]) -> tuple[Part, ...]:
-    """Give the distinct parts that weigh most, in their order; none where there is only one."""
+    """Return the distinct parts that weigh most, in their order; none where there is only one."""
     distinct = tuple(dict.fromkeys(chain.from_iterable(parts)))
     if len(distinct) <= MOST_INTENTS:
         return distinct if len(distinct) > 1 else ()
@@ -206,7 +206,6 @@ class _Reader:
         self._background = language or self._expected
 
     def clauses(self, words: Iterable[str]) -> list[Clause]:
-        """Make clauses of distinct words; a misspelt or inflected function word makes none."""
         made = map(self._remembered, words)
         return [clause for clause in made if clause is not None]
 
@@ -252,7 +251,11 @@ class _Reader:
         is_literal = any(map(str.isdigit, word))
         repairs = known or self._compound(word)
         if not repairs and not is_literal:
-            repairs = self._completed(word) or self._respelt(word)
+            words = self._index.completions(word, _MOST_COMPLETIONS)
+            repairs = tuple(
+                Repair(other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other))
+                for other in sorted(words, key=lambda other: (len(other), other))
+            ) or self._respelt(word)
         if not repairs and is_literal:
             return self._weighed(word, (), "literal")
         if self._is_function_word_misspelt(word, repairs):
@@ -260,7 +263,7 @@ class _Reader:
         return self._weighed(word, repairs, "term" if repairs else "unknown")
 
     def _is_function_word_misspelt(self, word: str, repairs: Sequence[Repair]) -> bool:
-        """Tell whether *word* is as near to a function word as to any word of the catalogue."""
+        """Return whether *word* is as near to a function word as to any word of the catalogue."""
         distance = allowed_edits(word)
         if repairs:
             distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
@@ -279,7 +282,6 @@ class _Reader:
         return Clause(word, repairs, variants, weight, frequency, role, "query")
 
     def _known(self, word: str) -> tuple[Repair, ...]:
-        """Find *word* as it stands, or another inflection of it."""
         index = self._index
         number = index.find_word(word)
         if number >= 0:
@@ -303,14 +305,6 @@ class _Reader:
                 )
         return ()
 
-    def _completed(self, word: str) -> tuple[Repair, ...]:
-        """Find the words that *word* may be short for; credit falls with what is left out."""
-        words = self._index.completions(word, _MOST_COMPLETIONS)
-        return tuple(
-            Repair(other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other))
-            for other in sorted(words, key=lambda other: (len(other), other))
-        )
-
     def _term(self, word: str) -> int:
         return self._index.term_of_word(self._index.find_word(word))
 
@@ -328,7 +322,7 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
-    """Give those of the distinct *words* that carry content.
+    """Return those of the distinct *words* that carry content.
 
     A query of nothing but function words keeps them: they are all there is to go by.
     """

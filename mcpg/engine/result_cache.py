@@ -1,8 +1,11 @@
-"""Searches answered from a cache, where one was given and the same was asked before.
+"""Results kept in a search cache.
 
 Keys are digests of everything that an answer depends on: the content of the index, the version of
 mcpg, the request with all its options, and who makes vectors and rewrites queries. Nothing is ever
 invalidated, because nothing that is found under a key can be wrong.
+
+Entries are JSON under a digest and are read with distrust: what a class declares of its members is
+what may stand in its place, so a new member needs no line here.
 """
 
 from __future__ import annotations
@@ -34,12 +37,6 @@ if TYPE_CHECKING:
 
     Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
-# SECTION resultcodec: Results as bytes and back, for caches: JSON under a digest, and read with
-# distrust.
-#
-# What a class declares of its members is what may stand in its place, so a new member needs no
-# line here, and what does not fit the declarations is no result.
-
 
 _HANDED_OVER = "_load"
 # What the declarations name and their modules import for type checkers alone.
@@ -53,7 +50,7 @@ _NAMES: dict[str, Any] = {
 
 
 def encode_result(result: SearchResult, key: str) -> bytes:
-    """Give the bytes to keep under *key*.
+    """Return the bytes to keep under *key*.
 
     Raises:
         ValueError: A number of the result is not finite.
@@ -62,12 +59,9 @@ def encode_result(result: SearchResult, key: str) -> bytes:
 
 
 def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> SearchResult | None:
-    """Give the result that was kept under *key*, `None` when *data* is not what was kept there.
+    """Return the result kept under *key*, `None` when *data* is not what was kept there.
 
-    Args:
-        data: What a cache gave.
-        key: What it was asked for.
-        load: Gives the whole tool of an id.
+    *load* returns the whole tool of an id.
     """
     payload = unsealed(data, key)
     if payload is None:
@@ -81,7 +75,6 @@ def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> 
 
 
 def _plain(part: Any) -> Any:
-    """Give *part* as JSON has it: of a value its members in the order of their declaration."""
     if isinstance(part, tuple):
         return [_plain(one) for one in part]
     names = getattr(type(part), "__match_args__", None)
@@ -91,7 +84,7 @@ def _plain(part: Any) -> Any:
 
 
 def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
-    """Give *part* as the *kind* that a declaration names.
+    """Return *part* as the *kind* that a declaration names.
 
     Raises:
         ValueError: It is none.
@@ -124,17 +117,12 @@ def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any
         for (name, what), part in zip(declared.items(), parts, strict=True)
     }
     if kind is Match:
-        members[_HANDED_OVER] = _loader(members["tool_id"], load)
+        members[_HANDED_OVER] = lambda: load(members["tool_id"])
     return kind(**members)
-
-
-def _loader(tool_id: str, load: Callable[[str], Tool]) -> Callable[[], Tool]:
-    return lambda: load(tool_id)
 
 
 @cache
 def _declared(kind: Any) -> dict[str, Any]:
-    """Give the members that are kept of a value of *kind*, and the kind of each."""
     hints = get_type_hints(kind, localns=_NAMES)
     return {name: hints[name] for name in kind.__match_args__ if name != _HANDED_OVER}
 
@@ -162,7 +150,6 @@ class ResultCache:
     """Answers what was asked before from a cache, and keeps what is answered anew."""
 
     def __init__(self, cache: GuardedCache, compute: Answering) -> None:
-        """Keep in *cache* what *compute* answers."""
         self._cache = cache
         self._compute = compute
         self._known: tuple[Index, str] | None = None
@@ -174,14 +161,7 @@ class ResultCache:
         noticed: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
-        """Answer *request*; what the cache fails at is told with the answer.
-
-        Args:
-            searcher: What is searched with where the answer is not kept yet.
-            request: What is asked.
-            noticed: Is told with the answer.
-            trace: Records the stages, or that there were none.
-        """
+        """Answer *request* from the cache or anew, with diagnostics of the cache's failures."""
         makers = _makers(searcher, request)
         key = self._key(searcher, request, noticed, makers)
         result = self._found(searcher, key) if key else None
@@ -196,7 +176,6 @@ class ResultCache:
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 
     def _found(self, searcher: Searcher, key: str) -> SearchResult | None:
-        """Give the result under *key*, if it is one of this index."""
         result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
         return result if result is not None and _is_of(result, searcher.index) else None
 
@@ -211,7 +190,7 @@ class ResultCache:
         noticed: tuple[Diagnostic, ...],
         makers: dict[str, str] | None,
     ) -> str | None:
-        """Give the key of the answer, `None` where nobody can say what it depends on."""
+        """Return the key of the answer, `None` where nobody can say what it depends on."""
         if makers is None:
             return None
         if request.strategy != Strategy.GRAPH:
@@ -221,17 +200,14 @@ class ResultCache:
             makers = {**makers, "vectors": vectors}
         asked = {name: getattr(request, name) for name in request.__match_args__}
         told = [(one.code, one.message) for one in noticed]
-        return key_of(RESULT, self._identity(searcher.index), asked, told, makers)
-
-    def _identity(self, index: Index) -> str:
         known = self._known
-        if known is None or known[0] is not index:
-            self._known = known = index, identity_of(index)
-        return known[1]
+        if known is None or known[0] is not searcher.index:
+            self._known = known = searcher.index, identity_of(searcher.index)
+        return key_of(RESULT, known[1], asked, told, makers)
 
 
 def identity_of(index: Index) -> str:
-    """Give the digest of what *index* was made of; equal indexes have equal ones.
+    """Return the digest of what *index* was made of; equal indexes have equal ones.
 
     An index of which nobody has kept what it was made of is read as a whole.
     """
@@ -241,9 +217,9 @@ def identity_of(index: Index) -> str:
 
 
 def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
-    """Say who, beside the index and the vectors, has a part in the answer to *request*.
+    """Return who, beside the index and the vectors, has a part in the answer to *request*.
 
-    `None` where somebody has who does not say who he is: such answers are never kept.
+    `None` where one of them has no fingerprint: such answers are never kept.
     """
     equipment = searcher.equipment
     if equipment is None:
@@ -257,7 +233,7 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
 
 
 def _whole(vectors: ToolVectors | None) -> str | None:
-    """Name who made *vectors*, `None` while some are missing.
+    """Return who made *vectors*, `None` while some are missing.
 
     Nobody is asked for vectors only to be named, for that may take long, and fail.
     """
@@ -265,6 +241,5 @@ def _whole(vectors: ToolVectors | None) -> str | None:
 
 
 def _is_of(result: SearchResult, index: Index) -> bool:
-    """Say whether every tool that *result* names is in *index*."""
     matches = (*result.matches, *result.related_matches, *result.next_step_matches)
     return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

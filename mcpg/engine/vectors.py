@@ -1,8 +1,11 @@
-"""The vectors of one index: found or made when a strategy first asks, and what a query is to them.
+"""The vectors of one index: found or made when a strategy first asks, and compared with a query's.
 
 Cosines of different models, and of different catalogues, mean different things. What they mean is
 seen against the catalogue itself: by how many standard deviations a tool lies nearer to the query
 than tools do at large.
+
+Vectors and rewrites of queries are cached apart from results, because they outlive them: the same
+query with another limit, or to another bundle, has the same vector. Failures are never cached.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcpg.caches import QUERY, VECTOR
 from mcpg.embeddings.provider import (
@@ -42,11 +45,6 @@ if TYPE_CHECKING:
     from mcpg.vectors.build import Built
     from mcpg.vectors.matrix import ToolVectors
 
-# SECTION remembered: What models said of a query before: its vector, and its rewrite.
-#
-# Kept apart from results, because they outlive them: the same query with another limit, or to
-# another bundle, has the same vector. What a model failed to say is never kept.
-
 
 _NUMBER, _NUMBER_SIZE = "<f4", 4
 
@@ -54,12 +52,7 @@ _NUMBER, _NUMBER_SIZE = "<f4", 4
 def remembered_vector(
     cache: SearchCache | None, provider: EmbeddingProvider, text: str
 ) -> NDArray[np.float32]:
-    """Give the vector of the question *text*, of length one, as `embed_query` does.
-
-    Args:
-        cache: Where vectors are kept, `None` for nowhere; it must not raise.
-        provider: Who makes them.
-        text: The question.
+    """Return the vector of the query *text*, of length 1, from *cache* or from *provider*.
 
     Raises:
         EmbeddingError: The provider failed.
@@ -76,13 +69,7 @@ def remembered_vector(
 
 
 def remembered_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
-    """Give what *normalizer* makes of *query*, unchecked, as its `rewrite` does.
-
-    Args:
-        cache: Where rewrites are kept, `None` for nowhere; it must not raise.
-        normalizer: Who makes them; what it raises is raised.
-        query: The query.
-    """
+    """Return what *normalizer* makes of *query*, unchecked, from *cache* where it is known."""
     if cache is None:
         return normalizer.rewrite(query)
     key = key_of(QUERY, normalizer.fingerprint, query)
@@ -156,14 +143,13 @@ class Nearness:
         return max(self.standardised(self.nearest[0][0]), 0.0) if self.nearest else 0.0
 
     def standardised(self, tool: int) -> float:
-        """Give by how many standard deviations a tool is nearer than tools are at large.
+        """Return by how many standard deviations a tool is nearer than tools are at large.
 
         A tool without a vector is as near as they are, for nothing is known of it.
         """
         return (self.cosines[tool] - self.mean) / self.deviation if self.knows(tool) else 0.0
 
     def knows(self, tool: int) -> bool:
-        """Return whether a tool has a vector."""
         return self.cosines[tool] > -1
 
 
@@ -177,14 +163,7 @@ class Semantics:
         documents: Callable[[], Iterable[ToolDocument]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare to make the vectors of *index*.
-
-        Args:
-            equipment: Who makes them, and where they may lie.
-            index: The index.
-            documents: Gives the documents of its tools.
-            clock: Tells the time in seconds.
-        """
+        """Prepare the vectors of *index*; *documents* returns the documents of its tools."""
         self._clock = clock
         self._equipment = equipment
         self._index = index
@@ -198,13 +177,24 @@ class Semantics:
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
     def provider(self) -> GuardedProvider:
-        """Give who makes the vectors.
+        """Return the embedding provider.
 
         Raises:
-            EmbeddingError: Nobody does (the kind is `missing`), or he does not say who he is.
+            EmbeddingError: There is none (the kind is `missing`), or it has no fingerprint.
         """
         if self._provider is None:
-            self._provider = GuardedProvider(_provider_of(self._equipment.embedder), self._clock)
+            if self._equipment.embedder is None:
+                message = "no embedding provider is set up"
+                raise EmbeddingError(
+                    message, kind="missing", remedy="name one, or use the strategy graph"
+                )
+            provider: EmbeddingProvider = self._equipment.embedder
+            if isinstance(self._equipment.embedder, str):
+                from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
+
+                provider = provider_of(self._equipment.embedder)
+            need_numpy()
+            self._provider = GuardedProvider(provider, self._clock)
         return self._provider
 
     @property
@@ -232,7 +222,7 @@ class Semantics:
         return built
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Give the vector of *text*, of length 1.
+        """Return the vector of *text*, of length 1.
 
         Raises:
             EmbeddingError: The provider gives none that fits the tools' vectors.
@@ -334,7 +324,6 @@ class Semantics:
         observed_vectors(observer, self._made)
 
     def _made(self) -> Built:
-        """Find or make the vectors, and note what went wrong."""
         provider = self.provider()
         start = provider.now()
         built = self._built = self._found(provider)
@@ -377,7 +366,6 @@ class SearchVectors:
     """
 
     def __init__(self, semantics: Semantics) -> None:
-        """Prepare to ask *semantics*."""
         self.semantics = semantics
         self._built: Built | None = None
         self._texts: dict[str, NDArray[np.float32]] = {}
@@ -427,21 +415,7 @@ class SearchVectors:
             raise
 
 
-def _provider_of(embedder: Any) -> EmbeddingProvider:
-    if embedder is None:
-        message = "no embedding provider is set up"
-        raise EmbeddingError(message, kind="missing", remedy="name one, or use the strategy graph")
-    provider: EmbeddingProvider = embedder
-    if isinstance(embedder, str):
-        from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
-
-        provider = provider_of(embedder)
-    need_numpy()
-    return provider
-
-
 def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:
-    """Give the vectors that a host has *given*, if they can be those of so many *tools*."""
     if len(given) != tools or given.fingerprint != provider.fingerprint:
         message = (
             f"the vectors that were given are of {len(given)} tools, by {given.fingerprint}; "
@@ -452,7 +426,6 @@ def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> Too
 
 
 def _usual(cosines: NDArray[np.float32]) -> tuple[float, float]:
-    """Give mean and standard deviation of the *cosines* of tools that have a vector."""
     import numpy as np  # noqa: PLC0415 - as above
 
     known = cosines[cosines > -1].astype(np.float64)

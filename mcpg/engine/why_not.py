@@ -1,4 +1,4 @@
-"""Why a tool is not first: stage by stage against the tools above it."""
+"""Why a tool is not first: stage by stage against the tools above it, with reasons in sentences."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import Change
     from mcpg.index import Index
 
-# SECTION reasons: Reasons: why one tool stands above another, in sentences.
-
 
 _SHOWN = 3
 _NEGLIGIBLE = 5e-7
@@ -51,20 +49,16 @@ def reasons(
     *,
     is_hidden: bool,
 ) -> tuple[str, ...]:
-    """Say why a tool ("it") stands above the one that was asked about ("this tool").
+    """Explain why a tool ("it") stands above the one that was asked about ("this tool").
 
-    Args:
-        features: The differences of the two, the largest first.
-        words: The words of the query in the two.
-        retrieval: How the one that was asked about came through retrieval.
-        is_hidden: Whether that one is left out because it is disabled by default.
+    *features* are the differences of the two, the largest first; *retrieval* and *is_hidden* are of
+    the one that was asked about.
     """
     found = [*_outside(retrieval, is_hidden=is_hidden), *_ahead(features), *_words(words)]
     return tuple(found) or ("the two are level, and the smaller tool id goes first",)
 
 
 def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
-    """Say what keeps the tool from being compared at all."""
     if is_hidden:
         yield "this tool is disabled by default, so a search leaves it out"
     if retrieval.is_pooled:
@@ -139,19 +133,9 @@ class Field:
         self.scores = [one.score for one in calibrations]
         self.is_named = tool in named_exactly(self.analysis, index)
 
-    def places_above(self) -> list[int]:
-        """Give the places, from 0, of the first tool and of the one directly above."""
-        return sorted({0, self.place - 1} if self.place else ())
-
 
 def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
-    """Say why a tool is where it is, and what would make it first.
-
-    Args:
-        searcher: What is searched with.
-        request: What is asked; it must not browse.
-        tool_id: Id of the tool, which the index has given.
-    """
+    """Explain the rank of a tool for *request*, which must not browse."""
     index, model, disabled = searcher.index, searcher.model, searcher.disabled(request)
     tool = searcher.number(tool_id)
     field = Field(request, index, model, disabled, tool, searcher.choice(request))
@@ -159,6 +143,8 @@ def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
     is_first = field.is_ranked and not field.place
     change = None if is_first else smallest_change(lifter)
     retrieval = _retrieval(field)
+    rows = zip(field.analysis.clauses, field.own.candidate.impacts, strict=True)
+    lacking = [clause for clause, impact in rows if clause.origin == "query" and not impact]
     return Standing(
         tool_id=tool_id,
         rank=field.place + 1 if field.is_ranked else None,
@@ -168,15 +154,18 @@ def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
         is_hidden=field.is_hidden,
         is_named=field.is_named,
         retrieval=retrieval,
-        missing=_missing(field),
-        above=tuple(_rival(field, place, retrieval) for place in field.places_above()),
+        missing=tuple(clause.text for clause in sorted(lacking, key=lambda clause: -clause.weight)),
+        above=tuple(
+            _rival(field, place, retrieval)
+            for place in sorted({0, field.place - 1} if field.place else ())
+        ),
         change=change,
         remark="it is first already" if is_first else _remark(change, lifter, field),
     )
 
 
 def _retrieval(field: Field) -> Retrieval:
-    """Say how the tool came through retrieval; its place counts those of single intents too."""
+    """Describe how the tool came through retrieval; its place counts those of single intents."""
     lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
     own, by_words = lexical[field.tool], field.pool.by_words
     first = by_words[:POOL]
@@ -191,15 +180,11 @@ def _retrieval(field: Field) -> Retrieval:
     )
 
 
-def _missing(field: Field) -> tuple[str, ...]:
-    rows = zip(field.analysis.clauses, field.own.candidate.impacts, strict=True)
-    lacking = [clause for clause, impact in rows if clause.origin == "query" and not impact]
-    return tuple(clause.text for clause in sorted(lacking, key=lambda clause: -clause.weight))
-
-
 def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
     own, other = field.own, field.others[place]
-    features = _feature_gaps(own, other, field.model)
+    rows = zip(FEATURES, own.values, other.values, field.model.weights, strict=True)
+    gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
+    features = tuple(sorted(gaps, key=lambda gap: -abs(gap.difference)))
     words = _word_gaps(own, other, field.analysis)
     return Rival(
         tool_id=field.index.tool_id(other.candidate.document),
@@ -213,12 +198,6 @@ def _rival(field: Field, place: int, retrieval: Retrieval) -> Rival:
     )
 
 
-def _feature_gaps(own: Fused, other: Fused, model: Model) -> tuple[FeatureGap, ...]:
-    rows = zip(FEATURES, own.values, other.values, model.weights, strict=True)
-    gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
-    return tuple(sorted(gaps, key=lambda gap: -abs(gap.difference)))
-
-
 def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, ...]:
     rows = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
     shares = (
@@ -230,7 +209,6 @@ def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, .
 
 
 def _remark(change: Change | None, lifter: Lifter, field: Field) -> str:
-    """Say why there is no change, or what it leaves to wish."""
     first = field.others[0].candidate if field.others else None
     if first and first.exact and (change is None or change.rank_after > 1):
         name = field.index.tool_id(first.document)

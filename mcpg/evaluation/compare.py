@@ -55,7 +55,6 @@ class _Reader:
         self._place = place
 
     def baseline(self, report: JsonValue) -> Baseline:
-        """Return the evaluation in *report*."""
         if not isinstance(report, dict) or report.get("schema") != SCHEMA:
             self._refuse(f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})")
         outcomes = tuple(map(self._outcome, self._list(report, "perQuery")))

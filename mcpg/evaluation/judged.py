@@ -1,4 +1,4 @@
-"""Judged queries: what people asked for and the tools that answer it, read from a file.
+"""Judged queries, read from a file, and the tools of a catalogue that their names mean.
 
 Two layouts are read, JSON lines and YAML; docs/reference/judged-queries.md has their grammar.
 """
@@ -119,13 +119,13 @@ class _Reading:
     wishes: dict[str, JudgedQuery] = field(default_factory=dict)
 
     def take(self, entry: JsonValue, line: int) -> None:
-        """Keep *entry*, or note why not."""
         try:
             found = _query_of(entry, line)
         except _UnusableError as fault:
             self.invalid(str(fault), line)
             return
-        clean = _repaired(found)
+        relevant = tuple(dict.fromkeys(map(_whole, found.relevant)))
+        clean = JudgedQuery(_whole(found.id), _whole(found.query), relevant, found.line)
         if clean != found:
             self.note(Code.TEXT_REPAIRED, "a text held half a character, now U+FFFD", line)
         self.keep(clean)
@@ -153,15 +153,12 @@ class _Reading:
         return f"{name}#{number}"
 
     def invalid(self, message: str, line: int) -> None:
-        """Note that the entry on *line* cannot be used."""
         self.diagnostics.append(error(Code.JUDGED_INVALID, message, f"{self.place}:{line}"))
 
     def note(self, code: str, message: str, line: int) -> None:
-        """Note something about the entry on *line*, which is kept."""
         self.diagnostics.append(warning(code, message, f"{self.place}:{line}"))
 
     def nothing(self) -> InputError:
-        """Make the error for a file in which nothing can be used."""
         remedy = f"write one judged query a line: {LAYOUT}"
         broken = [one for one in self.diagnostics if one.code == Code.JUDGED_INVALID]
         if not broken:
@@ -183,7 +180,7 @@ def _has_lines(text: str, place: str) -> bool:
 
 
 def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
-    """Give the value of every line that holds one, with the line's number."""
+    """Return the value of every line that holds one, with the line's number."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -191,7 +188,11 @@ def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
         try:
             values = parse_json_documents(line, reading.place, repeated)
         except InputError as fault:
-            reading.invalid(_where_in_line(fault), number)
+            column = (fault.place or "").rpartition(":")[2]
+            reading.invalid(
+                f"{fault.message}, at column {column}" if column.isdecimal() else fault.message,
+                number,
+            )
             continue
         if repeated:
             keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated))
@@ -202,14 +203,8 @@ def _lines(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
             yield values[0], number
 
 
-def _where_in_line(fault: InputError) -> str:
-    """Give the message of *fault*, whose place ends in a line and a column of one line."""
-    column = (fault.place or "").rpartition(":")[2]
-    return f"{fault.message}, at column {column}" if column.isdecimal() else fault.message
-
-
 def _yaml(text: str, reading: _Reading) -> Iterator[tuple[JsonValue, int]]:
-    """Give the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
+    """Return the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
     # A JSON array may cut characters in halves, which YAML does not know.
     whole = _ESCAPED.sub(_joined, text) if text.lstrip()[:1] == "[" else text
     value, lines = load_yaml_with_lines(whole, reading.place)
@@ -278,7 +273,6 @@ def _relevant(entry: JsonObject) -> tuple[str, ...]:
 
 
 def _kind(value: JsonValue) -> str:
-    """Name the kind of *value* for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -288,17 +282,8 @@ def _kind(value: JsonValue) -> str:
     return "a text" if isinstance(value, str) else f"a {_CONTAINERS[type(value)]}"
 
 
-def _repaired(found: JudgedQuery) -> JudgedQuery:
-    """Replace every half of a character in *found* by U+FFFD."""
-    relevant = tuple(dict.fromkeys(map(_whole, found.relevant)))
-    return JudgedQuery(_whole(found.id), _whole(found.query), relevant, found.line)
-
-
 def _whole(text: str) -> str:
     return _HALF.sub("\ufffd", text)
-
-
-# SECTION resolved: Judged queries met with a catalogue: which tools the names mean.
 
 
 _NAMED = 3
@@ -353,7 +338,7 @@ def resolve(judgements: Judgements, catalog: Catalog) -> Resolved:
 def disabled_tools(
     judgements: Judgements, resolved: Resolved, catalog: Catalog
 ) -> list[Diagnostic]:
-    """Tell of every judged tool that is off by default, at the first query that names it."""
+    """Describe every judged tool that is off by default, at the first query that names it."""
     lines: dict[str, int] = {}
     for one in resolved.queries:
         for tool_id in one.relevant:
@@ -379,7 +364,6 @@ class _Resolver:
         self.diagnostics: list[Diagnostic] = []
 
     def query(self, judged: JudgedQuery) -> ResolvedQuery:
-        """Look up the tools of one query."""
         found = {name: self._tool_id(name, judged.line) for name in judged.relevant}
         known = dict.fromkeys(tool_id for tool_id in found.values() if tool_id is not None)
         unknown = tuple(name for name, tool_id in found.items() if tool_id is None)
@@ -407,7 +391,7 @@ class _Resolver:
 
 
 def _meant(name: str, tools: Iterable[Tool]) -> list[Tool]:
-    """Give of *tools* those that *name* calls by name, in this very case where there is one.
+    """Return of *tools* those that *name* calls by name, in this very case where there is one.
 
     A pattern is no judgement, so tools that a wildcard finds are left out.
     """

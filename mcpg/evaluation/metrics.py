@@ -1,7 +1,7 @@
-"""Measures of one ranking, by which of its places hold something relevant.
+"""Metrics of one ranking, of the calibration of its scores, and of all judged queries together.
 
-Every function takes *hits*, which says of each match, best first, whether it is relevant, and the
-number of relevant tools that there are, at least 1. Every value is in [0, 1]. Relevance is binary.
+Rankings are measured by which of their places hold something relevant; calibration takes pairs of a
+score in [0, 1] and whether what got it was right.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ndcg_at(hits: Sequence[bool], relevant: int, k: int) -> float:
-    """Give the normalised discounted cumulative gain of the first *k* matches.
+    """Return the normalised discounted cumulative gain of the first *k* matches.
 
     Source: Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques. ACM TOIS 20(4),
     2002; with the discount 1 / log2(rank + 1) that is usual since.
@@ -32,17 +32,17 @@ def ndcg_at(hits: Sequence[bool], relevant: int, k: int) -> float:
 
 
 def recall_at(hits: Sequence[bool], relevant: int, k: int) -> float:
-    """Give the share of the relevant tools that are among the first *k* matches."""
+    """Return the share of the relevant tools that are among the first *k* matches."""
     return sum(hits[:k]) / relevant
 
 
 def hit_at(hits: Sequence[bool], k: int) -> float:
-    """Give 1 when a relevant tool is among the first *k* matches, else 0 (success at k)."""
+    """Return 1 when a relevant tool is among the first *k* matches, else 0 (success at k)."""
     return float(any(hits[:k]))
 
 
 def reciprocal_rank(hits: Sequence[bool]) -> float:
-    """Give 1 / rank of the first relevant match, 0 when there is none.
+    """Return 1 / rank of the first relevant match, 0 when there is none.
 
     Source: Voorhees: The TREC-8 question answering track report. TREC-8, 1999.
     """
@@ -51,12 +51,12 @@ def reciprocal_rank(hits: Sequence[bool]) -> float:
 
 
 def first_rank(hits: Sequence[bool]) -> int | None:
-    """Give the rank of the first relevant match, counted from 1."""
+    """Return the rank of the first relevant match, counted from 1."""
     return next((rank for rank, hit in enumerate(hits, start=1) if hit), None)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Give the smallest of *values*, at least one, that *share* of them do not exceed.
+    """Return the smallest of *values*, at least one, that *share* of them do not exceed.
 
     Source: the nearest-rank method; Hyndman, Fan: Sample quantiles in statistical packages. The
     American Statistician 50(4), 1996, definition 1.
@@ -67,11 +67,6 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 def _gain(hits: Sequence[bool]) -> float:
     return math.fsum(1 / math.log2(rank + 1) for rank, hit in enumerate(hits, start=1) if hit)
-
-
-# SECTION calibration: Whether scores are the probabilities that they claim to be.
-#
-# Every function takes pairs of a score in [0, 1] and whether what got it was right.
 
 
 Scored: TypeAlias = "tuple[float, bool]"
@@ -137,7 +132,7 @@ def reliability_bins(scored: Sequence[Scored], bins: int = BINS) -> tuple[Bin, .
 
 
 def expected_calibration_error(bins: Sequence[Bin]) -> float:
-    """Give the mean distance of score and precision over *bins*, weighed by their counts.
+    """Return the mean distance of score and precision over *bins*, weighed by their counts.
 
     Source: Naeini, Cooper, Hauskrecht: Obtaining well calibrated probabilities using Bayesian
     binning. AAAI 2015.
@@ -147,7 +142,7 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
 
 
 def brier_score(scored: Sequence[Scored]) -> float:
-    """Give the mean squared distance of score and outcome.
+    """Return the mean squared distance of score and outcome.
 
     Source: Brier: Verification of forecasts expressed in terms of probability. Monthly Weather
     Review 78(1), 1950.
@@ -156,7 +151,7 @@ def brier_score(scored: Sequence[Scored]) -> float:
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
-    """Give the chance that a positive score is above a negative one, ties counting half.
+    """Return the chance that a positive score is above a negative one, ties counting half.
 
     `None` when there are no positive or no negative scores.
 
@@ -176,7 +171,7 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
 
 
 def precision_coverage(scored: Sequence[Scored]) -> tuple[CurvePoint, ...]:
-    """Give precision and coverage at thresholds from 0 to 1 in equal steps.
+    """Return precision and coverage at thresholds from 0 to 1 in equal steps.
 
     Thresholds that no score reaches are left out.
 
@@ -197,9 +192,6 @@ def _point(scored: Sequence[Scored], threshold: float) -> CurvePoint:
     answered = [right for score, right in scored if score >= threshold]
     precision = sum(answered) / len(answered) if answered else 0.0
     return CurvePoint(threshold, len(answered) / len(scored), precision)
-
-
-# SECTION outcomes: What a search made of judged queries, and the figures that sum it up.
 
 
 DEPTH = 10
@@ -243,7 +235,6 @@ class Outcome:
 
     @property
     def is_answerless(self) -> bool:
-        """Whether a person said that no tool answers it."""
         return not self.judged
 
     @property
@@ -258,19 +249,16 @@ class Outcome:
 
     @property
     def rank(self) -> int | None:
-        """Rank of the first relevant match, counted from 1."""
         return first_rank(self.hits)
 
     @property
     def ndcg(self) -> float | None:
-        """The nDCG@5, `None` when no tool answers the query."""
         if self.is_answerless:
             return None
         return round(ndcg_at(self.hits, self.relevant_count, 5), SHOWN_DECIMALS)
 
     @property
     def top_score(self) -> float:
-        """Score of the best match, 0 when there is none."""
         return self.matches[0].score if self.matches else 0.0
 
     @property
@@ -292,42 +280,34 @@ RANKING: Mapping[str, Callable[[Outcome], float]] = {
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
-    """Give every figure of the *outcomes*, with `SHOWN_DECIMALS` decimals.
+    """Return every figure of the *outcomes*, with `SHOWN_DECIMALS` decimals.
 
     The keys are those of `RANKING`, then `ece`, `brier`, `auroc` and `abstention`. What there is
     nothing to measure by is `None`.
     """
-    made = ranking_figures(outcomes) | trust_figures(outcomes)
-    return {name: None if one is None else round(one, SHOWN_DECIMALS) for name, one in made.items()}
-
-
-def ranking_figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
-    """Give the figures of `RANKING`."""
     answerable = [one for one in outcomes if not one.is_answerless]
-    return {name: _mean([measure(one) for one in answerable]) for name, measure in RANKING.items()}
-
-
-def trust_figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
-    """Give the figures of the scores: how far they may be trusted."""
     scored = [one.scored for one in outcomes]
     right, wrong = split_scores(outcomes)
     answerless = [one for one in outcomes if one.is_answerless]
-    return {
+    made = {
+        name: _mean([measure(one) for one in answerable]) for name, measure in RANKING.items()
+    } | {
         "ece": expected_calibration_error(reliability_bins(scored)) if scored else None,
         "brier": brier_score(scored) if scored else None,
         "auroc": auroc(right, wrong),
         "abstention": _mean([float(is_abstaining(one)) for one in answerless]),
     }
+    return {name: None if one is None else round(one, SHOWN_DECIMALS) for name, one in made.items()}
 
 
 def split_scores(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
-    """Give the best scores of the queries whose best match was right, and of all others."""
+    """Return the best scores of the queries whose best match was right, and of all others."""
     pick = partial(_scores_of, [one.scored for one in outcomes])
     return pick(is_right=True), pick(is_right=False)
 
 
 def is_abstaining(outcome: Outcome) -> bool:
-    """Tell whether the search said that it is not sure, or said nothing."""
+    """Return whether the search said that it is not sure, or said nothing."""
     return outcome.top_score < LOW_CONFIDENCE
 
 

@@ -1,4 +1,4 @@
-"""The report of an evaluation: every judged query searched, and what came of it."""
+"""The report of an evaluation: its figures, its gates, and how it compares with an earlier one."""
 
 from __future__ import annotations
 
@@ -82,13 +82,11 @@ class Report:
 
     @property
     def way(self) -> str:
-        """How queries were searched, for people."""
         fusion = f", fusion {self.fusion}" if self.fusion else ""
         return f"{self.strategy}{fusion}{', normalized' if self.normalize else ''}"
 
     @property
     def answerless(self) -> tuple[Outcome, ...]:
-        """The queries that no tool answers."""
         return tuple(one for one in self.outcomes if one.is_answerless)
 
     @property
@@ -97,7 +95,7 @@ class Report:
         return tuple(dict.fromkeys(name for one in self.outcomes for name in one.unknown))
 
     def latency(self, share: float) -> float:
-        """Give the time in milliseconds that *share* of the searches did not exceed."""
+        """Return the time in milliseconds that *share* of the searches did not exceed."""
         return percentile(self.durations, share)
 
 
@@ -155,12 +153,7 @@ def evaluate(
 
 
 def report_json(report: Report, *, timings: bool = False) -> JsonObject:
-    """Give *report* as the JSON object of schema `SCHEMA`.
-
-    Args:
-        report: The report.
-        timings: Whether to tell how long searches took, which is never the same twice.
-    """
+    """Return *report* as the JSON object of schema `SCHEMA`; *timings* differ every time."""
     latency: JsonObject | None = None
     if timings:
         latency = {
@@ -190,7 +183,7 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
 
 
 def outcome_json(one: Outcome) -> JsonObject:
-    """Give what a search made of one query as a JSON object."""
+    """Return what a search made of one query as a JSON object."""
     return {
         **to_json(one, without=["matches"]),
         "ndcg@5": one.ndcg,
@@ -221,7 +214,7 @@ def _searcher(
 
 
 def _noticed(told: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
-    """Give once what searches were *told* of the parts they need, and how many were told it.
+    """Return once what searches were *told* of the parts they need, and how many were told it.
 
     What is told of a query, such as that its best match is doubtful, is in the figures already.
     """
@@ -260,7 +253,7 @@ def _calibration(report: Report) -> JsonObject:
 
 
 def _abstention(report: Report) -> JsonObject | None:
-    """Say of the queries that no tool answers how many were recognised, `None` without any."""
+    """Return how many of the unanswerable queries were recognised, `None` without any."""
     answerless = report.answerless
     if not answerless:
         return None
@@ -276,9 +269,6 @@ def _abstention(report: Report) -> JsonObject | None:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, SHOWN_DECIMALS)
-
-
-# SECTION gates: Gates: what somebody asks of the figures of a report.
 
 
 MIN, MAX, MAX_DROP = "min", "max", "max-drop"
@@ -322,12 +312,10 @@ class Gate:
     passed: bool
 
     def json(self) -> JsonObject:
-        """Give it as a JSON object."""
         return to_json(self.bound) | to_json(self, without=["bound"])
 
     @property
     def sentence(self) -> str:
-        """What the figure is and what was asked of it."""
         metric, limit = self.bound.metric, f"{self.bound.limit:g}"
         if self.value is None:
             return f"{metric} cannot be measured: no query says anything about it"
@@ -399,9 +387,6 @@ def _fault(kind: str, message: str, remedy: str) -> UsageError:
     return UsageError(message, place=f"--{kind}", remedy=remedy)
 
 
-# SECTION compare: An evaluation compared with the report of an earlier one, query by query.
-
-
 TESTED = "ndcg@5"
 """The figure whose difference is tested for chance."""
 
@@ -422,7 +407,6 @@ class Change:
     now: Outcome
 
     def json(self) -> JsonObject:
-        """Give it as a JSON object."""
         return {
             "id": self.now.id,
             "query": self.now.query,
@@ -465,12 +449,10 @@ class Comparison:
     significance: Significance | None = None
 
     def delta(self, name: str) -> float | None:
-        """Give how much the figure called *name* rose, `None` where it could not be measured."""
         before, now = self.before[name], self.now[name]
         return None if before is None or now is None else round(now - before, SHOWN_DECIMALS)
 
     def json(self) -> JsonObject:
-        """Give it as a JSON object."""
         return {
             "common": self.common,
             "metrics": {
@@ -489,13 +471,7 @@ class Comparison:
 def compare(
     before: Sequence[Outcome], now: Sequence[Outcome], depth: int | None = None
 ) -> Comparison:
-    """Compare the outcomes of two evaluations, as far as both looked.
-
-    Args:
-        before: The earlier ones.
-        now: The later ones.
-        depth: How many matches of a query both looked at; `None` for all that are there.
-    """
+    """Compare the outcomes of two evaluations in their first *depth* matches, `None` for all."""
     then = {one.id: one for one in before}
     pairs = [Change(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then]
     same = [pair for pair in pairs if _is_judged_alike(pair)]
@@ -551,9 +527,6 @@ def _significance_json(found: Significance | None) -> JsonObject | None:
     return {"test": "paired randomisation", "metric": TESTED} | to_json(found) | rounded
 
 
-# SECTION effect: What a change to one tool's hints does to other queries.
-
-
 def effect_of(
     engine: Engine,
     tool: str,
@@ -562,14 +535,7 @@ def effect_of(
     *,
     include_disabled: bool = False,
 ) -> Comparison:
-    """Compare what judged queries find now with what they would find with further *hints*.
-
-    Args:
-        engine: What is searched.
-        tool: The tool that gets the hints: an id, `source::name` or name.
-        hints: What to add to it.
-        judgements: The queries.
-        include_disabled: Whether tools that are off by default may be found.
+    """Compare what judged queries find now with what they would find with *hints* added to *tool*.
 
     Raises:
         NotFoundError: No tool is called *tool*, or several are.

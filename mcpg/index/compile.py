@@ -1,4 +1,4 @@
-"""Compiling: from documents to the bytes of an index."""
+"""Compiling: from documents, by way of their counted words, to the inverted file of an index."""
 
 from __future__ import annotations
 
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
     Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
-# SECTION analysed: The words of a document, counted: all that an index needs of its text.
-
 
 class FieldWords(NamedTuple):
     """What one field of a document holds.
@@ -95,13 +93,7 @@ _ANALYSED = Kind("analysed", _encode, _decode)
 def analysed_documents(
     documents: Iterable[ToolDocument], records: Iterable[bytes], memo: Memo
 ) -> list[Analysed]:
-    """Count the words of *documents*.
-
-    Args:
-        documents: The documents.
-        records: The record of each.
-        memo: What is known of documents from before.
-    """
+    """Count the words of *documents*, each with its record; *memo* has those known from before."""
     cut = _Cut()
 
     def one(document: ToolDocument, record: bytes) -> Analysed:
@@ -147,7 +139,7 @@ def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
 
 
 def _name_words(tool: Tool) -> list[str]:
-    """Give the words of a tool's name.
+    """Return the words of a tool's name.
 
     Words of the source's name are left out, for they say nothing of the tool, unless the name has
     no other.
@@ -155,10 +147,6 @@ def _name_words(tool: Tool) -> list[str]:
     words = split_words(tool.name)
     source = set(split_words(tool.source_id))
     return [word for word in words if word not in source] or words
-
-
-# SECTION inverted: Building the inverted file: which term occurs in which document, and how
-# strongly.
 
 
 class InvertedFile:
@@ -169,7 +157,6 @@ class InvertedFile:
     """
 
     def __init__(self, analysed: Sequence[Analysed]) -> None:
-        """Number the terms of documents that are *analysed*."""
         self._analysed = analysed
         self._terms = _Terms()
         self._occurrences = _Occurrences()
@@ -184,7 +171,6 @@ class InvertedFile:
         self._numbers = {text: number for number, text in enumerate(self._order)}
 
     def sections(self) -> Iterator[Section]:
-        """Give the sections of terms, words and postings."""
         yield from keys_sections("terms", self._order)
         numbers = self._terms.numbers
         kinds = bytes(self._terms.kinds[numbers[text]] for text in self._order)
@@ -288,7 +274,7 @@ class _Occurrences:
         self._fields.append((document, field, words, len(self._terms)))
 
     def postings(self, terms: int) -> list[array[int]]:
-        """Give the postings of each term: document, impact and field mask in one number."""
+        """Return the postings of each term: document, impact and field mask in one number."""
         rows = [array("Q") for _ in range(terms)]
         means = self.mean_lengths()
         frequencies: dict[int, float] = {}
@@ -319,7 +305,6 @@ class _Occurrences:
 def _post(
     rows: list[array[int]], document: int, frequencies: dict[int, float], masks: dict[int, int]
 ) -> None:
-    """Write down the postings of one document and forget its terms."""
     place = document << 32
     for term, frequency in frequencies.items():
         impact = int(saturate(frequency) * IMPACT_SCALE + 0.5) or 1
@@ -329,7 +314,7 @@ def _post(
 
 
 def term_weight(size: int, frequency: int) -> float:
-    """Give what one step of impact of a term that *frequency* of *size* tools hold weighs."""
+    """Return what one step of impact of a term that *frequency* of *size* tools hold weighs."""
     return inverse_document_frequency(size, frequency) / IMPACT_SCALE
 
 
@@ -372,8 +357,14 @@ def compile_index(
     records = [encode_record(document, kept.get(document.path)) for document in ordered]
     analysed = analysed_documents(ordered, records, memo)
     inverted = InvertedFile(analysed)
+    words = (word for tool in tools for word in split_words(tool.description))
+    members = {
+        "generator": f"mcpg {__version__}",
+        "tools": len(ordered),
+        "words": len(inverted.words),
+    }
     sections = (
-        Section("meta", "B", _meta(len(ordered), len(inverted.words))),
+        Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
         Section("model", "d", array("d", model).tobytes()),
         *tool_sections(tools),
         *key_sections(tools),
@@ -382,18 +373,12 @@ def compile_index(
         *inverted.sections(),
         *spelling_sections(inverted.words),
         *gram_sections(one.described for one in analysed),
-        Section("language", "B", _language(tools)),
+        Section("language", "B", (language_of(words) or "").encode()),
         *extra,
         *_page_sections(pages),
         *_record_sections(records),
     )
     return pack(sections, Header(key, recipe_of(recipe)))
-
-
-def _language(tools: Iterable[Tool]) -> bytes:
-    """Name the language of the descriptions, "" when none is told."""
-    words = (word for tool in tools for word in split_words(tool.description))
-    return (language_of(words) or "").encode()
 
 
 def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:
@@ -407,18 +392,8 @@ def _record_sections(records: Sequence[bytes]) -> Iterator[Section]:
     yield from bytes_sections("records", records, "Q")
 
 
-def _meta(tools: int, words: int) -> bytes:
-    """Say for people what the file is."""
-    members = {"generator": f"mcpg {__version__}", "tools": tools, "words": words}
-    return json.dumps(members, sort_keys=True).encode()
-
-
-# SECTION counting: How often terms occur in the fields of one document, counted as an index is
-# compiled.
-
-
 def count_terms(document: ToolDocument) -> Counts:
-    """Give for each field of *document* that has words, in order, its terms and its length."""
+    """Return for each field of *document* that has words, in order, its terms and its length."""
     texts: defaultdict[int, list[str]] = defaultdict(list)
     for field, text in field_texts(document):
         texts[field].append(text)
@@ -427,7 +402,7 @@ def count_terms(document: ToolDocument) -> Counts:
 
 
 def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """Give how often each term occurs in the *texts* of one field, and the number of words."""
+    """Return how often each term occurs in the *texts* of one field, and the number of words."""
     counts: Counter[str] = Counter()
     length = 0
     for word in iter_words(" ".join(texts)):
@@ -437,7 +412,7 @@ def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
 
 
 def frequency_of(term: str, counts: Counts, means: Sequence[float]) -> float:
-    """Give the weighted frequency of *term* in a document, whose fields have *means* of length."""
+    """Return the weighted frequency of *term*; *means* are the mean lengths of fields."""
     parts = (
         terms[term] * occurrence_weight(length, means[field], BY_NUMBER[field])
         for field, (terms, length) in counts.items()

@@ -77,7 +77,7 @@ def write_index_of(source: str, data: bytes) -> str:
 
 
 def content_key(path: str) -> bytes:
-    """Give the SHA-256 of the file at *path*.
+    """Return the SHA-256 of the file at *path*.
 
     Raises:
         OSError: It cannot be read.
@@ -98,7 +98,7 @@ def index_for(
     recipe: bytes = b"",
     cache_dir: str | None = None,
 ) -> Opened:
-    """Give the index of the file *source*: a fresh one that is found, or one that is built.
+    """Return the index of the file *source*: a fresh one that is found, or one that is built.
 
     It is looked for beside its source and in *cache_dir*, and written to the first of these that
     can be written. Any number of processes may do this at once.
@@ -208,7 +208,6 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Return size and time of the file at *path*, `NO_STAMP` when they cannot be told or noted."""
     try:
         found = os.stat(path)  # noqa: PTH116 - as above
     except (OSError, ValueError):
@@ -219,7 +218,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def cached_path(source: str, cache_dir: str, suffix: str = SUFFIX) -> str:
-    """Give the file in *cache_dir* for what is made from or for *source*.
+    """Return the file in *cache_dir* for what is made from or for *source*.
 
     Files of the same name in different folders differ by the hash of their paths. Should two
     hashes be equal, what is in the file must tell.

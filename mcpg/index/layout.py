@@ -6,6 +6,10 @@
 
 Numbers stand in the byte order of the machine that wrote the file; another machine tells by the
 byte order mark that the file is not for it. Nothing in the file is ever executed or unpickled.
+
+A table of rows of unequal length, texts or lists of numbers, is two sections: *x* holds the rows
+one after the other, *x*`.at` where each begins and the last one ends. Tools are numbered in the
+order of their ids; sources, groups, reasons, keys, terms and words in the order of their texts.
 """
 
 from __future__ import annotations
@@ -105,7 +109,12 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
     place = _aligned(_HEAD_SIZE + len(sections) * _ENTRY.size)
     parts, table = [], []
     for section in sections:
-        table.append(_entry(section, place))
+        size = ITEM_SIZES[section.item_type]
+        name = section.name.encode("ascii")
+        if len(section.data) % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
+            raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
+        kind = section.item_type.encode("ascii")
+        table.append(_ENTRY.pack(name, kind, place, len(section.data), crc(section.data)))
         parts.append(section.data + bytes(-len(section.data) % _ALIGNMENT))
         place += len(parts[-1])
     gap = bytes(-(_HEAD_SIZE + len(table) * _ENTRY.size) % _ALIGNMENT)
@@ -113,7 +122,7 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
 
 
 def restamped(data: bytes, stamp: tuple[int, int]) -> bytes:
-    """Give the same file with another stamp of its source."""
+    """Return the same file with another stamp of its source."""
     header, _ = unpack(data)
     count = _HEADER.unpack_from(data)[4]
     table = bytes(data[_HEAD_SIZE : _HEAD_SIZE + count * _ENTRY.size])
@@ -144,7 +153,7 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
 
 
 def crc(data: Buffer) -> int:
-    """Give the CRC-32 of *data*."""
+    """Return the CRC-32 of *data*."""
     return zlib.crc32(data)
 
 
@@ -157,15 +166,6 @@ def _head(header: Header, table: bytes, length: int) -> bytes:
 
 def _checksum(fixed: Buffer, table: bytes) -> int:
     return zlib.crc32(table, zlib.crc32(fixed))
-
-
-def _entry(section: Section, place: int) -> bytes:
-    size = ITEM_SIZES[section.item_type]
-    name = section.name.encode("ascii")
-    if len(section.data) % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
-        raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
-    kind = section.item_type.encode("ascii")
-    return _ENTRY.pack(name, kind, place, len(section.data), crc(section.data))
 
 
 def _entries(table: bytes, length: int) -> dict[str, Entry]:
@@ -198,15 +198,8 @@ def check(data: Buffer, name: str, entry: Entry) -> None:
 
 
 def section_sizes(entries: Mapping[str, Entry]) -> dict[str, int]:
-    """Give the length of every section in bytes, by name."""
+    """Return the length of every section in bytes, by name."""
     return {name: entry.end - entry.start for name, entry in entries.items()}
-
-
-# SECTION sections: The sections of an index file, and the numbers that stand for something in
-# them.
-#
-# A table of rows or texts called *x* is two sections: *x* and *x*`.at`. Tools are numbered in the
-# order of their ids; sources, groups, reasons, keys, terms and words in the order of their texts.
 
 
 TABLES = {
@@ -297,12 +290,6 @@ IMPACT_SCALE = 0xFFFF
 SUMMARY_LENGTH = 300
 """The most characters of a description that are kept outside its record."""
 
-# SECTION tables: Tables of rows of unequal length: many texts, or many lists of numbers, in two
-# flat arrays.
-#
-# The rows stand one after the other in the one array; the other holds where each begins, and where
-# the last one ends.
-
 
 ABSENT = -1
 """What a look-up gives for something that is not there."""
@@ -312,7 +299,7 @@ _MOST_PROBES = 64
 
 
 def span(starts: memoryview, number: int) -> tuple[int, int]:
-    """Give begin and end of row *number*.
+    """Return begin and end of row *number*.
 
     Raises:
         StaleIndexError: The table has no such row, or the row ends before it begins.
@@ -371,7 +358,7 @@ class Texts:
         return map(self.__getitem__, range(len(self)))
 
     def beginning_with(self, prefix: str) -> Iterator[str]:
-        """Give the texts of a sorted table that begin with *prefix*, in order."""
+        """Return the texts of a sorted table that begin with *prefix*, in order."""
         for number in range(bisect_left(self, prefix), len(self)):
             text = self[number]
             if not text.startswith(prefix):
@@ -394,7 +381,7 @@ class Keys(Texts):
         self._slots = slots
 
     def find(self, text: str) -> int:
-        """Give the number of *text*, `ABSENT` when it is not there."""
+        """Return the number of *text*, `ABSENT` when it is not there."""
         key = text.encode("utf-8", "surrogatepass")
         slots, rows = self._slots, self._rows
         last = len(slots) - 1

@@ -1,7 +1,11 @@
 """Reading an index, from a memory-mapped file or from bytes alike.
 
 Nothing is read before it is asked for, and nothing that is slow to import is imported before a
-whole record is asked for.
+whole record is asked for. Names, postings and character 3-grams are decoded once and kept within
+bounds. 3-grams find what is alike in words that share no stem.
+
+Source: McNamee & Mayfield, "Character n-gram tokenization for European language text retrieval",
+Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest of the index.
 """
 
 from __future__ import annotations
@@ -45,8 +49,6 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.index.layout import Buffer
 
-# SECTION names: The words of tools' names, and how much each of them says.
-
 
 # Tools whose names, and terms whose rarities, are kept once they have been read.
 _MOST_NAMES = 16_384
@@ -78,7 +80,6 @@ class Names:
         self._rarities: dict[int, float] = {}
 
     def of_tool(self, tool: int) -> Name:
-        """Give the name of a tool."""
         known = self._names.get(tool)
         if known is None:
             known = self._read(tool)
@@ -101,9 +102,6 @@ class Names:
         if len(self._rarities) < _MOST_NAMES:
             self._rarities[term] = rarity
         return rarity
-
-
-# SECTION postings: Which tools hold a term, how strongly, and in which fields.
 
 
 _SECTIONS = ("postings", "postings.impact", "postings.fields")
@@ -129,19 +127,18 @@ class Postings:
             raise StaleIndexError("its postings are of unequal length")
 
     def count(self, term: int) -> int:
-        """Give the number of tools that hold a term."""
         start, end = span(self._starts, term)
         return end - start
 
     def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Give the tools that hold a term in order, its impacts there, and in which fields."""
+        """Return the tools that hold a term in order, its impacts there, and in which fields."""
         start, end = span(self._starts, term)
         if end > len(self._tools):
             raise StaleIndexError("a row leads out of its table")
         return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
 
     def impacts(self, term: int) -> dict[int, int] | None:
-        """Give the impacts of a term by tool, in order; `None` where they are too many to keep.
+        """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
 
         What is given must not be changed.
         """
@@ -154,7 +151,7 @@ class Postings:
 
 
 def posting(index: Index, term: int, document: int) -> tuple[int, int]:
-    """Give impact and field mask of *term* in *document*, zeros when it does not occur there."""
+    """Return impact and field mask of *term* in *document*, zeros when it does not occur there."""
     documents, impacts, fields = index.postings(term)
     place = bisect_left(documents, document)
     if place == len(documents) or documents[place] != document:
@@ -163,7 +160,7 @@ def posting(index: Index, term: int, document: int) -> tuple[int, int]:
 
 
 def impact_of(index: Index, term: int, document: int) -> int:
-    """Give the impact of *term* in *document*, 0 when it does not occur there."""
+    """Return the impact of *term* in *document*, 0 when it does not occur there."""
     return posting(index, term, document)[0]
 
 
@@ -175,12 +172,6 @@ def add_fields(index: Index, term: int, asked: Iterable[int], masks: dict[int, i
         place = bisect_left(documents, document)
         if place < end and documents[place] == document:
             masks[document] |= fields[place]
-
-
-# SECTION grams: Character 3-grams of tools: what is alike in words that share no stem.
-#
-# Source: McNamee & Mayfield, "Character n-gram tokenization for European language text retrieval",
-# Information Retrieval 7, 2004; weights after Sparck Jones, 1972, as in the rest of the index.
 
 
 # Code points take up to 21 bits, so three of them fit one number of 64.
@@ -195,7 +186,7 @@ _MOST_TOOLS = 4_096
 
 
 def grams_of_word(word: str) -> list[int]:
-    """Give the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
+    """Return the 3-grams of a folded *word*, padded at both ends, each packed into one number."""
     codes = list(map(ord, f"{_PAD}{word}{_PAD}"))
     return [
         first << 2 * _BITS | second << _BITS | third
@@ -204,7 +195,7 @@ def grams_of_word(word: str) -> list[int]:
 
 
 def described_words(tool: Tool) -> list[str]:
-    """Give the words whose 3-grams stand for *tool*, each once."""
+    """Return the words whose 3-grams stand for *tool*, each once."""
     title = "" if tool.display_name == tool.name else tool.display_name
     description = tool.description[:_DESCRIPTION_LENGTH]
     text = f"{tool.name} {title} {tool.source_id} {description}"
@@ -212,7 +203,7 @@ def described_words(tool: Tool) -> list[str]:
 
 
 def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
-    """Give the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
+    """Return the sections of 3-grams: `grams` sorted, how many tools hold each, and each tool's.
 
     Args:
         described: For each tool its `described_words`.
@@ -241,8 +232,6 @@ def gram_sections(described: Iterable[Iterable[str]]) -> list[Section]:
 
 
 class _GramsOfWords(dict[str, tuple[int, ...]]):
-    """The 3-grams of each word met."""
-
     def __missing__(self, word: str) -> tuple[int, ...]:
         grams = self[word] = tuple(grams_of_word(word))
         return grams
@@ -269,7 +258,7 @@ class Grams:
             raise StaleIndexError("its 3-grams are of unequal length")
 
     def of_word(self, word: str) -> Sequence[tuple[int, float]]:
-        """Give number and rarity, above 0, of those 3-grams of a folded *word* that occur."""
+        """Return number and rarity, above 0, of those 3-grams of a folded *word* that occur."""
         known = self._words.get(word)
         if known is None:
             known = tuple(self._found(word))
@@ -294,7 +283,6 @@ class Grams:
         return found
 
     def of_tool(self, tool: int) -> Sequence[int]:
-        """Give the numbers of the distinct 3-grams of a tool, in order."""
         known = self._tools.get(tool)
         if known is None:
             known = self._rows[tool].tolist()
@@ -303,7 +291,7 @@ class Grams:
         return known
 
     def norm(self, tool: int) -> float:
-        """Give the length, above 0, of a tool's vector of 3-gram rarities."""
+        """Return the length, above 0, of a tool's vector of 3-gram rarities."""
         norm: float = self._norms[tool]
         return norm
 
@@ -324,7 +312,7 @@ _CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
 
 
 def recipe_of(recipe: bytes) -> int:
-    """Give the number by which a file tells how it was made: by which mcpg, from which recipe."""
+    """Return the number by which a file tells how it was made: by which mcpg, from which recipe."""
     return zlib.crc32(recipe, zlib.crc32(__version__.encode()))
 
 
@@ -362,7 +350,6 @@ class Index:
 
     @property
     def data(self) -> memoryview:
-        """The whole file."""
         return self._data
 
     @property
@@ -381,11 +368,10 @@ class Index:
                 check(self._data, name, entry)
 
     def has_section(self, name: str) -> bool:
-        """Say whether there is a section called *name*."""
         return name in self._entries
 
     def section(self, name: str) -> memoryview:
-        """Give the items of the section called *name*.
+        """Return the items of the section called *name*.
 
         They are compared with their checksum before; records are when each is read.
 
@@ -404,14 +390,13 @@ class Index:
         return view
 
     def texts(self, name: str) -> Texts:
-        """Give the table of texts called *name*."""
         table = self._texts.get(name)
         if table is None:
             table = self._texts[name] = Texts(self.section(name), self.section(f"{name}.at"))
         return table
 
     def keys(self, name: str) -> Keys:
-        """Give the table of texts called *name* that finds the number of a text."""
+        """Return the table of texts called *name* that finds the number of a text."""
         table = self._keys.get(name)
         if table is None:
             parts = self.section(name), self.section(f"{name}.at"), self.section(f"{name}.slots")
@@ -419,7 +404,6 @@ class Index:
         return table
 
     def rows(self, name: str) -> Rows:
-        """Give the table of rows of numbers called *name*."""
         table = self._rows.get(name)
         if table is None:
             table = self._rows[name] = Rows(self.section(name), self.section(f"{name}.at"))
@@ -446,7 +430,7 @@ class Index:
     # Tools
 
     def __len__(self) -> int:
-        """Give the number of tools."""
+        """Return the number of tools."""
         return self._size("enabled")
 
     def tool_id(self, tool: int) -> str:
@@ -459,19 +443,16 @@ class Index:
         return self.texts("titles")[tool]
 
     def summary(self, tool: int) -> str:
-        """Give the first 300 characters of the description, on one line."""
         return self.texts("summaries")[tool]
 
     def source_id(self, tool: int) -> str:
         return self.texts("sources")[self._item("source_of", tool)]
 
     def sources_of(self, tools: Iterable[int]) -> list[int]:
-        """Give the number of each tool's source."""
         return self._items("source_of", tools)
 
     @property
     def language(self) -> str | None:
-        """The language of the descriptions, `None` when none is told."""
         try:
             name = bytes(self.section("language")).decode("ascii")
         except UnicodeDecodeError as fault:
@@ -482,7 +463,6 @@ class Index:
         return bool(self._item("enabled", tool))
 
     def disabled(self) -> Iterator[int]:
-        """Give the tools that are off by default."""
         enabled = bytes(self.section("enabled"))
         tool = enabled.find(0)
         while tool >= 0:
@@ -490,15 +470,16 @@ class Index:
             tool = enabled.find(0, tool + 1)
 
     def find_tool(self, tool_id: str) -> int:
-        """Give the number of the tool with that id, `ABSENT` when there is none."""
+        """Return the number of the tool with that id, `ABSENT` when there is none."""
         return self.keys("ids").find(tool_id)
 
     def exact(self, key: str) -> tuple[int, ...]:
-        """Give the tools with an id, name, title or alias whose joined form is *key*."""
-        return self._held("keys", "keys.tools", key)
+        """Return the tools with an id, name, title or alias whose joined form is *key*."""
+        number = self.keys("keys").find(key)
+        return () if number == ABSENT else tuple(self.rows("keys.tools")[number])
 
     def name_terms(self, tool: int) -> memoryview:
-        """Give the distinct terms of the tool's name, in its order.
+        """Return the distinct terms of the tool's name, in its order.
 
         Words of the source's name are left out, unless the name has no other.
         """
@@ -506,24 +487,22 @@ class Index:
 
     @property
     def names(self) -> Names:
-        """The names of tools, term by term."""
         if not self._names:
             self._names.append(Names(self))
         return self._names[0]
 
     def norms(self, tools: Iterable[int]) -> list[float]:
-        """Give the length, above 0, of each tool's vector of impacts times rarities."""
+        """Return the length, above 0, of each tool's vector of impacts times rarities."""
         norms: list[float] = self._items("tools.norm", tools)
         if [norm for norm in norms if not norm > 0]:
             raise StaleIndexError("a tool of it has no length")
         return norms
 
     def record(self, tool: int) -> ToolDocument:
-        """Give the whole document of a tool."""
         return self._record(tool)[0]
 
     def markdown(self, tool: int) -> str | None:
-        """Give the text of the document, `None` when the index was built without."""
+        """Return the text of the document, `None` when the index was built without."""
         return self._record(tool)[1]
 
     def pages(self) -> list[ToolDocument]:
@@ -542,7 +521,7 @@ class Index:
     # Relations
 
     def edges(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
-        """Give number, target, kind and weight of the links of a tool that reach another."""
+        """Return number, target, kind and weight of the links of a tool that reach another."""
         known = self._edges.get(tool)
         if known is None:
             known = tuple(self._read_edges(tool))
@@ -564,11 +543,11 @@ class Index:
         ]
 
     def targets(self, tool: int) -> memoryview:
-        """Give the tools that the links of a tool reach; a number that no tool has for the rest."""
+        """Return the tools that the links of a tool reach; an invalid number for other targets."""
         return self.rows("links")[tool]
 
     def reason(self, link: int) -> str:
-        """Give why a link is there, "" when the document does not say."""
+        """Return why a link is there, "" when the document does not say."""
         number = self._item("links.reason", link)
         known = self._reasons.get(number)
         if known is None:
@@ -578,14 +557,12 @@ class Index:
         return known
 
     def groups(self, tool: int) -> memoryview:
-        """Give the groups of a tool, in its document's order."""
         return self.rows("groups_of")[tool]
 
     def group(self, number: int) -> str:
         return self.texts("groups")[number]
 
     def members(self, group: int) -> memoryview:
-        """Give the tools of a group."""
         return self.rows("members")[group]
 
     # Words and terms
@@ -594,15 +571,14 @@ class Index:
         return self.texts("words")[number]
 
     def find_word(self, text: str) -> int:
-        """Give the number of a word that occurs, `ABSENT` when it does not."""
+        """Return the number of a word that occurs, `ABSENT` when it does not."""
         return self.keys("words").find(text)
 
     def term_of_word(self, word: int) -> int:
-        """Give the term of a word: its stem."""
         return self._item("words.term", word)
 
     def completions(self, prefix: str, limit: int) -> list[str]:
-        """Give the first *limit* words, in alphabetical order, that go on after *prefix*.
+        """Return the first *limit* words, in alphabetical order, that go on after *prefix*.
 
         There are none for prefixes below 4 characters: too many words begin with them.
         """
@@ -612,7 +588,7 @@ class Index:
         return list(islice(found, limit))
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Give the least number of edits, 1 or 2, to other words that occur, and these words.
+        """Return the least number of edits, 1 or 2, to other words that occur, and these words.
 
         The number is 0 and the words are none when no word is within `allowed_edits`.
         """
@@ -624,7 +600,6 @@ class Index:
 
     @property
     def grams(self) -> Grams:
-        """The character 3-grams of tools."""
         if not self._grams:
             self._grams.append(Grams(self))
         return self._grams[0]
@@ -633,24 +608,23 @@ class Index:
         return self.texts("terms")[number]
 
     def find_stem(self, text: str) -> int:
-        """Give the term that *text* is as the stem of a word that occurs, or `ABSENT`."""
+        """Return the term that *text* is as the stem of a word that occurs, or `ABSENT`."""
         return self._find_term(text, STEM)
 
     def find_identifier(self, text: str) -> int:
-        """Give the term that *text* is as a whole identifier that occurs, or `ABSENT`."""
+        """Return the term that *text* is as a whole identifier that occurs, or `ABSENT`."""
         return self._find_term(text, IDENTIFIER)
 
     def word_of_term(self, term: int) -> int:
-        """Give the first word in alphabetical order that has a stem, `ABSENT` for identifiers."""
+        """Return the first word in alphabetical order that has a stem, `ABSENT` for identifiers."""
         word = self._item("terms.word", term)
         return ABSENT if word == NONE else word
 
     def document_frequency(self, term: int) -> int:
-        """Give the number of tools that hold a term."""
         return self._held_terms().count(term)
 
     def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Give the tools that hold a term in order, its impacts there, and in which fields.
+        """Return the tools that hold a term in order, its impacts there, and in which fields.
 
         Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
         set for field *n* of `FIELDS`.
@@ -658,7 +632,7 @@ class Index:
         return self._held_terms().of_term(term)
 
     def impacts(self, term: int) -> dict[int, int] | None:
-        """Give the impacts of a term by tool, in order; `None` when they are too many to keep.
+        """Return the impacts of a term by tool, in order; `None` when they are too many to keep.
 
         What is given must not be changed.
         """
@@ -670,16 +644,11 @@ class Index:
         return self._postings[0]
 
     def max_impact(self, term: int) -> int:
-        """Give the highest impact of a term."""
         return self._item("terms.impact", term)
 
     def _find_term(self, text: str, kind: int) -> int:
         term = self.keys("terms").find(text)
         return term if term != ABSENT and self._item("terms.kind", term) & kind else ABSENT
-
-    def _held(self, name: str, holders: str, text: str) -> tuple[int, ...]:
-        number = self.keys(name).find(text)
-        return () if number == ABSENT else tuple(self.rows(holders)[number])
 
 
 def _decoded(data: Buffer) -> tuple[ToolDocument, str | None]:

@@ -1,4 +1,6 @@
-"""BM25F: one saturation over weighted, length-normalised field frequencies.
+"""BM25F: one saturation over weighted, length-normalised field frequencies; idf.
+
+Here too: which text of a tool's document goes into which field.
 
 Source: Zaragoza, Craswell, Taylor, Saria & Robertson, "Microsoft Cambridge at TREC-13: Web and
 HARD tracks", 2004; Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.json_types import JsonObject
-
-# SECTION fields: Which text of a tool's document goes into which field of the index.
 
 
 FIELDS = (
@@ -48,7 +48,7 @@ _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
 def field_texts(
     document: ToolDocument, *, with_parameters: bool = True
 ) -> Iterator[tuple[int, str]]:
-    """Give (number of the field in `FIELDS`, text) for every text of *document*.
+    """Return (number of the field in `FIELDS`, text) for every text of *document*.
 
     To walk the schemas takes longest: `with_parameters=False` leaves their fields out.
     """
@@ -62,7 +62,7 @@ def field_texts(
 
 
 def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
-    """Give what a person wrote below the front matter, as a reader sees it."""
+    """Return what a person wrote below the front matter, as a reader sees it."""
     if not document.body:
         return
     from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
@@ -75,7 +75,7 @@ def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple
 
 
 def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
-    """Give what the front matter states: topics, things, and groups that are named in words."""
+    """Return what the front matter states: topics, things, and groups that are named in words."""
     yield from (("topics", group) for group in document.groups if ":" not in group)
     if not document.further:
         return
@@ -110,7 +110,7 @@ def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
 
 
 def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Give argument and result fields; the words of JSON Schema itself are no text."""
+    """Return argument and result fields; the words of JSON Schema itself are no text."""
     from mcpg.catalog.model import walk_parameters  # noqa: PLC0415 - a search walks no schema
 
     yield from _of_schema(tool.input_schema)
@@ -122,7 +122,7 @@ def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 
 def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
-    """Give the arguments that a schema describes."""
+    """Return the arguments that a schema describes."""
     from mcpg.catalog.model import walk_parameters  # noqa: PLC0415 - as above
 
     for parameter in walk_parameters(schema):
@@ -172,16 +172,13 @@ def saturate(frequency: float, saturation: float = SATURATION) -> float:
 
 
 def occurrence_weight(length: int, mean_length: float, parameters: FieldParameters) -> float:
-    """Give what one occurrence in a field of *length* words adds to a term's frequency."""
+    """Return what one occurrence in a field of *length* words adds to a term's frequency."""
     b = parameters.length_normalisation
     return parameters.weight / (1 - b + b * length / mean_length)
 
 
-# SECTION rarity: How much it says that a tool holds a term.
-
-
 def inverse_document_frequency(size: float, frequency: float) -> float:
-    """Give the weight of a term that *frequency* of *size* documents hold; above 0.
+    """Return the weight of a term that *frequency* of *size* documents hold; above 0.
 
     Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.5, with 1
     added under the logarithm so that common terms stay positive.
@@ -190,7 +187,7 @@ def inverse_document_frequency(size: float, frequency: float) -> float:
 
 
 def smoothed_rarity(size: int, frequency: float, common: float, background: float) -> float:
-    """Give the same weight in a collection that the language has been added to; above 0.
+    """Return the same weight in a collection that the language has been added to; above 0.
 
     For every document, *background* texts are imagined of which a share of *common* hold the
     term. So a word that everybody uses all the time weighs little, though no document holds it.

@@ -46,7 +46,7 @@ class Speller:
         self._pairs, self._pair_words = pairs
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Give the least distance within `allowed_edits` and the other words there, sorted.
+        """Return the least distance within `allowed_edits` and the other words there, sorted.
 
         The distance is 0 and the words are none when no other word is near enough.
         """
@@ -68,7 +68,7 @@ class Speller:
         return 0, ()
 
     def _sharing_deletion(self, word: str) -> set[int]:
-        """Give the words that equal *word* once a character, or none, is left out of each."""
+        """Return the words that equal *word* once a character, or none, is left out of each."""
         numbers: set[int] = set()
         for part in _with_deletions(word):
             key = _hash(part)
@@ -78,7 +78,7 @@ class Speller:
         return numbers
 
     def _sharing_pairs(self, word: str) -> list[int]:
-        """Give the words of like length that share enough pairs of characters with *word*."""
+        """Return the words of like length that share enough pairs of characters with *word*."""
         pairs = _pairs_of(word)
         needed = max(1, len(pairs) - _PAIRS_AT_TWO_EDITS)
         found: list[int] = []
@@ -145,5 +145,5 @@ def _pairs_of(word: str) -> set[str]:
 
 
 def _pair_key(length: int, pair: str) -> int:
-    """Give one number for a pair of characters (21 bits each) in words of *length*."""
+    """Return one number for a pair of characters (21 bits each) in words of *length*."""
     return length << 42 | ord(pair[0]) << 21 | ord(pair[1])

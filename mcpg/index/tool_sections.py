@@ -1,4 +1,4 @@
-"""The sections that tell what a tool is called, where it belongs and what it is linked to."""
+"""The sections of tool names, groups and links, and in which fields of a tool a term occurs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
-    """Give the sections that hold one text or number for each tool."""
+    """Return the sections that hold one text or number for each tool."""
     sources = sorted({tool.source_id for tool in tools})
     numbers = {source: number for number, source in enumerate(sources)}
     yield from keys_sections("ids", [tool.id for tool in tools])
@@ -43,19 +43,19 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
 
 
 def summary(description: str) -> str:
-    """Give the beginning of *description* on one line."""
+    """Return the beginning of *description* on one line."""
     return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
 
 
 def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
-    """Give the sections that find tools by a joined id, name, title or alias."""
+    """Return the sections that find tools by a joined id, name, title or alias."""
     texts, holders = _held(map(_keys, tools))
     yield from keys_sections("keys", texts)
     yield from rows_sections("keys.tools", holders)
 
 
 def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
-    """Give the sections of groups and their members."""
+    """Return the sections of groups and their members."""
     groups, members = _held(document.groups for document in documents)
     numbers = {group: number for number, group in enumerate(groups)}
     yield from texts_sections("groups", groups)
@@ -65,7 +65,7 @@ def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
 
 
 def link_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
-    """Give the sections of links: to whom, what they say, how strong they are and why."""
+    """Return the sections of links: to whom, what they say, how strong they are and why."""
     tools = {document.uri: number for number, document in enumerate(documents)}
     links = [link for document in documents for link in document.links]
     reasons = sorted({link.reason for link in links})
@@ -87,7 +87,7 @@ def _keys(tool: Tool) -> Iterable[str]:
 
 
 def _held(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
-    """Give all texts, sorted, and for each the numbers of those that hold it."""
+    """Return all texts, sorted, and for each the numbers of those that hold it."""
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for number, texts in enumerate(texts_of):
         for text in dict.fromkeys(texts):
@@ -96,14 +96,11 @@ def _held(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]
     return texts, [holders[text] for text in texts]
 
 
-# SECTION occurrences: Where in a document a term occurs: counted anew, for explanations alone.
-
-
 _MASK_OF_PARAMETERS = sum(1 << FIELDS.index(name) for name in OF_PARAMETERS)
 
 
 def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int, dict[str, float]]:
-    """Give the share, summing to 1, of each field in the frequency of each term in *document*.
+    """Return the share, summing to 1, of each field in the frequency of each term in *document*.
 
     Terms that do not occur there are left out. The document is read only where a term occurs in
     several fields, for a single one has it all.

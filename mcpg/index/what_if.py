@@ -38,7 +38,6 @@ class HintableIndex:
     """An index and what is needed to try hints on one of its tools."""
 
     def __init__(self, index: Index, tool: int) -> None:
-        """Prepare to try hints on the tool numbered *tool*."""
         self.index = index
         self.tool = tool
         self.document = index.record(tool)
@@ -49,7 +48,7 @@ class HintableIndex:
         self._nearest: dict[str, tuple[int, tuple[str, ...]]] = {}
 
     def with_hints(self, hints: Hints) -> Index:
-        """Give the index as it would be if the tool's hints were *hints*.
+        """Return the index as it would be if the tool's hints were *hints*.
 
         They must hold the aliases and keywords that the tool has, in front of further ones or
         behind them, and be no other in anything else.
@@ -57,26 +56,20 @@ class HintableIndex:
         return _HintedIndex(self, hints)
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Give what the index answers, which every edit of one query asks again."""
+        """Return what the index answers, which every edit of one query asks again."""
         found = self._nearest.get(word)
         if found is None:
             found = self._nearest[word] = self.index.nearest(word)
         return found
 
     def counts_of(self, document: int) -> Counts:
-        """Give how often terms occur in the fields of a document."""
         counts = self._others.get(document)
         if counts is None:
             counts = self._others[document] = count_terms(self.index.record(document))
         return counts
 
 
-def _lists(hints: Hints) -> dict[str, tuple[str, ...]]:
-    return {name: getattr(hints, name) for name in _FIELDS}
-
-
 def _filled(index: Index) -> dict[int, int]:
-    """Give for each field that hints fill the number of tools that have words in it."""
     holders: dict[int, set[int]] = {field: set() for field in _FIELDS.values()}
     masks = index.section("postings.fields")
     tools = index.section("postings")
@@ -98,19 +91,22 @@ class _HintedIndex(Index):
         self._names = []
         self._below = before.index
         self._before = before
-        self._counts, self._means, self._changed = _recounted(before, _lists(hints))
+        self._counts, self._means, self._changed = _recounted(
+            before, {name: getattr(hints, name) for name in _FIELDS}
+        )
         added = (*hints.aliases, *hints.keywords)
         self._name_words(word for text in added for word in iter_words(text))
         self._added_keys = {joined(alias) for alias in hints.aliases}
-        said = {term for field in _FIELDS.values() for term in self._terms_of(field)}
+        said = {
+            term
+            for field in _FIELDS.values()
+            for term in (self._counts[field][0] if field in self._counts else ())
+        }
         self._touched = {self._number(term) for term in said}
         had = {term for terms, _ in before.counts.values() for term in terms}
         self._gained_texts = said - had
         self._gained = {self._number(term) for term in self._gained_texts}
         self._patched: dict[int, Postings] = {}
-
-    def _terms_of(self, field: int) -> Iterable[str]:
-        return self._counts[field][0] if field in self._counts else ()
 
     def _name_words(self, words: Iterable[Word]) -> None:
         """Number the words and terms that no tool had; they come after all that are there."""
@@ -248,7 +244,6 @@ class _HintedIndex(Index):
     def _weigh_anew(
         self, text: str, tools: list[int], impacts: list[int], masks: list[int]
     ) -> None:
-        """Weigh the term where it stands in fields whose mean length has changed."""
         for place, mask in enumerate(masks):
             if mask & self._changed:
                 impacts[place] = self._impact(text, self._before.counts_of(tools[place]))

@@ -105,14 +105,7 @@ class _Builder:
     frames: list[_Frame] = field(default_factory=list)
     documents: int = 0
 
-    def begin_document(self, line: int) -> None:
-        """Note that a YAML document begins; only one may."""
-        self.documents += 1
-        if self.documents > 1:
-            raise self.fail("a second YAML document begins here", line, "keep one per file")
-
     def fail(self, message: str, line: int, remedy: str | None = None) -> InputError:
-        """Make the error for the zero-based *line* of the text."""
         return self.error(message, place=f"{self.place}:{self.first_line + line}", remedy=remedy)
 
     def scalar(self, text: str, plain: bool, line: int) -> None:
@@ -128,14 +121,12 @@ class _Builder:
             self.add(plain_value(text) if plain else text, line)
 
     def open(self, value: list[JsonValue] | JsonObject, line: int) -> None:
-        """Begin a list or mapping."""
         if len(self.frames) >= MAX_DEPTH:
             raise self.fail(f"the YAML is nested deeper than {MAX_DEPTH} levels", line)
         self.add(value, line)
         self.frames.append(_Frame(value))
 
     def add(self, value: JsonValue, line: int) -> None:
-        """Put *value* where the innermost list or mapping expects it."""
         if not self.frames:
             self.root = value
             return
@@ -169,7 +160,14 @@ def plain_value(text: str) -> JsonValue:
 def _read(text: str, builder: _Builder) -> JsonValue:
     import yaml  # noqa: PLC0415 - a search never needs it
 
-    _check_characters(text, builder)
+    if len(text) > MAX_CHARACTERS:
+        message = f"the YAML is longer than {MAX_CHARACTERS} characters"
+        raise builder.fail(message, 0, "split it into several files")
+    found = _FORBIDDEN.search(text)
+    if found is not None:
+        message = f"YAML does not allow the character U+{ord(found.group()):04X}"
+        line = text.count("\n", 0, found.start())
+        raise builder.fail(message, line, "remove it, or write it as an escape in double quotes")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         for event in yaml.parse(text, Loader=loader):
@@ -181,19 +179,7 @@ def _read(text: str, builder: _Builder) -> JsonValue:
     return builder.root
 
 
-def _check_characters(text: str, builder: _Builder) -> None:
-    if len(text) > MAX_CHARACTERS:
-        message = f"the YAML is longer than {MAX_CHARACTERS} characters"
-        raise builder.fail(message, 0, "split it into several files")
-    found = _FORBIDDEN.search(text)
-    if found is not None:
-        message = f"YAML does not allow the character U+{ord(found.group()):04X}"
-        line = text.count("\n", 0, found.start())
-        raise builder.fail(message, line, "remove it, or write it as an escape in double quotes")
-
-
 def _take(event: Event, builder: _Builder) -> None:
-    """Hand one event to *builder*."""
     import yaml  # noqa: PLC0415 - a search never needs it
 
     line = event.start_mark.line if event.start_mark else 0
@@ -208,11 +194,12 @@ def _take(event: Event, builder: _Builder) -> None:
     elif isinstance(event, yaml.CollectionEndEvent):
         builder.frames.pop()
     elif isinstance(event, yaml.DocumentStartEvent):
-        builder.begin_document(line)
+        builder.documents += 1
+        if builder.documents > 1:
+            raise builder.fail("a second YAML document begins here", line, "keep one per file")
 
 
 def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
-    """Raise for what YAML can do beyond plain values."""
     remedy = "write the value out"
     tag = getattr(event, "tag", None)
     if tag is not None:
@@ -221,9 +208,6 @@ def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
         # An alias event names its anchor in the same attribute.
         message = f"anchors and aliases are not allowed ({event.anchor[:80]!r})"
         raise builder.fail(message, line, remedy)
-
-
-# SECTION unsafe: Characters in texts of strangers that hide, reorder or steer what a reader sees.
 
 
 # Control characters, bidirectional overrides, invisible characters that hide or reorder text, tag

@@ -8,12 +8,12 @@ _SIGNATURE_BITS = 63
 
 
 def allowed_edits(word: str) -> int:
-    """Give how many edits a misspelling of *word* may hold: 0 below 4 characters, 1, 2 from 8."""
+    """Return how many edits a misspelling of *word* may hold: 0 below 4 characters, 1, 2 from 8."""
     return (len(word) >= _ONE_EDIT_FROM) + (len(word) >= _TWO_EDITS_FROM)
 
 
 def signature(word: str) -> int:
-    """Give a set of bits that stands for the characters of *word*.
+    """Return a set of bits that stands for the characters of *word*.
 
     An edit changes at most two of the characters that a word is made of, so the signatures of
     words *n* edits apart differ in at most 2 *n* bits.
@@ -25,7 +25,7 @@ def signature(word: str) -> int:
 
 
 def edit_distance(left: str, right: str, bound: int) -> int | None:
-    """Give the number of edits between two words, `None` when it is above *bound*.
+    """Return the number of edits between two words, `None` when it is above *bound*.
 
     Edits are insertion, deletion, substitution and transposition of neighbours, no character
     being edited twice (optimal string alignment). A column of the table of distances is kept as
@@ -58,7 +58,7 @@ def edit_distance(left: str, right: str, bound: int) -> int | None:
 
 
 def _one_edit(left: str, right: str) -> int | None:
-    """Give 0 for equal words, 1 for words that one edit sets apart, else `None`."""
+    """Return 0 for equal words, 1 for words that one edit sets apart, else `None`."""
     if left == right:
         return 0
     place = 0

@@ -1,7 +1,18 @@
-"""Words: where a text, an identifier or a run of characters without spaces is cut.
+"""Words: folding, splitting, stop words, stems, and how common a word is in its language.
 
 Texts are scanned by the methods of `str` alone: compiling regular expressions would take a cold
 search longer than the search itself. What was cut once is remembered, for words repeat.
+
+Stop words are neutral to language. Each supported language has the list kept by the Snowball
+project. A text is taken to be in the language whose list it uses most, counted in running words;
+only that language's list applies to it, so that *die* is a word in English and an article in
+German.
+
+A catalogue cannot tell words that name what is wanted from words that people say in any request:
+"want" is as rare in it as "invoice". Background frequencies of the language can.
+
+Source: stop word profiles as language identification, Grefenstette, "Comparing two language
+identification schemes", JADT 1995.
 """
 
 from __future__ import annotations
@@ -21,16 +32,6 @@ if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
     Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
-
-# SECTION function_words: Function words: the words that hold a sentence together and name nothing.
-#
-# The rule is neutral to language. Each supported language has a list of function words kept by the
-# Snowball project. A text is taken to be in the language whose list it uses most, counted in
-# running words; only that language's list applies to it, so that *die* is a word in English and an
-# article in German. Nothing that names a tool's work stands in these lists.
-#
-# Source: stop word profiles as language identification, Grefenstette, "Comparing two language
-# identification schemes", JADT 1995.
 
 
 # Where lists tie, the first wins.
@@ -59,7 +60,7 @@ _by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
 
 
 def function_words_of(language: str) -> frozenset[str]:
-    """Give the folded function words of *language*, a member of `LANGUAGES`."""
+    """Return the folded function words of *language*, a member of `LANGUAGES`."""
     if not _lists:
         _lists.update(_read())
     return _lists[language]
@@ -83,7 +84,7 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
 
 
 def function_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
-    """Give those of *words* that are function words in the language they are written in.
+    """Return those of *words* that are function words in the language they are written in.
 
     *expected* is the language that one function word is enough to tell.
     """
@@ -93,7 +94,7 @@ def function_words_in(words: Iterable[str], expected: str | None = None) -> froz
 
 
 def is_near_function_word(word: str, language: str, distance: int) -> bool:
-    """Tell whether at most *distance* edits, at least 1, make *word* a function word."""
+    """Return whether at most *distance* edits, at least 1, make *word* a function word."""
     mine = signature(word)
     by_length = _by_length.get(language) or _sort_by_length(language)
     return any(
@@ -118,16 +119,12 @@ def _read() -> dict[str, frozenset[str]]:
 
 
 def _read_languages() -> dict[str, tuple[int, ...]]:
-    """Fill the table of the languages of each word."""
     table: dict[str, tuple[int, ...]] = {}
     for number, language in enumerate(LANGUAGES):
         for word in function_words_of(language):
             table[word] = (*table.get(word, ()), number)
     _languages.update(table)
     return _languages
-
-
-# SECTION folding: Unicode folding: one spelling for texts that a reader would call the same.
 
 
 # Putting the marks of one character in order takes time that grows with the square of their number.
@@ -145,7 +142,7 @@ _sorted: dict[str, bool] = {}
 
 
 def fold(text: str) -> str:
-    """Give *text* in compatibility form and without case (NFKC, full case folding).
+    """Return *text* in compatibility form and without case (NFKC, full case folding).
 
     Source: Unicode Standard, section 3.13, "toNFKC_Casefold" without the removal of ignorables.
     """
@@ -216,7 +213,7 @@ def _is_sorted(character: str) -> bool:
 
 
 def _kind_of(character: str) -> int:
-    """Tell what *character* is to `strip_accents`, and remember it."""
+    """Classify *character* for `strip_accents`, and remember it."""
     if is_mark(character):
         kind = _POINT if unicodedata.combining(character) else _VOWEL
         name = unicodedata.name(character, "")
@@ -297,7 +294,7 @@ def iter_words(text: str) -> Iterator[Word]:
 
 
 def split_words(text: str) -> list[str]:
-    """Give the folded words of *text*, without the whole forms of compound identifiers."""
+    """Return the folded words of *text*, without the whole forms of compound identifiers."""
     return [
         word.text
         for token in text.split()
@@ -307,7 +304,7 @@ def split_words(text: str) -> list[str]:
 
 
 def joined(text: str) -> str:
-    """Give the letters and digits of *text* run together: one key for every way to write a name."""
+    """Return the letters and digits of *text* run together: one key for all spellings of a name."""
     return _run_together(text if text.isascii() else _bare(text))
 
 
@@ -321,7 +318,7 @@ def _run_together(bare: str) -> str:
 
 
 def is_unspaced(character: str) -> bool:
-    """Tell whether *character* is of a script that is written without spaces between words."""
+    """Return whether *character* is of a script that is written without spaces between words."""
     place = bisect_right(_UNSPACED, (ord(character), 0x10FFFF)) - 1
     return place >= 0 and ord(character) <= _UNSPACED[place][1]
 
@@ -339,7 +336,6 @@ def words_of_token(token: str) -> tuple[Word, ...]:
 
 
 def _chunks(token: str) -> Iterator[str]:
-    """Give the runs of letters and digits in *token*, those that a joint connects as one."""
     if token.isalnum():
         yield token
         return
@@ -366,7 +362,11 @@ def _continues(token: str, place: int) -> bool:
 
 
 def _cut_chunk(chunk: str) -> tuple[Word, ...]:
-    if chunk.isalpha() and chunk.isascii() and _has_no_seam(chunk):
+    if (
+        chunk.isalpha()
+        and chunk.isascii()
+        and (chunk.islower() or chunk.istitle() or chunk.isupper())
+    ):
         return (Word(chunk[:LONGEST_WORD].lower(), False),)
     chunk = _bare(chunk[:_LONGEST_CHUNK])
     runs = _runs(chunk)
@@ -389,17 +389,13 @@ def _bare(text: str) -> str:
     return strip_accents("".join(normalized("NFKC", text).split()))
 
 
-def _has_no_seam(letters: str) -> bool:
-    return letters.islower() or letters.istitle() or letters.isupper()
-
-
 def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
     """Keep a version, a date or a numbered code whole beside the words in it."""
     return tuple(Word(text, False) for text in (*sorted(spoken), fold(chunk)[:LONGEST_WORD]))
 
 
 def _whole(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
-    """Give the whole form of a chunk that was cut at seams of its own."""
+    """Return the whole form of a chunk that was cut at seams of its own."""
     if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
         return ()
     return (Word(_run_together(chunk)[:LONGEST_WORD], True),)
@@ -412,7 +408,6 @@ def _runs(chunk: str) -> list[str]:
 
 
 def _without_clitics(run: str) -> list[str]:
-    """Cut at apostrophes; what follows one is dropped when short ("it's", "we'll")."""
     first, *rest = run.replace(_APOSTROPHES[1], _APOSTROPHES[0]).split(_APOSTROPHES[0])
     return [first, *(part for part in rest if len(part) > _LONGEST_CLITIC)]
 
@@ -514,7 +509,7 @@ def _is_numeric(piece: str) -> bool:
 
 
 def _is_spoken(run: str) -> bool:
-    """Tell whether *run* holds enough letters in a row to be more than a code."""
+    """Return whether *run* holds enough letters in a row to be more than a code."""
     letters = 0
     for character in run:
         if is_mark(character):
@@ -529,9 +524,6 @@ def _has_unspaced(run: str) -> bool:
     return max(run, default="") >= _FIRST_UNSPACED and any(map(is_unspaced, run))
 
 
-# SECTION stems: Light stemming: one form for the inflections of a word.
-
-
 _SHORTEST_STEMMED = 4
 _MOST_REMEMBERED_of_stems = 65_536
 
@@ -540,7 +532,7 @@ _stemmers: list[Callable[[str], str]] = []
 
 
 def stem(word: str) -> str:
-    """Give the stem of a folded *word*.
+    """Return the stem of a folded *word*.
 
     Words of ASCII letters are stemmed by the Snowball English rules, which also bring the
     plurals of most Latin-script languages together; others, numbers and short words stay.
@@ -569,13 +561,6 @@ def _stemmer() -> Callable[[str], str]:
     return _stemmers[0]
 
 
-# SECTION background: Background frequencies: how common a word is in its language, whatever the
-# catalogue.
-#
-# A request is made of words that name what is wanted and words that people say in any request. A
-# catalogue cannot tell them apart: "want" is as rare in it as "invoice". The language can.
-
-
 # The length, in words, of the imaginary text that `share_of_texts` asks about.
 TEXT_LENGTH = 100
 
@@ -587,7 +572,7 @@ _MOST_SHARES = 65_536
 
 
 def share_of_texts(word: str, language: str) -> float:
-    """Give the share, in [0, 1], of texts of 100 words in *language* that hold a folded *word*.
+    """Return the share, in [0, 1], of texts of 100 words in *language* that hold a folded *word*.
 
     It is 0 for words that make up less than one in twenty thousand.
     """
@@ -601,7 +586,7 @@ def share_of_texts(word: str, language: str) -> float:
 
 
 def _zipf(word: str, language: str) -> float:
-    """Give the frequency of *word* on the Zipf scale, 0 when it is not listed.
+    """Return the frequency of *word* on the Zipf scale, 0 when it is not listed.
 
     Source: van Heuven et al., "SUBTLEX-UK: a new and improved word frequency database for British
     English", Quarterly Journal of Experimental Psychology 67, 2014.
@@ -615,7 +600,6 @@ def _zipf(word: str, language: str) -> float:
 
 
 def _read_of_background(language: str) -> list[str]:
-    """Read the lines of *language*, which are sorted."""
     path = os.path.join(_FOLDER, f"{language}.txt")  # noqa: PTH118 - as above
     with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - as above
         return _lines.setdefault(language, file.read().split("\n")[1:-1])

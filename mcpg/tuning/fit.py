@@ -1,4 +1,4 @@
-"""Coordinate ascent: the fusion weights that put relevant tools highest.
+"""Fits of the model's two parts: fusion weights by coordinate ascent, calibration by regression.
 
 Source: Metzler & Croft, "Linear feature-based models for information retrieval", Information
 Retrieval 10(3), 2007: nDCG is no smooth function of the weights, so one weight after the other is
@@ -42,7 +42,7 @@ _WORTHS = (*DISCOUNTS, 0.0)
 def ascend(
     contests: Sequence[Contest], start: Sequence[float], *, cost: float = 0.0, seed: int = 0
 ) -> tuple[float, ...]:
-    """Give the fitted weights, in the order of `FITTED`, that maximise what *contests* are worth.
+    """Return the fitted weights, in the order of `FITTED`, that maximise what *contests* are worth.
 
     Args:
         contests: What is to be won.
@@ -58,7 +58,7 @@ def ascend(
 
 
 def won(contests: Sequence[Contest], weights: Sequence[float]) -> float:
-    """Give what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
+    """Return what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
     return fsum(
         contest.worth * _WORTHS[min(contest.ahead + _count(_leads(contest, weights)), DEPTH)]
         for contest in contests
@@ -89,7 +89,6 @@ class _Climb:
         self._leads = [_leads(contest, begin) for contest in contests]
 
     def top(self) -> float:
-        """Climb, and give the height reached."""
         reached = self._heights(0, [self.weights[0]])[0]
         for _ in range(_ROUNDS):
             before = reached
@@ -100,7 +99,6 @@ class _Climb:
         return reached
 
     def _step(self, place: int, reached: float) -> float:
-        """Set one weight to its best value, and give the height then."""
         heights = self._heights(place, GRID)
         best = max(heights)
         if best <= reached + _LEAST_GAIN:
@@ -114,7 +112,7 @@ class _Climb:
         return best
 
     def _heights(self, place: int, values: Sequence[float]) -> list[float]:
-        """Give the objective at each of the *values* of one weight."""
+        """Return the objective at each of the *values* of one weight."""
         own = self.weights[place]
         deltas = [value - own for value in values]
         won: list[list[float]] = [[] for _ in values]
@@ -130,14 +128,10 @@ class _Climb:
 
 
 def _leads(contest: Contest, weights: Sequence[float]) -> list[float]:
-    """Give how far each rival is ahead under *weights*."""
     rows = zip(*contest.columns, strict=True)
     return [
         lead + fsum(map(mul, row, weights)) for lead, row in zip(contest.leads, rows, strict=True)
     ]
-
-
-# SECTION logistic: Logistic regression with a prior, and how good its probabilities are.
 
 
 BINS = 10
@@ -158,7 +152,7 @@ def logistic(
     prior: Sequence[float],
     ridge: float,
 ) -> tuple[float, ...]:
-    """Give the coefficients, the intercept first, of a logistic regression.
+    """Return the coefficients, the intercept first, of a logistic regression.
 
     They minimise the mean log loss and *ridge* times half the squared distance from *prior*: the
     coefficients are believed to be normally distributed around those. By Newton's method, a step
@@ -187,7 +181,7 @@ def logistic(
 
 
 def _downhill(fit: _Fit, found: Sequence[float], loss: float) -> list[float]:
-    """Give Newton's step from *found*, halved until it does not lead above *loss*."""
+    """Return Newton's step from *found*, halved until it does not lead above *loss*."""
     step = solve(*fit.slope_and_curvature(found))
     for _ in range(_HALVINGS):
         if fit.loss([one - by for one, by in zip(found, step, strict=True)]) <= loss:
@@ -220,7 +214,6 @@ class _Fit:
         return [one - prior for one, prior in zip(coefficients, self._prior, strict=True)]
 
     def loss(self, coefficients: Sequence[float]) -> float:
-        """Give the value."""
         losses = map(log_loss, self._probabilities(coefficients), self._right)
         squares = fsum(one * one for one in self._distances(coefficients))
         return fsum(map(mul, self._shares, losses)) + self._ridge * squares / 2
@@ -228,7 +221,6 @@ class _Fit:
     def slope_and_curvature(
         self, coefficients: Sequence[float]
     ) -> tuple[list[list[float]], list[float]]:
-        """Give the second derivatives and the first."""
         sure = self._probabilities(coefficients)
         errors = [
             share * (one - hit)
@@ -270,12 +262,12 @@ def solve(matrix: Sequence[Sequence[float]], values: Sequence[float]) -> list[fl
 
 
 def sigmoid(logit: float) -> float:
-    """Give the probability, in (0, 1), of a logit."""
+    """Return the probability, in (0, 1), of a logit."""
     return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
 
 def log_loss(probability: float, is_right: bool) -> float:
-    """Give the logarithmic loss of one probability; one of 0 or 1 counts as if almost so.
+    """Return the logarithmic loss of one probability; one of 0 or 1 counts as if almost so.
 
     Source: Gneiting & Raftery, "Strictly proper scoring rules, prediction, and estimation", Journal
     of the American Statistical Association 102, 2007.
@@ -285,7 +277,7 @@ def log_loss(probability: float, is_right: bool) -> float:
 
 
 def evenly(keys: Sequence[Hashable], mass: Callable[[Hashable], float]) -> list[float]:
-    """Give each sample its share: the *mass* of its key, divided among those of the same key."""
+    """Return each sample its share: the *mass* of its key, divided among those of the same key."""
     counts = Counter(keys)
     return [mass(key) / counts[key] for key in keys]
 
@@ -293,7 +285,7 @@ def evenly(keys: Sequence[Hashable], mass: Callable[[Hashable], float]) -> list[
 def weighted_calibration_error(
     scores: Sequence[float], right: Sequence[bool], shares: Sequence[float], bins: int = BINS
 ) -> float:
-    """Give the expected calibration error of samples that do not all count the same.
+    """Return the expected calibration error of samples that do not all count the same.
 
     The bins, in order of score, hold equal shares, and equal scores are in one bin; see
     `reliability_bins`.
@@ -310,9 +302,6 @@ def weighted_calibration_error(
         errors[min(place, bins - 1)] += [share * (score - hit) for score, hit, share in tied]
         passed += mass
     return fsum(abs(fsum(one)) for one in errors) / total
-
-
-# SECTION cases: Cases: judged queries made ready for a fit, and what a model makes of them.
 
 
 ANSWERLESS_SHARE = 0.3
@@ -345,7 +334,6 @@ class Case:
 
     @property
     def is_answerable(self) -> bool:
-        """Whether a tool answers it."""
         return self.sample.count > 0
 
 
@@ -365,15 +353,11 @@ class Scored:
 
     @property
     def loss(self) -> float:
-        """Its logarithmic loss."""
         return log_loss(self.score, self.is_right)
 
 
 def drawn(judgements: Judgements, seed: int) -> Judgements:
-    """Give *judgements*, or of very many `MOST_QUERIES`, drawn by *seed*.
-
-    They keep their order.
-    """
+    """Return *judgements*, or of very many `MOST_QUERIES` drawn by *seed*, in their order."""
     queries = judgements.queries
     if len(queries) <= MOST_QUERIES:
         return judgements
@@ -412,12 +396,7 @@ def fit_weights(
 ) -> tuple[float, ...]:
     """Fit fusion weights on *cases*; where none has an answer, they stay as they are.
 
-    Args:
-        cases: The queries; those without an answer count for nothing.
-        home: The model whose other weights stand.
-        fitted: Its fitted weights, which are the first guess.
-        belief: How many queries this guess is worth.
-        seed: Draws further guesses.
+    *fitted*, the weights to begin with, are worth *belief* queries; *home* has the others.
     """
     asked = [case.sample for case in cases if case.is_answerable]
     if not asked:
@@ -451,7 +430,7 @@ def fit_calibration(cases: Sequence[Case], model: Model, *, belief: float) -> tu
 
 
 def _masses(cases: Sequence[Case]) -> dict[object, float]:
-    """Give what all samples of one kind and rank count for."""
+    """Return what all samples of one kind and rank count for."""
     without = sum(not case.is_answerable for case in cases) / len(cases)
     hidden = max(0.0, ANSWERLESS_SHARE - without)
     return {
@@ -467,7 +446,7 @@ def _samples(case: Case) -> list[tuple[str, Sample]]:
 
 
 def best_scored(case: Case, model: Model) -> list[Scored]:
-    """Give the best match of a case as it is, and with its answers hidden; none scores 0."""
+    """Return the best match of a case as it is, and with its answers hidden; none scores 0."""
     return [_best(kind, tops(sample, model, 1)) for kind, sample in _samples(case)]
 
 
@@ -476,12 +455,12 @@ def _best(kind: str, found: Sequence[Top]) -> Scored:
 
 
 def shares_of(scored: Sequence[Scored], cases: Sequence[Case]) -> list[float]:
-    """Give what each of the best matches of *cases* counts for."""
+    """Return what each of the best matches of *cases* counts for."""
     mass = _masses(cases)
     return evenly([(one.kind, 0) for one in scored], lambda key: mass[key])
 
 
 def ranked_figures(case: Case, model: Model) -> tuple[float, float]:
-    """Give nDCG@5 and recall@5 of a case that has an answer."""
+    """Return nDCG@5 and recall@5 of a case that has an answer."""
     hits = [top.is_right for top in tops(case.sample, model)]
     return ndcg_at(hits, case.sample.count, DEPTH), recall_at(hits, case.sample.count, DEPTH)

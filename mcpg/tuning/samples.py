@@ -1,9 +1,10 @@
-"""Contests: for each relevant tool, how far ahead of it each of its rivals is.
+"""Samples of judged queries, contests between their tools, and folds.
 
-Of a ranking, nDCG sees only how many tools are ahead of each relevant one. So all that a fit need
-know of a query are differences between features; and rivals that are ahead, or are not, whatever
-the weights in their bounds, need no further look. What a tool adds for an intent of the query is
-left out, because it depends on the order.
+A sample is what a search sees of one query, kept so that any model can rank it. Of a ranking, nDCG
+sees only how many tools are ahead of each relevant one. So all that a fit need know of a query are
+contests, the differences between features; and rivals that are ahead, or are not, whatever the
+weights in their bounds, need no further look. What a tool adds for an intent of the query is left
+out, because it depends on the order. Folds are parts of the queries, each held out once.
 """
 
 from __future__ import annotations
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
     from mcpg.index import Index
-
-# SECTION samples: Samples: what a search sees of one judged query, kept so that any model can rank
-# it.
 
 
 DEPTH = 5
@@ -86,12 +84,8 @@ def look(
 ) -> Sample:
     """Look at the documents that a search for *query* looks at.
 
-    Args:
-        query: The query.
-        index: What is searched.
-        right: The documents that answer it.
-        count: How many tools answer it, where that is more than *right* has.
-        hidden: Documents that are not to be found.
+    *right* are the documents that answer it, *count* is how many tools do, where that is more, and
+    *hidden* documents are not to be found.
     """
     analysis, pool = gather(Request(query), index, frozenset(hidden), size=POOL)
     sights = look_closely(pool.documents, analysis, index)
@@ -100,7 +94,7 @@ def look(
 
 
 def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[Top]:
-    """Give the best matches that *model* finds."""
+    """Return the best matches that *model* finds."""
     ranked = fuse(sample.sights, model.weights, max(MARGIN_DEPTH, depth))
     calibrations = calibrate(ranked, sample.sights, sample.analysis, model, sample.size)
     pairs = zip(ranked, calibrations, strict=True)
@@ -137,12 +131,9 @@ class Contest:
 
 
 def contests_of(sample: Sample, given: Sequence[float], share: float) -> Iterator[Contest]:
-    """Give the contests of the relevant tools that can be among the first `DEPTH`.
+    """Return the contests of the relevant tools that can be among the first `DEPTH`.
 
-    Args:
-        sample: The query.
-        given: All weights, of which those that are fitted do not count.
-        share: What the query counts for in the objective.
+    *share* is what the query counts for in the objective.
     """
     ranked = fuse(sample.sights, [0.0] * len(FEATURES), len(sample.sights))
     rows = [(one.candidate.document, one.values) for one in ranked]
@@ -177,11 +168,8 @@ def _contest(
     return Contest(worth, ahead, tuple(leads), columns)
 
 
-# SECTION folds: Folds: parts of the queries, each of which is held out once.
-
-
 def grouped(keys: Sequence[Collection[Hashable]]) -> list[int]:
-    """Give each item the number of its group: items that share a key, directly or by way of others.
+    """Number the groups of items that share a key, directly or by way of others.
 
     Groups are numbered in the order of their first items.
     """
@@ -203,7 +191,7 @@ def grouped(keys: Sequence[Collection[Hashable]]) -> list[int]:
 
 
 def folds_of(groups: Sequence[int], count: int, seed: int = 0) -> list[int]:
-    """Give each item its fold, from 0 to *count* - 1; no group is in two.
+    """Return each item its fold, from 0 to *count* - 1; no group is in two.
 
     In an order drawn by *seed*, the greatest groups first, each goes to the fold with the fewest
     items.

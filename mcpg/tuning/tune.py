@@ -133,12 +133,11 @@ class Tuning:
 
     @property
     def is_better(self) -> bool:
-        """Whether anything of the fitted model is kept."""
         return self.weights.is_kept or self.calibration.is_kept
 
 
 def too_few(cases: Sequence[Case], folds: int) -> str | None:
-    """Say why *cases* cannot be learned from, `None` if they can."""
+    """Explain why *cases* cannot be learned from, `None` if they can."""
     asked = [case for case in cases if case.is_answerable]
     if len(asked) < FEWEST_QUERIES:
         return (
@@ -185,8 +184,6 @@ def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0
 
 
 class _Trial:
-    """One cross-validation."""
-
     def __init__(self, cases: Sequence[Case], shipped: Model, folds: int, seed: int) -> None:
         self._shipped, self._seed = shipped, seed
         places = folds_of([case.group for case in cases], folds, seed)
@@ -196,19 +193,16 @@ class _Trial:
         self._fitted: list[Model] = []
 
     def with_weights(self, cases: Sequence[Case], model: Model) -> Model:
-        """Give *model* with weights fitted on *cases*."""
         own = [one for one, name in zip(model.weights, FEATURES, strict=True) if name in FITTED]
         fitted = fit_weights(cases, model, own, belief=WEIGHTS_BELIEF, seed=self._seed)
         return Model(with_fitted(fitted), model.intercept, model.coefficients)
 
     def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
-        """Give *model* with a calibration fitted on *cases*."""
         found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
         intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in found)
         return Model(model.weights, intercept, tuple(coefficients))
 
     def weights(self) -> Part:
-        """Try fitted weights."""
         self._fitted = [self.with_weights(rest, self._shipped) for rest in self._rest]
         asked = [[case for case in held if case.is_answerable] for held in self._held]
         before = [[ranked_figures(case, self._shipped) for case in held] for held in asked]
@@ -225,7 +219,6 @@ class _Trial:
         return _part(figures, significance)
 
     def calibration(self, weights: Part) -> Part:
-        """Try a fitted calibration, of the fitted weights where they are kept."""
         folds = len(self._held)
         bases = self._fitted if weights.is_kept else [self._shipped] * folds
         pairs = zip(self._rest, bases, strict=True)
@@ -237,28 +230,19 @@ class _Trial:
         }
         # With weights of its own, a model is to be calibrated as such, unless that is worse.
         bar = self._scored(bases)
-        significance = self._compared(bar, fitted=after)
+        cases = _joined(self._held)
+        losses = [_losses(_joined(found), cases) for found in (bar, after)]
+        significance = _tested(cases, [then - now for then, now in zip(*losses, strict=True)])
         return _part(figures, significance, CHANCE if not weights.is_kept else 0.5)
 
     def _scored(self, models: Iterable[Model]) -> list[list[list[Scored]]]:
-        """Give the best matches of the cases of every fold, by that fold's model."""
         return [
             [best_scored(case, model) for case in held]
             for held, model in zip(self._held, models, strict=True)
         ]
 
-    def _compared(
-        self,
-        bar: Sequence[Sequence[Sequence[Scored]]],
-        fitted: Sequence[Sequence[Sequence[Scored]]],
-    ) -> Significance:
-        cases = _joined(self._held)
-        losses = [_losses(_joined(found), cases) for found in (bar, fitted)]
-        return _tested(cases, [then - now for then, now in zip(*losses, strict=True)])
-
 
 def _losses(found: Sequence[Sequence[Scored]], cases: Sequence[Case]) -> list[float]:
-    """Give the loss of each case, so that their mean is that of all matches by their shares."""
     shares = iter(shares_of(_joined(found), cases))
     return [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
 
@@ -319,9 +303,6 @@ def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
 
 
-# SECTION report: What tuning came to, as values for people and programs.
-
-
 SCHEMA = "mcpg/tune/1"
 
 _LONGEST_NAME = 80
@@ -336,8 +317,7 @@ class TuneReport:
         queries: How many judged queries there were.
         shipped: The model that was to be beaten.
         tuning: What was found out; `None` when there was too little to learn from.
-        ranking: The model to keep; `None` when it is refused.
-        refusal: Why it is refused, "" when it is not.
+        ranking: The model to keep; `None` when it is refused, for the reason in *refusal*.
     """
 
     queries: int
@@ -370,24 +350,30 @@ def _provenance(tuning: Tuning, judgements: Judgements, name: str) -> str:
 
 
 def _file_name(place: str) -> str:
-    """Give the last part of a path, as far as it can be printed: no folder of a machine is told."""
     name = PurePath(place).name
     return "".join(one for one in name if one.isprintable())[:_LONGEST_NAME].strip() or "queries"
 
 
 def _digest(judgements: Judgements) -> str:
-    """Name the content of the queries, wherever they stand in the file."""
     lines = sorted(json.dumps([one.query, sorted(one.relevant)]) for one in judgements.queries)
     return f"sha256:{hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:_DIGITS]}"
 
 
 def tune_json(report: TuneReport, *, is_written: bool) -> JsonObject:
-    """Give *report* as the JSON object of schema `SCHEMA`."""
+    """Return *report* as the JSON object of schema `SCHEMA`."""
     tuning = report.tuning
     return {
         "schema": SCHEMA,
         "queries": report.queries,
-        **(_trial_json(tuning) if tuning else {}),
+        **(
+            {
+                **to_json(tuning, without=("model", "weights", "calibration")),
+                "weights": _part_json(tuning.weights),
+                "calibration": _part_json(tuning.calibration),
+            }
+            if tuning
+            else {}
+        ),
         "shipped": ranking_json(report.shipped, FEATURES),
         "tuned": ranking_json(report.ranking, FEATURES) if report.ranking else None,
         "refusal": report.refusal or None,
@@ -395,21 +381,12 @@ def tune_json(report: TuneReport, *, is_written: bool) -> JsonObject:
     }
 
 
-def _trial_json(tuning: Tuning) -> JsonObject:
-    return {
-        **to_json(tuning, without=("model", "weights", "calibration")),
-        "weights": _part_json(tuning.weights),
-        "calibration": _part_json(tuning.calibration),
-    }
-
-
 def _part_json(part: Part) -> JsonObject:
     return {
         "kept": part.is_kept,
         "p": round(part.p, SHOWN_DECIMALS),
-        "heldOut": {name: _figure_json(figure) for name, figure in part.figures.items()},
+        "heldOut": {
+            name: {name: round(value, SHOWN_DECIMALS) for name, value in to_json(figure).items()}
+            for name, figure in part.figures.items()
+        },
     }
-
-
-def _figure_json(figure: Figure) -> JsonObject:
-    return {name: round(value, SHOWN_DECIMALS) for name, value in to_json(figure).items()}

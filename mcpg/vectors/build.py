@@ -43,7 +43,7 @@ class Known(Protocol):
         """Who made them."""
 
     def find(self, document_hash: str) -> Vector | None:
-        """Give the vector of the text with that hash, `None` if it is not known."""
+        """Return the vector of the text with that hash, `None` if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,6 @@ class Built:
 
     @property
     def fingerprint(self) -> str:
-        """Who made the vectors."""
         return self.vectors.fingerprint
 
     def find(self, document_hash: str) -> Vector | None:
@@ -88,7 +87,7 @@ def vectors_for(
     known: Known | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Built:
-    """Give a vector for each of *documents*, embedding only texts whose vector nobody has.
+    """Return a vector for each of *documents*, embedding only texts whose vector nobody has.
 
     Each batch goes into the store at once: whatever interrupts the work costs one batch at most. Of
     processes that share a store with a lock, one embeds, and the others take what it has made.
@@ -110,15 +109,11 @@ def vectors_for(
 
 @dataclass(slots=True)
 class _Texts:
-    """Texts to embed, and the tools that have them."""
-
     texts: tuple[str, ...]
     tools: list[str] = field(default_factory=list)
 
 
 class _Work:
-    """One way from documents to vectors."""
-
     def __init__(
         self,
         documents: Iterable[ToolDocument],
@@ -144,13 +139,11 @@ class _Work:
         self._noticed: list[Diagnostic] = []
 
     def take_known(self, known: Known | None) -> None:
-        """Take what an earlier run has left."""
         if known is not None and known.fingerprint == self._fingerprint:
             for key in self._texts:
                 self._take(key, known.find(key))
 
     def take_stored(self, store: EmbeddingStore | None) -> None:
-        """Take what the *store* has of the rest."""
         wanted = list(self._missing())
         if store is None or not wanted:
             return
@@ -206,7 +199,6 @@ class _Work:
                 self._notice(code, what, self._fault)
 
     def built(self) -> Built:
-        """Give what came of it."""
         vectors = ToolVectors.of([self._found.get(key) for key in self._hashes], self._fingerprint)
         has_one = [key in self._found and key not in self._fresh for key in self._hashes]
         return Built(
@@ -225,7 +217,6 @@ class _Work:
         return [EmbeddingKey(tool, key, self._fingerprint) for tool in self._texts[key].tools]
 
     def _take(self, key: str, vector: Vector | None) -> None:
-        """Take a *vector* that somebody kept, if it can be one of this provider's."""
         if vector is None or vector.ndim != 1 or len(vector) != (self._dimensions or len(vector)):
             return
         length = float(np.linalg.norm(vector))
@@ -307,7 +298,7 @@ class _Work:
 
 
 def _mean(rows: Vector) -> Vector:
-    """Give the weighted mean of the vectors of a tool's texts, scaled to length one."""
+    """Return the weighted mean of the vectors of a tool's texts, scaled to length one."""
     mean = np.asarray(WEIGHTS, dtype=np.float32) @ rows
     length = np.linalg.norm(mean)
     # Vectors that point against each other have no mean direction; then the whole text decides.

@@ -6,7 +6,8 @@
 
 Tools stand in order of their ids, so their numbers are those of the index. All numbers are
 little-endian, and equal vectors give equal bytes on every machine. Nothing in a file is believed
-before it was checked, and nothing in it is ever executed or unpickled.
+before it was checked, and nothing in it is ever executed or unpickled. A file that fits a bundle is
+mapped into memory; what it lacks is made.
 """
 
 from __future__ import annotations
@@ -90,16 +91,14 @@ class VectorFile:
 
     @property
     def fingerprint(self) -> str:
-        """Who made the vectors."""
         return self.vectors.fingerprint
 
     def is_fresh(self, key: bytes, tools: int, fingerprint: str) -> bool:
-        """Say whether a bundle with that *key* and that many *tools* has just these vectors."""
+        """Return whether a bundle with that *key* and that many *tools* has just these vectors."""
         mine = (self.key, len(self.vectors), self.fingerprint, self.recipe, self.vectors.missing)
         return key != NO_KEY and mine == (key, tools, fingerprint, RECIPE, 0)
 
     def find(self, document_hash: str) -> NDArray[np.float32] | None:
-        """Give the vector of the text with that hash, `None` if there is none."""
         if not self._numbers:
             raw = self.hashes.tobytes()
             for number in np.flatnonzero(self.vectors.present).tolist():
@@ -122,7 +121,11 @@ def pack_vectors(
     """
     stored = vectors.stored.kept_as(kind)
     maker = vectors.fingerprint.encode("utf-8", "replace")
-    parts = [maker, _digests(vectors, hashes)]
+    known = zip(hashes, vectors.present.tolist(), strict=True)
+    parts = [
+        maker,
+        b"".join(bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known),
+    ]
     if stored.scales is not None:
         parts.append(stored.scales.astype(_SCALE, copy=False).tobytes())
     parts.append(stored.rows.astype(_TYPES[_NUMBERS[kind]], copy=False).tobytes())
@@ -210,7 +213,6 @@ class _Places:
         self.end = _aligned(sum(self._rows))
 
     def read(self, data: Buffer, key: bytes, recipe: int) -> VectorFile:
-        """Read the parts of *data*, which has them all."""
         start, size = self._maker
         fingerprint = str(data[start : start + size], "utf-8", "replace")
         hashes = _array(data, self._hashes, np.dtype(np.uint8)).reshape(-1, HASH_SIZE)
@@ -229,12 +231,6 @@ def _aligned(place: int) -> int:
     return place + -place % _ALIGNMENT
 
 
-def _digests(vectors: ToolVectors, hashes: Sequence[str]) -> bytes:
-    """Give the digests of the texts that have a vector, and zeros for the others."""
-    known = zip(hashes, vectors.present.tolist(), strict=True)
-    return b"".join(bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known)
-
-
 def _mapped(path: str) -> Buffer:
     try:
         with open(path, "rb", opener=_open_regular) as stream:
@@ -250,9 +246,6 @@ def _open_regular(path: str, flags: int) -> int:
     if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as `open` gives it
         raise OSError("it is no regular file")
     return os.open(path, flags)
-
-
-# SECTION opening: From a bundle to its vectors: a file that fits is mapped, what it lacks is made.
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +306,7 @@ def vectors_of(
     known: Known | None = None,
     keep_at: str | None = None,
 ) -> Built:
-    """Give the vectors of a bundle: those of its file if it fits, else made with what it has.
+    """Return the vectors of a bundle: those of its file if it fits, else made with what it has.
 
     Args:
         places: The files that may hold them, the best first.
@@ -343,7 +336,7 @@ def vectors_of(
 
 
 def _unusable(file: VectorFile, provider: EmbeddingProvider) -> str:
-    """Say why no vector of *file* can be used, "" if some may be."""
+    """Explain why no vector of *file* can be used, "" if some may be."""
     if file.fingerprint != provider.fingerprint:
         return f"it was made by {file.fingerprint}, not by {provider.fingerprint}"
     if not _may_be_of(file, provider):

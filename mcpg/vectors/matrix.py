@@ -1,4 +1,16 @@
-"""The vectors of a catalogue's tools, and the cosines of a query's vector with them."""
+"""The vectors of a catalogue's tools, and the cosines of a query's vector with them.
+
+Rows are kept in 32, 16 or 8 bits. A product over fewer than 32 bits widens a part of the rows at a
+time, so that a hundred thousand vectors need no second copy.
+
+In large catalogues, near vectors are found without a look at all of them: vectors are put into
+clusters by the package `faiss`, and a search looks into those whose centres lie nearest to the
+query (Sivic and Zisserman, "Video Google: a text retrieval approach to object matching in videos",
+2003; Jégou, Douze and Schmid, "Product quantization for nearest neighbor search", 2011). Whoever
+ranks looks at the chosen ones exactly. `faiss` trusts the numbers in its files more than is wise
+with the files of strangers, so clusters are kept in the user's own cache folder and never beside a
+bundle.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-# SECTION storage: Rows of numbers kept in 32, 16 or 8 bits, and their products with a query.
-#
-# A product over rows that are kept in fewer than 32 bits widens a part of them at a time: a
-# hundred thousand vectors need no second copy.
 
 
 FLOAT32, FLOAT16, INT8 = "float32", "float16", "int8"
@@ -60,12 +67,10 @@ class Stored:
 
     @property
     def kind(self) -> str:
-        """How a number is kept: one of `KINDS`."""
         return self.rows.dtype.name
 
     @property
     def dimensions(self) -> int:
-        """How long a row is."""
         return int(self.rows.shape[1])
 
     def __len__(self) -> int:
@@ -89,19 +94,16 @@ class Stored:
         return products
 
     def row(self, number: int) -> NDArray[np.float32]:
-        """Give a copy of one row, widened."""
         row: NDArray[np.float32] = self.rows[number].astype(np.float32)
         if self.scales is not None:
             row *= self.scales[number]
         return row
 
     def widened(self) -> NDArray[np.float32]:
-        """Give all rows in 32 bits."""
         rows: NDArray[np.float32] = self.rows.astype(np.float32, copy=False)
         return rows if self.scales is None else rows * self.scales[:, None]
 
     def kept_as(self, kind: str) -> Stored:
-        """Give the same rows kept in the way *kind*; see `stored_as`."""
         return self if kind == self.kind else stored_as(kind, self.widened())
 
 
@@ -144,7 +146,7 @@ def _products(
 
 
 def _wide(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Give *rows* in 32 bits.
+    """Return *rows* in 32 bits.
 
     Half floats go the way of Giesen ("Half to float done quic", 2012): their bits are shifted to
     where those of a float stand, and the exponent's other bias is multiplied away. That is exact,
@@ -173,7 +175,7 @@ class Neighbours(Protocol):
     """Finds vectors near to a query's without a look at all of them."""
 
     def near(self, query: NDArray[np.float32], count: int) -> Sequence[int]:
-        """Give the numbers of about *count* vectors that are probably the nearest, each once."""
+        """Return the numbers of about *count* vectors that are probably the nearest, each once."""
 
 
 class ToolVectors:
@@ -239,14 +241,13 @@ class ToolVectors:
         return f"{self.fingerprint} {self.stored.kind} {how}"
 
     def found_by(self, neighbours: Neighbours) -> ToolVectors:
-        """Give the same vectors, the nearest of which are found by *neighbours*."""
         return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)
 
     def __len__(self) -> int:
         return len(self.present)
 
     def cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Give the cosine of *query* with the vector of every tool, by the tool's number.
+        """Return the cosine of *query* with the vector of every tool, by the tool's number.
 
         They are rounded to six decimals, so that a platform's floating point reorders nothing;
         tools without a vector have -1.0.
@@ -258,7 +259,7 @@ class ToolVectors:
         return self._products(query)
 
     def cosines_of(self, query: NDArray[np.float32], tools: Iterable[int]) -> NDArray[np.float32]:
-        """Give the cosines of some *tools*, by number, in their order; as `cosines` does.
+        """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
 
         Raises:
             ValueError: *query* has other dimensions.
@@ -270,7 +271,7 @@ class ToolVectors:
     def nearest(
         self, query: NDArray[np.float32], count: int, without: frozenset[int] = frozenset()
     ) -> list[tuple[int, float]]:
-        """Give number and cosine of the *count* tools nearest to *query*, the nearest first.
+        """Return number and cosine of the *count* tools nearest to *query*, the nearest first.
 
         Tools with equal cosines stand in order of number. Those without a vector are left out.
 
@@ -294,7 +295,7 @@ class ToolVectors:
         return _best(numbers, self.cosines(query)[numbers], count)
 
     def vector(self, tool: int) -> NDArray[np.float32] | None:
-        """Give a copy of a tool's vector, as precisely as it is kept; `None` if it has none."""
+        """Return a copy of a tool's vector, as precisely as it is kept; `None` if it has none."""
         return self.stored.row(tool) if self.present[tool] else None
 
     def _check(self, query: NDArray[np.float32]) -> None:
@@ -315,7 +316,6 @@ class ToolVectors:
 def _best(
     numbers: NDArray[np.intp], cosines: NDArray[np.float32], count: int
 ) -> list[tuple[int, float]]:
-    """Give the *count* best of *numbers*, which ascend, with their *cosines*."""
     if count < 1:
         return []
     if count < len(numbers):
@@ -325,20 +325,6 @@ def _best(
     order = np.argsort(-cosines, kind="stable")[:count]
     found = zip(numbers[order].tolist(), cosines[order].tolist(), strict=True)
     return [(number, round(cosine, SHOWN_DECIMALS)) for number, cosine in found]
-
-
-# SECTION approximate: Near vectors without a look at all of them: an inverted file over clusters
-# of vectors.
-#
-# The vectors are put into clusters, and a search looks into those whose centres lie nearest to the
-# query (Sivic and Zisserman, "Video Google: a text retrieval approach to object matching in
-# videos", 2003; Jégou, Douze and Schmid, "Product quantization for nearest neighbor search",
-# 2011), by the package `faiss`. Its vectors take 8 bits a number and serve to choose some; whoever
-# ranks looks at those exactly.
-#
-# A package that reads a file of its own trusts the numbers in it more than is wise with the files
-# of strangers. The clusters are therefore kept in the user's own cache folder and never beside a
-# bundle, where they might come from somebody else.
 
 
 SUFFIX = ".near"
@@ -366,7 +352,7 @@ class Clusters:
         index.nprobe = _LOOKED_INTO
 
     def near(self, query: NDArray[np.float32], count: int) -> list[int]:
-        """Give the numbers of more than *count* vectors, probably the nearest, each once.
+        """Return the numbers of more than *count* vectors, probably the nearest, each once.
 
         There are fewer where the clusters that were looked into hold fewer.
         """
@@ -375,7 +361,7 @@ class Clusters:
         return [number for number in found[0].tolist() if number >= 0]
 
     def pack(self) -> bytes:
-        """Give the clusters as bytes; equal vectors give equal ones on one kind of machine."""
+        """Return the clusters as bytes; equal vectors give equal ones on one kind of machine."""
         return bytes(_faiss().serialize_index(self._index))
 
 
@@ -445,14 +431,12 @@ def _one_thread(faiss: Any) -> Iterator[None]:
 
 
 def _seal(vectors: ToolVectors, key: bytes) -> bytes:
-    """Give a digest of everything that the clusters of *vectors* depend on."""
     numbers = (RECIPE, len(vectors), vectors.missing, _CLUSTERS, _FOR_A_CENTRE)
     made_by = f"{_faiss().__version__} {numbers} {vectors.fingerprint}"
     return hashlib.sha256(key + made_by.encode("utf-8", "replace")).digest()
 
 
 def _read(path: str, seal: bytes) -> Clusters | None:
-    """Read the clusters at *path*, `None` unless they are whole and have that *seal*."""
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError):

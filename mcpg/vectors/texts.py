@@ -32,7 +32,7 @@ _PARAMETERS, _PARAMETER, _EXAMPLES, _EXAMPLE, _BODY = 360, 80, 240, 120, 200
 
 
 def embedding_texts(document: ToolDocument) -> tuple[str, str, str]:
-    """Give the texts whose vectors, by `WEIGHTS`, make that of the tool of *document*.
+    """Return the texts whose vectors, by `WEIGHTS`, make that of the tool of *document*.
 
     These are its whole text, its names, and its description; what it does not have is its names,
     or else its whole text. In the vector of one long text the few words that say what a tool is
@@ -44,12 +44,12 @@ def embedding_texts(document: ToolDocument) -> tuple[str, str, str]:
 
 
 def hash_of_texts(texts: tuple[str, ...]) -> str:
-    """Give the hash under which the vector that is made of *texts* is kept."""
+    """Return the hash under which the vector that is made of *texts* is kept."""
     return document_hash("\0".join((str(RECIPE), *texts)))
 
 
 def embedding_text(document: ToolDocument) -> str:
-    r"""Say what the tool of *document* does, for an embedding model: lines joined by `\n`.
+    r"""Describe what the tool of *document* does, for an embedding model: lines joined by `\n`.
 
     Names come first, then the description, aliases, keywords and categories, what the tool takes,
     what people ask it, and what its author wrote about it. Each has a budget, so that no long part
@@ -68,12 +68,11 @@ def embedding_text(document: ToolDocument) -> str:
 
 
 def document_hash(text: str) -> str:
-    """Give the SHA-256 of *text* in UTF-8, as 64 lower-case hexadecimal digits."""
+    """Return the SHA-256 of *text* in UTF-8, as 64 lower-case hexadecimal digits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _names(tool: Tool) -> Iterator[str]:
-    """Give the display name, and the words of the raw name where they say something else."""
     spoken = " ".join(split_words(tool.name))
     shown = _plain(tool.display_name)
     yield shown if tool.display_name != tool.name or not spoken else spoken
@@ -102,12 +101,10 @@ def _examples(tool: Tool) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    """Give *text* on one line, without what no reader sees; white space becomes single spaces."""
     return " ".join(UNSAFE.sub(" ", text).split())
 
 
 def _cut(text: str, budget: int) -> str:
-    """Give *text* on one line, cut to *budget* characters; after a word where one ends nearby."""
     # What is far beyond the budget need not be cleaned to be dropped.
     line = _plain(text[: 4 * budget])
     if len(line) <= budget:

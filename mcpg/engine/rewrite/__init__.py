@@ -1,8 +1,13 @@
 """Query normalisation: a query rewritten in English and searched beside itself.
 
-What rewrites it is a stranger. It may be slow, wrong, or misled by the query, so it is asked within
-a time budget, its answer is checked, what it lost is put back, and the query is searched as it was
-given too. Only searches that ask for it import any of this.
+The normaliser may be slow, wrong, or misled by the query, so it is called within a time budget, its
+answer is checked, what it lost is put back, and the query is searched as it was given too. Only
+searches that ask for it import any of this.
+
+The results are merged into one list. A tool's score is the probability that it is wanted: with
+probability *trust* the rewrite asks for what the query asks for, and then its search is right about
+the tool; otherwise the query's own is (the law of total probability). What the query itself makes
+sure stays as sure as it was, so that a bad rewrite cannot lose a good match.
 """
 
 from __future__ import annotations
@@ -30,13 +35,6 @@ if TYPE_CHECKING:
     from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord, Trace
     from mcpg.engine.vectors import SearchVectors
     from mcpg.errors import Diagnostic
-
-# SECTION merging: Merging: one list of two searches, that of a query and that of its rewrite.
-#
-# A tool's score is the probability that it is wanted: with probability *trust* the rewrite asks
-# for what the query asks for, and then its search is right about the tool; otherwise the query's
-# own is (the law of total probability). What the query itself makes sure stays as sure as it was,
-# so that a bad rewrite cannot lose a good match.
 
 
 DEPTH = POOL
@@ -92,7 +90,7 @@ class Merged:
 
 
 def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[Merged]:
-    """Give every tool of both lists, the likeliest first; of ties the one that ranks higher.
+    """Return every tool of both lists, the likeliest first; of ties the one that ranks higher.
 
     The first `DEPTH` of each are merged by themselves, and the rest follows below: so a limit only
     cuts. What only a rewrite finds that is not trusted at all is left out.
@@ -130,9 +128,6 @@ def _order(merged: Merged) -> tuple[float, float, str]:
     places = (merged.asked, merged.rewritten)
     height = sum(place.weight / place.rank for place in places if place)
     return -merged.score, -round(height, DECIMALS), merged.match.tool_id
-
-
-# SECTION run: A search of a query and of its rewrite, and the explanation of both together.
 
 
 def normalized_answer(
@@ -177,7 +172,6 @@ def normalized_explanation(
 
 
 def _vectors(searcher: Searcher, request: Request) -> SearchVectors | None:
-    """Return the vectors that both searches share, `None` where neither needs any."""
     return None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
 
 
@@ -202,7 +196,7 @@ def _rewrite(
 
 
 def _parts(request: Request, rewrite: Rewrite) -> tuple[Request, ...]:
-    """Give both searches: deep enough to be merged, and without what only the whole can tell."""
+    """Return both searches: deep enough to be merged, and without what only the whole can tell."""
     asked = replace(
         request,
         limit=depth(request.limit),
@@ -221,7 +215,6 @@ def _joined(
     noticed: tuple[Diagnostic, ...],
     trace: Trace | None,
 ) -> tuple[SearchResult, list[Merged]]:
-    """Return the answer of both searches, and the tools that it offers."""
     asked, rewritten = (searcher.matches(outcome) for outcome, _ in halves)
     found = merge(asked, rewritten, rewrite.trust)
     cut = found[: request.limit]
@@ -237,9 +230,6 @@ def _joined(
         trace,
     )
     return replace(result, normalized_query=rewrite.text), offered
-
-
-# SECTION explaining: Explaining: two explanations, of a query and of its rewrite, as one.
 
 
 STAGE = "normalise"
@@ -261,7 +251,7 @@ def joined_explanation(
     offered: Sequence[Merged],
     searcher: Searcher,
 ) -> Explanation:
-    """Give the explanation of a merged *result*, each match explained by the search that counts.
+    """Return the explanation of a merged *result*, each match explained by the search that counts.
 
     Args:
         parts: What was asked: the query as it was given, and its rewrite.
@@ -316,15 +306,14 @@ def _matches(
     for rank, merged in enumerate(offered, start=1):
         match = by_id[merged.is_by_rewrite].get(merged.match.tool_id)
         if match is not None:
+            places = (("query", merged.asked), (OF_REWRITE, merged.rewritten))
             yield replace_from_dataclasses(
-                match, rank=rank, score=merged.score, found_by=_found_by(merged)
+                match,
+                rank=rank,
+                score=merged.score,
+                found_by=tuple(
+                    FoundBy(text, place.rank, place.match.score, place.weight)
+                    for text, place in places
+                    if place
+                ),
             )
-
-
-def _found_by(merged: Merged) -> tuple[FoundBy, ...]:
-    places = (("query", merged.asked), (OF_REWRITE, merged.rewritten))
-    return tuple(_placed(text, place) for text, place in places if place)
-
-
-def _placed(text: str, place: Place) -> FoundBy:
-    return FoundBy(text, place.rank, place.match.score, place.weight)

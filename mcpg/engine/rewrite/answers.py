@@ -1,8 +1,15 @@
-"""Answers of normalisers: which of them may stand beside a query, told by their form alone.
+"""Answers of normalisers: which of them may stand beside a query, decided by their form alone.
 
 What an answer means cannot be checked here, and need not: a query is searched as it was given too,
 and the rewrite counts only as far as it can be trusted. What is refused here is what does not look
-like a search query at all: prose, lists, code, orders to somebody, other languages.
+like a search query at all: prose, lists, code, orders to somebody, other languages. Literals, the
+parts of a query that mean themselves, must survive as they stand.
+
+Whether a query is plain English is told by counting words. A word is English when it is one of the
+language's stop words or of its most common words. It is foreign when neither English nor the
+catalogue knows it. Once another language knows more of the words than English does, the text is
+taken to be in that one: then what the catalogue knows is no evidence, and what the other language
+knows is foreign.
 """
 
 from __future__ import annotations
@@ -20,9 +27,6 @@ if TYPE_CHECKING:
 
     _Test = Callable[[str, str, str], bool]
 
-# SECTION literals: Literals: the parts of a query that mean themselves, and must survive a rewrite
-# as they stand.
-
 
 MOST = 32
 """The most literals of a query that are looked after."""
@@ -35,7 +39,7 @@ _MARKS = ('""', "\u201c\u201d", "\u00ab\u00bb", "\u300c\u300d", "``", "\u2018\u2
 
 
 def _quoted() -> str:
-    """Give the pattern of what stands in quotation marks; apostrophes are none within a word."""
+    """Return the pattern of what stands in quotation marks; apostrophes are none within a word."""
     inner = f"[^{{0}}{{1}}\\n]{{{{1,{LONGEST_QUOTE}}}}}"
     pairs = [f"{one[0]}({inner.format(one[0], one[1])}){one[1]}" for one in _MARKS]
     single = f"(?<![^\\W_])'({inner.format(chr(39), chr(39))})'(?![^\\W_])"
@@ -80,8 +84,9 @@ class Literal:
 
 
 def literals_of(text: str) -> tuple[Literal, ...]:
-    """Give the literals of *text*, at most 32, in order of place."""
-    text = _unquoted(text)
+    """Return the literals of *text*, at most 32, in order of place."""
+    whole = _QUOTED.fullmatch(text.strip())
+    text = text if whole is None else next(filter(None, whole.groups()))
     found = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(text):
@@ -107,20 +112,18 @@ def without(text: str, literals: Iterable[Literal]) -> str:
 
 
 def lost(literals: Iterable[Literal], rewrite: str) -> tuple[Literal, ...]:
-    """Give those of *literals* that *rewrite* does not hold."""
+    """Return those of *literals* that *rewrite* does not hold."""
     folded = fold(rewrite)
-    return tuple(literal for literal in literals if not _holds(folded, fold(literal.text)))
+    return tuple(
+        literal
+        for literal in literals
+        if not next(_places(folded, fold(literal.text)), None) is not None
+    )
 
 
 def restored(rewrite: str, missing: Iterable[Literal]) -> str:
-    """Give *rewrite* with the *missing* literals behind it."""
+    """Return *rewrite* with the *missing* literals behind it."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
-
-
-def _unquoted(text: str) -> str:
-    """Return *text* without quotation marks around all of it, which set nothing apart."""
-    whole = _QUOTED.fullmatch(text.strip())
-    return text if whole is None else next(filter(None, whole.groups()))
 
 
 def _literal(kind: str, match: re.Match[str]) -> Literal | None:
@@ -128,17 +131,10 @@ def _literal(kind: str, match: re.Match[str]) -> Literal | None:
         text = next(group for group in match.groups() if group is not None).strip()
         return Literal(kind, text) if text else None
     text = match.group().rstrip(_TRAILING)
-    is_none = len(text) < _SHORTEST or (kind == "repository" and _is_plain(text))
+    is_none = len(text) < _SHORTEST or (
+        kind == "repository" and function_words_of("english").issuperset(text.lower().split("/"))
+    )
     return None if is_none else Literal(kind, text)
-
-
-def _is_plain(text: str) -> bool:
-    """Tell whether *text* joins words that name nothing, such as and/or."""
-    return function_words_of("english").issuperset(text.lower().split("/"))
-
-
-def _holds(text: str, part: str) -> bool:
-    return next(_places(text, part), None) is not None
 
 
 def _places(text: str, part: str) -> Iterator[int]:
@@ -158,15 +154,6 @@ def _joins(left: str, right: str) -> bool:
     if not (left.isalnum() and right.isalnum()) or is_unspaced(left) or is_unspaced(right):
         return False
     return strip_accents(left).isascii() == strip_accents(right).isascii()
-
-
-# SECTION language: Language: whether a query is plain English, by the words that people use and
-# the catalogue has.
-#
-# Words are counted, not understood. A word is English when it is one of the language's function
-# words or of its most common words. It is foreign when neither English nor the catalogue knows it.
-# Once another language knows more of the words than English does, the text is taken to be in that
-# one: then what the catalogue knows is no evidence, and what the other language knows is foreign.
 
 
 MOST_FOREIGN = 0.2
@@ -198,7 +185,6 @@ class LanguageTest:
 
     @property
     def is_plain_english(self) -> bool:
-        """Whether there is nothing to translate."""
         is_english = self.english >= self.other and self.foreign <= MOST_FOREIGN
         return self.is_latin and (is_english or not self.words)
 
@@ -293,7 +279,7 @@ def judge(query: str, answer: str, literals: Iterable[Literal] = ()) -> Verdict:
 
 
 def unquoted(text: str) -> str:
-    """Give *text* without white space and quotation marks around it."""
+    """Return *text* without white space and quotation marks around it."""
     text = text.strip()
     while len(text) > 1 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
@@ -330,7 +316,7 @@ def _has_sentences(query: str, text: str, _bare: str) -> bool:
 
 
 def _is_prose(query: str, text: str, bare: str) -> bool:
-    """Tell whether a whole sentence of its own words is mostly words that name nothing."""
+    """Return whether a whole sentence of its own words is mostly words that name nothing."""
     if _CLOSES.search(text) is None:
         return False
     words = set(split_words(bare)) - set(split_words(query))

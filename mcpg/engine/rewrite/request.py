@@ -1,4 +1,8 @@
-"""Asking: from a query to a rewrite that may stand beside it, or the reason why there is none."""
+"""From a query to a rewrite that may stand beside it, or the reason why there is none.
+
+A rewrite may be trusted as far as the query itself cannot be read, for then there is little to
+lose; and as far as it is the same text, spelt better.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,6 @@ if TYPE_CHECKING:
     from mcpg.index import Index
     from mcpg.json_types import JsonObject
 
-# SECTION trust: Trust: how much a rewrite counts beside the query it rewrites.
-#
-# Nothing here knows what either means. A rewrite may be trusted as far as the query itself cannot
-# be read, for then there is little to lose; and as far as it is the same text, spelt better.
-
 
 MOST = 0.95
 """No rewrite is trusted more: translations go wrong, and what the query finds may be right."""
@@ -39,21 +38,19 @@ _GRAM = 3
 
 
 def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -> float:
-    """Give the probability, at most `MOST`, that *rewrite* asks for what *query* asks for.
+    """Return the probability, at most `MOST`, that *rewrite* asks for what *query* asks for.
 
     Args:
         query: The query as it was given.
         rewrite: What it was rewritten as.
         foreign: The share of the query's words that neither English nor the catalogue knows.
-        agreement: The cosine of both texts where they are searched by vectors, in [0, 1]: a model
-            that reads the query's language sees whether they mean the same, and one that does not
-            finds little by the query.
+        agreement: The cosine of both texts, in [0, 1], where they are searched by vectors.
     """
     return round(min(MOST, max((foreign * agreement) ** 2, kept(query, rewrite) ** 3)), 6)
 
 
 def kept(query: str, rewrite: str) -> float:
-    """Give the share of the distinct 3-grams of *query* that *rewrite* holds, in [0, 1]."""
+    """Return the share of the distinct 3-grams of *query* that *rewrite* holds, in [0, 1]."""
     asked = _grams(query)
     return len(asked & _grams(rewrite)) / len(asked) if asked else 0.0
 
@@ -106,7 +103,6 @@ class Rewrite:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What a caller should know."""
         if self.outcome == Outcome.REWRITTEN:
             return self._rewritten()
         if self.outcome == Outcome.FAILED:
@@ -121,7 +117,6 @@ class Rewrite:
         return ()
 
     def details(self) -> JsonObject:
-        """Give what a trace tells."""
         details: JsonObject = {"outcome": self.outcome}
         if self.language is not None:
             details |= {
@@ -172,7 +167,7 @@ def rewrite_of(
 
 
 def language_in(query: str, literals: tuple[Literal, ...], index: Index) -> LanguageTest:
-    """Say in which language *query* is, without its *literals*, beside the words of *index*."""
+    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
 
     def is_known(word: str) -> bool:
         return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
@@ -183,7 +178,6 @@ def language_in(query: str, literals: tuple[Literal, ...], index: Index) -> Lang
 def _read(
     query: str, answer: str, literals: tuple[Literal, ...], language: LanguageTest
 ) -> Rewrite:
-    """Check an answer, and put back what it has lost."""
     verdict = judge(query, answer, literals)
     if verdict.reason:
         return Rewrite(query, Outcome.REFUSED, reason=verdict.reason, language=language)
