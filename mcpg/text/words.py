@@ -525,7 +525,7 @@ def _has_unspaced(run: str) -> bool:
 
 
 _SHORTEST_STEMMED = 4
-_MOST_REMEMBERED_of_stems = 65_536
+_MOST_STEMS = 65_536
 
 _stems: dict[str, str] = {}
 _stemmers: list[Callable[[str], str]] = []
@@ -541,24 +541,15 @@ def stem(word: str) -> str:
     """
     found = _stems.get(word)
     if found is None:
-        if len(_stems) >= _MOST_REMEMBERED_of_stems:
+        if len(_stems) >= _MOST_STEMS:
             _stems.clear()
-        found = _stems[word] = _stemmed(word)
+        is_stemmed = len(word) >= _SHORTEST_STEMMED and word.isascii() and word.isalpha()
+        if is_stemmed and not _stemmers:
+            import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
+
+            _stemmers.append(Stemmer.Stemmer("english").stemWord)
+        found = _stems[word] = _stemmers[0](word) if is_stemmed else word
     return found
-
-
-def _stemmed(word: str) -> str:
-    if len(word) < _SHORTEST_STEMMED or not (word.isascii() and word.isalpha()):
-        return word
-    return _stemmer()(word)
-
-
-def _stemmer() -> Callable[[str], str]:
-    if not _stemmers:
-        import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
-
-        _stemmers.append(Stemmer.Stemmer("english").stemWord)
-    return _stemmers[0]
 
 
 # The length, in words, of the imaginary text that `share_of_texts` asks about.

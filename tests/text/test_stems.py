@@ -30,7 +30,7 @@ def test_accents_are_folded_where_they_are_accents() -> None:
 
 def test_memory_for_stems_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stems are forgotten when there are too many of them."""
-    monkeypatch.setattr(words, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(words, "_MOST_STEMS", 2)
     monkeypatch.setattr(words, "_stems", {})
 
     assert [stem(word) for word in ("files", "pages", "issues")] == ["file", "page", "issu"]
