@@ -6,7 +6,6 @@ import difflib
 import math
 from collections import Counter
 from dataclasses import dataclass
-from dataclasses import replace as replace_from_dataclasses
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -490,7 +489,7 @@ def compare(
 
 
 def _cut(one: Outcome, depth: int | None) -> Outcome:
-    return replace_from_dataclasses(one, matches=one.matches[:depth])
+    return replace(one, matches=one.matches[:depth])
 
 
 def _is_judged_alike(pair: Change) -> bool:

@@ -13,7 +13,6 @@ sure stays as sure as it was, so that a bad rewrite cannot lose a good match.
 from __future__ import annotations
 
 import time
-from dataclasses import replace as replace_from_dataclasses
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import worth_offering
@@ -240,7 +239,7 @@ OF_REWRITE = "rewrite"
 def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -> Explanation:
     """Put what became of the query before everything else that *explanation* tells."""
     stage = Stage(STAGE, duration_ms, rewrite.details())
-    return replace_from_dataclasses(explanation, stages=(stage, *explanation.stages))
+    return replace(explanation, stages=(stage, *explanation.stages))
 
 
 def joined_explanation(
@@ -273,19 +272,16 @@ def joined_explanation(
     )
     words = (*asked.words, *map(_of_rewrite, rewritten.words))
     disabled = searcher.disabled(parts[0])
-    return replace_from_dataclasses(
+    return replace(
         asked,
         result=result,
         normalized_query=result.normalized_query,
         words=words,
         stages=(
             *asked.stages,
+            *(replace(one, name=f"{OF_REWRITE}.{one.name}") for one in rewritten.stages),
             *(
-                replace_from_dataclasses(one, name=f"{OF_REWRITE}.{one.name}")
-                for one in rewritten.stages
-            ),
-            *(
-                replace_from_dataclasses(one, details=expanded(result, searcher.index, disabled))
+                replace(one, details=expanded(result, searcher.index, disabled))
                 for one in traces[-1].stages
             ),
         ),
@@ -296,7 +292,7 @@ def joined_explanation(
 
 
 def _of_rewrite(word: QueryWord) -> QueryWord:
-    return replace_from_dataclasses(word, origin=OF_REWRITE) if word.origin == "query" else word
+    return replace(word, origin=OF_REWRITE) if word.origin == "query" else word
 
 
 def _matches(
@@ -307,7 +303,7 @@ def _matches(
         match = by_id[merged.is_by_rewrite].get(merged.match.tool_id)
         if match is not None:
             places = (("query", merged.asked), (OF_REWRITE, merged.rewritten))
-            yield replace_from_dataclasses(
+            yield replace(
                 match,
                 rank=rank,
                 score=merged.score,
