@@ -18,7 +18,8 @@ from mcpg.build_cache import KeptMemo, Memo, load_memo, save_memo
 from mcpg.bundle import RANKING, Assembly, decode_bundle
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import cache_folder
-from mcpg.cli.setting_keys import SOURCES, Asking
+from mcpg.cli.live_gateway import ServerOptions
+from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.terminal import counted, standard_input
 from mcpg.engine.loading import ignored, ranking_json, ranking_of
 from mcpg.errors import (
@@ -326,7 +327,7 @@ class Intake:
     """The sources of one run.
 
     Attributes:
-        asking: How servers are asked.
+        options: How servers are queried.
         source_id: Source id of all tools, or `None`.
         paths: The files and folders among the sources, and whatever else is named.
     """
@@ -348,8 +349,8 @@ class Intake:
         """
         self.source_id = source_id
         self._entries = () if sources else _configured(settings)
-        self.asking = Asking(sources or (), header, seconds)
-        self._used = tuple(one for one in self._entries if one.is_enabled)
+        self.options = ServerOptions(sources or (), header, seconds)
+        self._used = tuple(one for one in self._entries if one.entry.enabled)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
 
     def sign(self, target: str) -> str:
@@ -359,7 +360,9 @@ class Intake:
 
         given = self.source_id
         if self._entries:
-            given = repr((given, [(one.name, one.id, one.is_enabled) for one in self._entries]))
+            given = repr(
+                (given, [(one.name, one.entry.id, one.entry.enabled) for one in self._entries])
+            )
         return sign(self.paths, given, target)
 
     def tell(self, output: Output) -> None:
@@ -377,7 +380,7 @@ class Intake:
         Raises:
             McpgError: A source cannot be used.
         """
-        live = self.asking.live(tell)
+        live = self.options.live(tell)
         if self._entries:
             return self._read_configured(live, exclude)
         from mcpg.sources import read_sources  # noqa: PLC0415 - as above
@@ -402,7 +405,7 @@ class Intake:
             [one.as_read() for one in self._entries],
             live,
             source_id=self.source_id,
-            timeout=self.asking.seconds,
+            timeout=self.options.seconds,
         )
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]
@@ -423,7 +426,7 @@ def _configured(settings: Settings) -> tuple[ConfiguredSource, ...]:
             place="SOURCE",
             remedy=f"name a file, a folder or a server, or write [[{SOURCES}]] into mcpg.toml",
         )
-    if not any(one.is_enabled for one in entries):
+    if not any(one.entry.enabled for one in entries):
         raise UsageError(
             "every source is switched off",
             place=f"{entries[0].file}: {SOURCES}",

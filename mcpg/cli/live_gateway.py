@@ -1,23 +1,26 @@
-"""From options and settings to a gateway: what `invoke` and `serve` share."""
+"""Gateways and live servers, as options and settings name them."""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.folders import cache_folder
+from mcpg.cli.folders import cache_folder, login_folder
 from mcpg.cli.providers import Equipping
-from mcpg.cli.setting_keys import SOURCES, Asking
+from mcpg.cli.setting_keys import SOURCES
 from mcpg.errors import NotFoundError, UsageError
+from mcpg.net.addresses import TCHAR
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from mcpg.cli.settings import Settings
     from mcpg.engine.results import Equipment
     from mcpg.errors import Diagnostic
     from mcpg.gateway import Gateway, Limits, Source
-    from mcpg.sources.client_config import Live
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +118,7 @@ def limits_of(settings: Settings) -> Limits:
 def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) -> dict[str, Any]:
     from mcpg.gateway.sources import GENERATED, FileGraph  # noqa: PLC0415 - as above
 
-    asking = Asking(wanted.sources, wanted.header, wanted.server_timeout)
-    live = asking.live()
+    live = ServerOptions(wanted.sources, wanted.header, wanted.server_timeout).live()
     sources, noticed = open_wanted(wanted, settings, live)
     return {
         "sources": sources,
@@ -138,3 +140,68 @@ def _equipment(settings: Settings) -> Equipment:
     # A gateway lives long, so that a cache pays where a single search would not gain from it.
     given["cache"] = equipping.cache()
     return Equipment(embedder=given.pop("embeddings"), **given)
+
+
+_HEADER = re.compile(rf"({TCHAR}+):[ \t]*([^\r\n\0]*)")
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+
+
+class ServerOptions:
+    """The options that concern servers.
+
+    Attributes:
+        asked: Whether a server was queried, so that the sources may differ at the next run.
+        seconds: Timeout of each server in seconds, `None` for the default.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        headers: Sequence[str] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Check the options.
+
+        Raises:
+            UsageError: One is invalid.
+        """
+        self.asked = False
+        self._headers = _headers(sources, headers or ())
+        if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
+            raise UsageError(
+                f"{seconds:g} is not a valid timeout",
+                place="--server-timeout",
+                remedy=f"use seconds above 0, up to {MAX_TIMEOUT}",
+            )
+        self.seconds = seconds
+
+    def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
+        """Return how servers are queried; progress goes to *tell*."""
+
+        def told(done: int, of: int) -> None:
+            self.asked = True
+            if tell is not None:
+                tell(done, of)
+
+        seconds = self.seconds or DEFAULT_TIMEOUT
+        return Live(os.environ, self._headers, seconds, told, login_folder())
+
+
+def _headers(sources: Sequence[str], headers: Sequence[str]) -> dict[str, str]:
+    if not headers:
+        return {}
+    hosts = {source.split("/")[2] for source in sources if _ADDRESS.match(source)}
+    if len(hosts) != 1:
+        raise UsageError(
+            "headers need exactly one server that they are sent to",
+            place="--header",
+            remedy="name one https://HOST/PATH, or write several servers into a configuration",
+        )
+    found = [_HEADER.fullmatch(header) for header in headers]
+    if None in found:
+        raise UsageError(
+            "invalid header",
+            place="--header",
+            remedy="write 'Name: value'; its value is not shown here",
+        )
+    return {one[1]: one[2].strip() for one in found if one is not None}

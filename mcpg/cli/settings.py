@@ -1,4 +1,4 @@
-"""Settings: from flags, the environment and configuration files, each with where it was said."""
+"""Settings from options, the environment and configuration files, each with its origin."""
 
 from __future__ import annotations
 
@@ -6,76 +6,290 @@ import os
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.setting_keys import (
+    KEY_VARIABLE,
     KEYS,
-    PATHS,
+    POSTGRES_VARIABLE,
     SECTIONS,
     SOURCES,
-    check_value,
-    read_value,
-    unknown_key,
+    Key,
+    holds_password,
 )
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.files import exists, is_file, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from mcpg.cli.setting_keys import Key
     from mcpg.cli.source_settings import ConfiguredSource
-
-# SECTION configfile: Configuration files: read strictly, every mistake with its line.
-
 
 CONFIG_FILE = "mcpg.toml"
 PROJECT_FILE = "pyproject.toml"
+DEFAULT_BUNDLE = "graph.mdld"
+"""Name of the bundle that is looked for when nothing names one."""
 
+_PATHS = frozenset({"bundle", "store.path", "postgres.sslrootcert"})
 _CONFIG_LIMIT = 1024 * 1024
 _PROJECT_TABLE = ("tool", "mcpg")
-# Lines of one value, such as a list; what is longer is not worth the time of a message.
+# Lines of one value, such as a list; the line of a longer one is not worth the time.
 _LONGEST_STATEMENT = 400
 
 
-def read_config(file: Path) -> dict[str, Any]:
-    """Give the settings of a `mcpg.toml` by their names; paths begin with the file's folder.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value and its origin.
 
-    Under `sources` stands what reads and checks these: only who uses them pays for that, and is
-    stopped by a mistake in them.
-
-    Raises:
-        InputError: It is no TOML.
-        UsageError: A key is unknown, or its value makes no sense.
+    Attributes:
+        value: The value; a path of a file is already relative to the working folder.
+        origin: The option, variable or `file: key` that sets it.
     """
-    text = _read_text(file)
-    return _settings(_parse(file, text), file, text, ())
+
+    value: Any
+    origin: str
 
 
-def read_project(file: Path) -> dict[str, Any] | None:
-    """Give the settings of `[tool.mcpg]` in a `pyproject.toml`, `None` where there are none.
+@dataclass(frozen=True)
+class Settings:
+    """All settings; precedence: option, environment, `mcpg.toml`, `pyproject.toml`.
 
-    Sources are as `read_config` gives them.
-
-    Raises:
-        InputError: It speaks of mcpg and is no TOML.
-        UsageError: A key is unknown, or its value makes no sense.
+    Attributes:
+        folder: The working folder.
+        environment: Environment variables.
+        flags: Values of the options that were given, by parameter.
     """
-    text = _read_text(file)
-    if "mcpg" not in text:
-        # Somebody else's project file is none of our business, even when it is broken.
+
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, Any] = field(default_factory=dict)
+
+    def find(self, name: str) -> Setting | None:
+        """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it.
+
+        Raises:
+            UsageError: A variable or a configuration file has an invalid value.
+            InputError: A configuration file cannot be read.
+        """
+        key = KEYS[name]
+        value = self.flags.get(key.parameter) if key.option else None
+        if value not in (None, []):
+            return Setting(value, key.option)
+        text = self.environment.get(key.variable, "") if key.variable else ""
+        if text:
+            return Setting(_value_of(key, text), key.variable)
+        for file in self._files():
+            if name in file.values:
+                return Setting(file.values[name], f"{file.path}: {name}")
         return None
-    tool = _parse(file, text).get("tool", {})
-    table = tool.get("mcpg") if isinstance(tool, dict) else None
+
+    def bundles(self) -> tuple[Setting, ...]:
+        """Return the bundles, folders or manifests to work on; an option may name several.
+
+        Of several, some may be missing.
+
+        Raises:
+            NotFoundError: None is named and none is found, or none of those named exists.
+            UsageError: See `find`.
+            InputError: See `find`.
+        """
+        named = self.find("bundle")
+        if named is None:
+            return (self._discovered(),)
+        paths = [named.value] if isinstance(named.value, str) else named.value
+        if not any(exists(path) for path in paths):
+            names = either([repr(path) for path in paths])
+            raise NotFoundError(
+                f"there is no bundle, folder or manifest called {names}",
+                place=named.origin,
+                remedy="check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`",
+            )
+        return tuple(Setting(path, named.origin) for path in paths)
+
+    def sources(self) -> tuple[ConfiguredSource, ...] | None:
+        """Return the sources that a configuration file names, `None` where none names any.
+
+        Raises:
+            UsageError: See `find`; or the file belongs to another user.
+            InputError: See `find`.
+        """
+        for file in self._files():
+            if file.sources is not None:
+                self._check_owner(file.path)
+                return file.read_sources()
+        return None
+
+    def _files(self) -> Iterator[ConfigFile]:
+        """Yield the configuration files, highest precedence first."""
+        if self._config is not None:
+            yield self._config
+        if self._project is not None:
+            yield self._project
+
+    @cached_property
+    def _config(self) -> ConfigFile | None:
+        return self._nearest(CONFIG_FILE, ())
+
+    @cached_property
+    def _project(self) -> ConfigFile | None:
+        return self._nearest(PROJECT_FILE, _PROJECT_TABLE)
+
+    def _nearest(self, name: str, above: tuple[str, ...]) -> ConfigFile | None:
+        for folder in self._folders():
+            if is_file(folder / name) and (file := read_config(folder / name, above)):
+                return file
+        return None
+
+    def _folders(self) -> tuple[Path, ...]:
+        absolute = self.folder.absolute()
+        return (absolute, *absolute.parents)
+
+    def _check_owner(self, file: Path) -> None:
+        """Refuse sources, which may start programs, of a file that someone left in a folder above.
+
+        The owner of the working folder is trusted.
+        """
+        if not hasattr(os, "geteuid"):
+            return
+        trusted = {0, os.geteuid(), self.folder.stat().st_uid}
+        if file.stat().st_uid not in trusted:
+            raise UsageError(
+                "belongs to another user, and its sources may start programs",
+                place=f"{file}: {SOURCES}",
+                remedy="name the sources on the command line, or copy the file",
+            )
+
+    def _discovered(self) -> Setting:
+        for folder in self._folders():
+            if is_file(folder / DEFAULT_BUNDLE):
+                return Setting(str(folder / DEFAULT_BUNDLE), "discovered")
+        raise NotFoundError(
+            f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
+            remedy="name one with --bundle, MCPG_BUNDLE or mcpg.toml, "
+            "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
+        )
+
+
+def _value_of(key: Key, text: str) -> Any:
+    """Return the value that *text* of the environment means."""
+    if key.plain is str:
+        return text
+    if key.plain is int and text.isdecimal():
+        return int(text)
+    from mcpg.cli.config_models import check_settings  # noqa: PLC0415 - pydantic
+
+    def fail(message: str, remedy: str, *_: str | int) -> UsageError:
+        return UsageError(message, place=key.variable, remedy=remedy)
+
+    section, _, last = key.name.rpartition(".")
+    values: dict[str, Any] = {section: {last: text}} if section else {last: text}
+    return _flat(check_settings(values, fail, are_texts=True))[key.name]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A configuration file that was read.
+
+    Attributes:
+        path: The file.
+        text: Its content.
+        above: The keys of the table that holds the settings, none for the whole file.
+        values: Settings by name; paths begin with the file's folder.
+        sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
+            it; `None` where there is none.
+    """
+
+    path: Path
+    text: str
+    above: tuple[str, ...]
+    values: dict[str, Any] = field(default_factory=dict)
+    sources: Any = None
+
+    def read_sources(self) -> tuple[ConfiguredSource, ...]:
+        """Return the entries of `[[sources]]`.
+
+        Raises:
+            UsageError: Something in them is invalid.
+        """
+        from mcpg.cli.source_settings import read_entries  # noqa: PLC0415 - a search needs none
+
+        def fail(message: str, remedy: str, *path: str | int) -> UsageError:
+            return self.error(message, remedy, SOURCES, *path)
+
+        return read_entries(self.sources, self.path, fail)
+
+    def error(self, message: str, remedy: str, *path: str | int) -> UsageError:
+        """Return the error of what is at *path* in the settings, with its line."""
+        from mcpg.cli.config_models import shown_path  # noqa: PLC0415 - pydantic
+
+        full = (*self.above, *path)
+        line = line_of(self.text, full)
+        place = f"{self.path}{f':{line}' if line else ''}: {shown_path(full)}"
+        return UsageError(message, place=place, remedy=remedy)
+
+
+def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
+    """Return the settings in the table *above* of a file, `None` where it has no such table.
+
+    Raises:
+        InputError: The file is not TOML.
+        UsageError: A key is unknown, or its value is invalid.
+    """
+    try:
+        text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
+        if above and above[-1] not in text:
+            return None  # a project file of others may even be broken
+        table: Any = tomllib.loads(text)
+    except UnicodeDecodeError as fault:
+        place = f"{path}: byte {fault.start}"
+        raise InputError("is not UTF-8", place=place, remedy="save it as UTF-8") from fault
+    except (ValueError, RecursionError) as fault:
+        message = f"is not TOML: {fault}"
+        raise InputError(message, place=str(path), remedy="correct the file") from fault
+    for key in above:
+        table = table.get(key) if isinstance(table, dict) else None
+    file = ConfigFile(path, text, above)
     if table is None:
         return None
     if not isinstance(table, dict):
-        place = _place(file, text, _PROJECT_TABLE)
-        raise UsageError("'tool.mcpg' is no table", place=place, remedy="write [tool.mcpg]")
-    return _settings(table, file, text, _PROJECT_TABLE)
+        name = ".".join(above)
+        raise file.error(f"{name!r} is not a table", f"write [{name}]")
+    sources = table.pop(SOURCES, None)
+    values = _checked(table, file)
+    values |= {name: str(path.parent / values[name]) for name in _PATHS if name in values}
+    return ConfigFile(path, text, above, values, sources)
+
+
+def _checked(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
+    """Return the valid settings of a *table* by name."""
+    values = _flat(table)
+    for name, value in values.items():
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and holds_password(text) for text in texts):
+            remedy = (
+                f"remove it from the file, and set the variable {POSTGRES_VARIABLE} to the "
+                f"database, or {KEY_VARIABLE} to the key"
+            )
+            raise file.error(f"{name!r} contains a password", remedy, *name.split("."))
+    if all(name in KEYS and KEYS[name].is_plain(value) for name, value in values.items()):
+        return values
+    from mcpg.cli.config_models import check_settings  # noqa: PLC0415 - pydantic
+
+    return _flat(check_settings(table, file.error))
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of *table* and of the sections in it by name."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in SECTIONS and isinstance(value, dict):
+            flat |= {f"{key}.{inner}": held for inner, held in value.items()}
+        else:
+            flat[key] = value
+    return flat
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
@@ -125,223 +339,3 @@ def _first_filled(lines: list[str], begin: int) -> int:
     """Give the first line from *begin* on that is neither blank nor a comment."""
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
     return next(filled, begin)
-
-
-def _settings(
-    table: dict[str, Any], file: Path, text: str, above: tuple[str, ...]
-) -> dict[str, Any]:
-    found = {}
-    for path, value in _flat(table):
-        if path == (SOURCES,):
-            found[SOURCES] = partial(_sources, value, file, text, above)
-            continue
-        try:
-            found[".".join(path)] = _value(path, value, file)
-        except UsageError as fault:
-            place = _place(file, text, (*above, *path))
-            raise UsageError(fault.message, place=place, remedy=fault.remedy) from None
-    return found
-
-
-def _sources(
-    value: Any, file: Path, text: str, above: tuple[str, ...]
-) -> tuple[ConfiguredSource, ...]:
-    from mcpg.cli.source_settings import (  # noqa: PLC0415 - a search needs no sources
-        EntryError,
-        read_entries,
-    )
-
-    try:
-        return read_entries(value, file)
-    except EntryError as fault:
-        place = _place(file, text, (*above, SOURCES, *fault.path))
-        raise UsageError(fault.message, place=place, remedy=fault.remedy) from None
-
-
-def _value(path: tuple[str, ...], value: Any, file: Path) -> Any:
-    name = ".".join(path)
-    if name in SECTIONS:
-        raise UsageError(f"{name!r} is a section", remedy=f"write [{name}], and its keys below")
-    if name not in KEYS:
-        raise unknown_key(name)
-    checked = check_value(KEYS[name], value)
-    return str(file.parent / checked) if name in PATHS else checked
-
-
-def _flat(table: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Give the values of *table* and of the sections in it, each with its keys."""
-    for key, value in table.items():
-        if key in SECTIONS and isinstance(value, dict):
-            yield from (((key, name), part) for name, part in value.items())
-        else:
-            yield (key,), value
-
-
-def _place(file: Path, text: str, path: tuple[str | int, ...]) -> str:
-    line = line_of(text, path)
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return f"{file}{f':{line}' if line else ''}: {''.join(parts).removeprefix('.')}"
-
-
-def _read_text(file: Path) -> str:
-    try:
-        return read_bytes(file, _CONFIG_LIMIT).decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        raise InputError(
-            "is not UTF-8", place=f"{file}: byte {fault.start}", remedy="save it as UTF-8"
-        ) from fault
-
-
-def _parse(file: Path, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise InputError(
-            f"is no TOML: {fault}", place=str(file), remedy="correct the file"
-        ) from fault
-
-
-DEFAULT_BUNDLE = "graph.mdld"
-"""Name of the bundle that is looked for when nothing names one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A value and where it was said.
-
-    Attributes:
-        value: The value; a path is already relative to the right folder.
-        origin: The flag, variable or `file: key` that said it.
-    """
-
-    value: Any
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Answers which value a setting has: flag > environment > `mcpg.toml` > `pyproject.toml`.
-
-    Attributes:
-        folder: The folder the program runs in.
-        environment: Variables, those of which `KEYS` speaks are settings.
-        flags: Values of flags that were given, by parameter.
-    """
-
-    folder: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
-    flags: Mapping[str, Any] = field(default_factory=dict)
-
-    def find(self, name: str) -> Setting | None:
-        """Give the setting called *name*, one of `KEYS`; `None` when nobody says it.
-
-        Raises:
-            UsageError: A variable or a configuration file says something that makes no sense.
-            InputError: A configuration file cannot be read.
-        """
-        key = KEYS[name]
-        return self._flag(key) or self._variable(key) or self._configured(key)
-
-    def bundles(self) -> tuple[Setting, ...]:
-        """Give the paths of the bundle, folder or manifest to work on; a flag may name several.
-
-        Of several, some may be missing.
-
-        Raises:
-            NotFoundError: Nothing names one and none lies around, or nothing named is there.
-            UsageError: See `find`.
-            InputError: See `find`.
-        """
-        named = self.find("bundle")
-        if named is None:
-            return (self._discovered(),)
-        paths = [named.value] if isinstance(named.value, str) else named.value
-        if not any(exists(path) for path in paths):
-            names = either([repr(path) for path in paths])
-            raise NotFoundError(
-                f"there is no bundle, folder or manifest called {names}",
-                place=named.origin,
-                remedy="check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`",
-            )
-        return tuple(Setting(path, named.origin) for path in paths)
-
-    def sources(self) -> tuple[ConfiguredSource, ...] | None:
-        """Give the sources that a configuration file names, `None` where none names any.
-
-        Raises:
-            UsageError: See `find`; or the file is a stranger's.
-            InputError: See `find`.
-        """
-        found = self._in_files(SOURCES)
-        if found is None:
-            return None
-        file, read = found
-        self._check_owner(file)
-        sources: tuple[ConfiguredSource, ...] = read()
-        return sources
-
-    def _check_owner(self, file: Path) -> None:
-        """Keep a file that somebody left in a folder above, such as `/tmp`, from starting programs.
-
-        Whoever works in a folder of somebody else's has chosen that; so its owner is trusted.
-        """
-        if not hasattr(os, "geteuid"):
-            return
-        trusted = {0, os.geteuid(), self.folder.stat().st_uid}
-        if file.stat().st_uid not in trusted:
-            raise UsageError(
-                "belongs to another user, and its sources may start programs",
-                place=f"{file}: {SOURCES}",
-                remedy="name the sources on the command line, or copy the file",
-            )
-
-    def _flag(self, key: Key) -> Setting | None:
-        value = self.flags.get(key.parameter) if key.option else None
-        return None if value in (None, []) else Setting(value, key.option)
-
-    def _variable(self, key: Key) -> Setting | None:
-        text = self.environment.get(key.variable, "") if key.variable else ""
-        if not text:
-            return None
-        try:
-            return Setting(read_value(key, text), key.variable)
-        except UsageError as fault:
-            raise UsageError(fault.message, place=key.variable, remedy=fault.remedy) from None
-
-    def _configured(self, key: Key) -> Setting | None:
-        found = self._in_files(key.name)
-        return None if found is None else Setting(found[1], f"{found[0]}: {key.name}")
-
-    def _in_files(self, name: str) -> tuple[Path, Any] | None:
-        for file_name, read in ((CONFIG_FILE, read_config), (PROJECT_FILE, read_project)):
-            found = _nearest(self.folder, file_name, read)
-            if found is not None and name in found[1]:
-                return found[0], found[1][name]
-        return None
-
-    def _discovered(self) -> Setting:
-        for folder in _with_parents(self.folder):
-            candidate = folder / DEFAULT_BUNDLE
-            if is_file(candidate):
-                return Setting(str(candidate), "discovered")
-        raise NotFoundError(
-            f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
-            remedy="name one with --bundle, MCPG_BUNDLE or mcpg.toml, "
-            "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
-        )
-
-
-def _nearest(
-    folder: Path, name: str, read: Callable[[Path], dict[str, Any] | None]
-) -> tuple[Path, dict[str, Any]] | None:
-    for parent in _with_parents(folder):
-        file = parent / name
-        if is_file(file) and (table := read(file)) is not None:
-            return file, table
-    return None
-
-
-def _with_parents(folder: Path) -> Iterator[Path]:
-    absolute = folder.absolute()
-    yield absolute
-    yield from absolute.parents

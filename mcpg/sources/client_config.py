@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 DEFAULT_TIMEOUT = 30.0
-"""Seconds that a server has for everything, from its start to its last page of tools."""
+"""Timeout of a server in seconds, from its start to its last page of tools."""
+
+MAX_TIMEOUT = 86_400
+"""The longest timeout of a server in seconds."""
 
 
 @dataclass(frozen=True, slots=True)

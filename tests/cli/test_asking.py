@@ -102,12 +102,15 @@ def test_reading_commands_start_nothing(folder: Path, run: Callable[..., Run]) -
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["tools", "--header", "A: b"], "one server for headers"),
-        (["https://a.example/mcp", "https://b.example/mcp", "--header", "A: b"], "one server"),
-        (["https://a.example/mcp", "--header", f"no {TOKEN}"], "this is no header"),
+        (["tools", "--header", "A: b"], "exactly one server"),
+        (
+            ["https://a.example/mcp", "https://b.example/mcp", "--header", "A: b"],
+            "exactly one server",
+        ),
+        (["https://a.example/mcp", "--header", f"no {TOKEN}"], "invalid header"),
         (["https://a.example/mcp", "--header", f"A: ${{MISSING}}{TOKEN}"], "MISSING"),
-        (["tools", "--server-timeout", "0"], "0 is no time"),
-        (["tools", "--server-timeout", "nan"], "nan is no time"),
+        (["tools", "--server-timeout", "0"], "0 is not a valid"),
+        (["tools", "--server-timeout", "nan"], "nan is not a valid"),
         (["stdio:"], "no command follows"),
     ],
 )

@@ -13,19 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpg.cli.config_models import KINDS, OAuthTable
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_settings import (
-    COMMON,
-    KINDS,
-    OAUTH_KEYS,
-    TRANSPORTS,
-    EntryError,
-    open_entries,
-    read_entries,
-)
+from mcpg.cli.source_settings import open_entries, read_entries
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
-from mcpg.sources.client_config import DEFAULT_TIMEOUT, HttpServer, Live, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, StdioServer
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
@@ -104,9 +97,9 @@ def test_a_search_is_not_stopped_by_a_source(folder: Path) -> None:
 def test_each_kind_of_source(folder: Path) -> None:
     """Every key is read; paths are relative to the file, and variables are filled in at last."""
     found = entries(folder, WHOLE)
-    assert [one.kind for one in found] == ["path", "command", "url", "python"]
+    assert [one.entry.kind for one in found] == ["path", "command", "url", "python"]
     assert TOKEN not in repr(found)
-    assert not found[3].is_enabled
+    assert not found[3].entry.enabled
     files, time, web = opened(found[:3], TOKEN=TOKEN)
     assert files == FileSource("manifests", os.path.join("..", "manifests"))  # noqa: PTH118 - text
     assert isinstance(time, ServerSource)
@@ -177,9 +170,9 @@ def test_a_project_file_has_sources_as_well(folder: Path) -> None:
 
 
 MISTAKES = [
-    ("sources = 'tools'", 1, "", "'sources' is a text", "[[sources]]"),
+    ("sources = 'tools'", 1, "", "'sources' is a string", "[[sources]]"),
     ("[sources]\npath = 'a'", 1, "", "'sources' is a table", "[[sources]]"),
-    ("sources = [\n'tools']", 1, "[0]", "a source is a text", "[[sources]]"),
+    ("sources = [\n'tools']", 1, "[0]", "a source is a string", "[[sources]]"),
     ("[[source]]\npath = 'a'", 1, None, "unknown key 'source'", "'sources'"),
     (
         "[[sources]]\npath = 'a'\n[[sources]]\ncomand = 'b'",
@@ -188,7 +181,13 @@ MISTAKES = [
         "unknown key",
         "'command'",
     ),
-    ("[[sources]]\nid = 'a'\ncolour = 'b'", 3, "[0].colour", "unknown key", "known are path"),
+    (
+        "[[sources]]\nid = 'a'\ncolour = 'b'",
+        3,
+        "[0].colour",
+        "unknown key",
+        "use one of path, command",
+    ),
     ("\n[[sources]]\nid = 'a'", 2, "[0]", "this source names nothing", "one of path, command"),
     ("[[sources]]", 1, "[0]", "this source names nothing", "url, python"),
     ("[[sources]]\nargs = []", 1, "[0]", "has no 'command'", "add 'command'"),
@@ -199,33 +198,45 @@ MISTAKES = [
         4,
         "[0].args",
         "goes with 'command'",
-        "take 'args' out",
+        "remove 'args'",
     ),
     (
         "[[sources]]\ncommand = 'a'\nheaders = {}",
         3,
         "[0].headers",
         "goes with 'path' or 'url'",
-        "take",
+        "remove",
     ),
     ("[[sources]]\npath = 'a'\nheaders = {}", 3, "[0].headers", "no 'base_url'", "add 'base_url'"),
-    ("[[sources]]\npath = 'a'\nbase_url = 'b'", 3, "[0].base_url", "no address", "https://HOST"),
+    (
+        "[[sources]]\npath = 'a'\nbase_url = 'b'",
+        3,
+        "[0].base_url",
+        "not the address",
+        "https://HOST",
+    ),
     (
         "[[sources]]\npath = 'a'\nbase_url = 'https://${A}@b'",
         3,
         "[0].base_url",
-        "names a user",
+        "contains a user",
         "Authorization",
     ),
-    ("[[sources]]\nurl = 'http://a'\ncwd = '.'", 3, "[0].cwd", "goes with 'command'", "take"),
-    ("[[sources]]\npath = 3", 2, "[0].path", "'path' is a number", "a text"),
-    ("[[sources]]\npath = ''", 2, "[0].path", "'path' is empty", "a text"),
-    ("[[sources]]\npath = '${HOME}/a'", 2, "[0].path", "as it stands", "~/"),
+    ("[[sources]]\nurl = 'http://a'\ncwd = '.'", 3, "[0].cwd", "goes with 'command'", "remove"),
+    ("[[sources]]\npath = 3", 2, "[0].path", "'path' is a number", "a string"),
+    ("[[sources]]\npath = ''", 2, "[0].path", "'path' is empty", "a string"),
+    ("[[sources]]\npath = '${HOME}/a'", 2, "[0].path", "not expanded in paths", "~/"),
     ('[[sources]]\npath = "a\\u0000"', 2, "[0].path", "null character", "remove"),
     ("[[sources]]\ncommand = ['a', 'b']", 2, "[0].command", "is a list", "'args'"),
-    ("[[sources]]\ncommand = true", 2, "[0].command", "true or false", "a text"),
-    ("[[sources]]\ncommand = 'a'\nargs = 'b'", 3, "[0].args", "'args' is a text", "a list"),
-    ("[[sources]]\ncommand = 'a'\nargs = ['b', []]", 3, "[0].args[1]", "holds a list", "texts"),
+    ("[[sources]]\ncommand = true", 2, "[0].command", "is a boolean", "a string"),
+    ("[[sources]]\ncommand = 'a'\nargs = 'b'", 3, "[0].args", "'args' is a string", "a list"),
+    (
+        "[[sources]]\ncommand = 'a'\nargs = ['b', []]",
+        3,
+        "[0].args[1]",
+        "'args[1]' has the wrong type",
+        "a string",
+    ),
     (
         "[[sources]]\ncommand = 'a'\nargs = ['${input:x}']",
         3,
@@ -234,15 +245,45 @@ MISTAKES = [
         "${NAME}",
     ),
     ("[[sources]]\ncommand = 'a'\nenv = []", 3, "[0].env", "'env' is a list", "a table"),
-    ("[[sources]]\ncommand = 'a'\n[sources.env]\nA = 1\nB = []", 5, "[0].env.B", "a list", "texts"),
-    ("[[sources]]\ncommand = 'a'\nenv = {'A=B' = 'c'}", 3, "[0].env.A=B", "no name", "correct"),
-    ("[[sources]]\ncommand = 'a'\ncwd = 1979-05-27", 3, "[0].cwd", "a date", "a text"),
-    ("[[sources]]\nurl = 'ftp://a'", 2, "[0].url", "no address of a server", "https://HOST"),
-    ("[[sources]]\nurl = 'https://'", 2, "[0].url", "is no address", "https://HOST"),
-    ("[[sources]]\nurl = 'https://a:port/'", 2, "[0].url", "is no address", "https://HOST"),
-    ("[[sources]]\nurl = 'http://a'\ntransport = 'see'", 3, "[0].transport", "'see'", "mean 'sse'"),
-    ("[[sources]]\nurl = 'http://a'\nheaders = 'b'", 3, "[0].headers", "is a text", "a table"),
-    ("[[sources]]\nurl = 'http://a'\nheaders = {'a b' = ''}", 3, "[0].headers.a b", "no name", ""),
+    (
+        "[[sources]]\ncommand = 'a'\n[sources.env]\nA = 1\nB = []",
+        5,
+        "[0].env.B",
+        "'env.B' has the wrong type",
+        "a string",
+    ),
+    (
+        "[[sources]]\ncommand = 'a'\nenv = {'A=B' = 'c'}",
+        3,
+        "[0].env.A=B",
+        "not the name",
+        "correct",
+    ),
+    ("[[sources]]\ncommand = 'a'\ncwd = 1979-05-27", 3, "[0].cwd", "a date", "a string"),
+    ("[[sources]]\nurl = 'ftp://a'", 2, "[0].url", "not the address of a server", "https://HOST"),
+    ("[[sources]]\nurl = 'https://'", 2, "[0].url", "not the address of a server", "https://HOST"),
+    (
+        "[[sources]]\nurl = 'https://a:port/'",
+        2,
+        "[0].url",
+        "not the address of a server",
+        "https://HOST",
+    ),
+    (
+        "[[sources]]\nurl = 'http://a'\ntransport = 'see'",
+        3,
+        "[0].transport",
+        "an unknown value",
+        "mean 'sse'",
+    ),
+    ("[[sources]]\nurl = 'http://a'\nheaders = 'b'", 3, "[0].headers", "is a string", "a table"),
+    (
+        "[[sources]]\nurl = 'http://a'\nheaders = {'a b' = ''}",
+        3,
+        "[0].headers.a b",
+        "not the name",
+        "",
+    ),
     (
         "[[sources]]\nurl = 'http://a'\nheaders = {a = \"b\\n\"}",
         3,
@@ -250,53 +291,77 @@ MISTAKES = [
         "line break",
         "",
     ),
-    ("[[sources]]\npython = 'a/b.py'", 2, "[0].python", "no name of a module", "package.module"),
-    ("[[sources]]\npath = 'a'\nid = ''", 3, "[0].id", "'id' is empty", "a text"),
-    ("[[sources]]\npath = 'a'\nid = ' a'", 3, "[0].id", "no name of a source", "blanks"),
+    (
+        "[[sources]]\npython = 'a/b.py'",
+        2,
+        "[0].python",
+        "not the name of a module",
+        "package.module",
+    ),
+    ("[[sources]]\npath = 'a'\nid = ''", 3, "[0].id", "'id' is empty", "a string"),
+    ("[[sources]]\npath = 'a'\nid = ' a'", 3, "[0].id", "not the name of a source", "blanks"),
     (
         "[[sources]]\npath = 'a'\nid = \"a\\u001b[1m\"",
         3,
         "[0].id",
-        "no name of a source",
+        "not the name of a source",
         "visible",
     ),
-    ("[[sources]]\npath = 'a'\ntimeout = '3'", 3, "[0].timeout", "'timeout' is a text", "seconds"),
-    ("[[sources]]\npath = 'a'\ntimeout = true", 3, "[0].timeout", "true or false", "seconds"),
+    (
+        "[[sources]]\npath = 'a'\ntimeout = '3'",
+        3,
+        "[0].timeout",
+        "'timeout' is a string",
+        "seconds",
+    ),
+    ("[[sources]]\npath = 'a'\ntimeout = true", 3, "[0].timeout", "a boolean", "seconds"),
     ("[[sources]]\npath = 'a'\ntimeout = 0", 3, "[0].timeout", "'timeout' is 0", "above 0"),
     ("[[sources]]\npath = 'a'\ntimeout = nan", 3, "[0].timeout", "'timeout' is nan", "above 0"),
-    ("[[sources]]\npath = 'a'\ntimeout = inf", 3, "[0].timeout", "'timeout' is inf", "up to"),
+    ("[[sources]]\npath = 'a'\ntimeout = inf", 3, "[0].timeout", "'timeout' is inf", "above 0"),
     ("[[sources]]\npath = 'a'\nenabled = 1", 3, "[0].enabled", "is a number", "true or false"),
     (
         "[[sources]]\nurl = 'http://a'\n[sources.oauth]\nclient_id = 'a'\nclientid = 'a'",
         5,
         "[0].oauth.clientid",
-        "unknown key 'clientid'",
+        "'oauth.clientid' is an unknown key",
         "did you mean 'client_id'?",
     ),
-    ("[[sources]]\nurl = 'http://a'\noauth = true", 3, "[0].oauth", "true or false", "a table"),
+    ("[[sources]]\nurl = 'http://a'\noauth = true", 3, "[0].oauth", "a boolean", "a table"),
     (
         "[[sources]]\nurl = 'http://a'\noauth = {grant = 'client_credentials'}",
         3,
         "[0].oauth",
-        "'oauth' has no `client_id` and `client_secret`",
-        "needs both",
+        "'oauth' has no 'client_id' and 'client_secret'",
+        "add both",
     ),
     (
         "[[sources]]\nurl = 'http://a'\noauth = {auth_method = 3}",
         3,
-        "[0].oauth",
-        "`auth_method`",
-        "",
+        "[0].oauth.auth_method",
+        "an unknown value",
+        "use one of client_secret_basic",
     ),
     (
         "[[sources]]\nurl = 'http://a'\noauth = {callback_port = 0}",
         3,
-        "[0].oauth",
-        "the `callback_port` of 'oauth' is no port",
-        "write a number",
+        "[0].oauth.callback_port",
+        "'oauth.callback_port' is 0",
+        "1 or more",
     ),
-    ("[[sources]]\nurl = 'http://a'\noauth = {grant = 'x'}", 3, "[0].oauth", "none that", "write"),
-    ("[[sources]]\nurl = 'http://a'\noauth = {scope = 3}", 3, "[0].oauth", "`scope`", "layout"),
+    (
+        "[[sources]]\nurl = 'http://a'\noauth = {grant = 'x'}",
+        3,
+        "[0].oauth.grant",
+        "an unknown value",
+        "use one of",
+    ),
+    (
+        "[[sources]]\nurl = 'http://a'\noauth = {scope = 3}",
+        3,
+        "[0].oauth.scope",
+        "is a number",
+        "a string",
+    ),
     (
         "[[sources]]\npath = 'a'\nid = 'Mine'\n\n[[sources]]\nid = 'mINE'\npath = 'b'",
         6,
@@ -503,20 +568,6 @@ def test_a_path_that_cannot_be_used(
     assert caught.value.place == f"mcpg.toml: {Path(name).stem}: {path}"
 
 
-def test_the_reference_has_every_key_and_no_other() -> None:
-    """Each kind stands with the keys that go with it, and each key has a row of its own."""
-    page = (DOCS / "reference/configuration.md").read_text("utf-8")
-    text = page.partition("\n## Sources\n")[2].partition("\n## ")[0]
-    kinds, entries = (part.split("\n| `")[1:] for part in text.split("\n| key of an entry"))
-    assert {
-        row.partition("`")[0]: tuple(CODE.findall(row.split("|")[-2])) for row in kinds
-    } == KINDS
-    keys = {row.partition("`")[0] for row in entries}
-    assert keys == {*COMMON, *(key for keys in KINDS.values() for key in keys)}
-    assert f"| {DEFAULT_TIMEOUT:g} |" in text
-    assert all(f"`{name}`" in text for name in TRANSPORTS)
-
-
 @pytest.mark.parametrize("page", ["reference/configuration.md", "how-to/live-servers.md"])
 def test_the_examples_of_the_docs_are_read(folder: Path, page: str) -> None:
     """What the pages show can be written as it stands."""
@@ -538,11 +589,13 @@ ANYTHING = st.recursive(
     LEAVES,
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from((*OAUTH_KEYS, "A", "a b", "cookie")), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from((*OAuthTable.model_fields, "A", "a b", "cookie")), inner, max_size=3
+        )
     ),
     max_leaves=4,
 )
-KEYS = st.sampled_from((*KINDS, *COMMON, *(key for keys in KINDS.values() for key in keys), "x"))
+KEYS = st.sampled_from((*(key for model in KINDS.values() for key in model.model_fields), "x"))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives files away")
@@ -565,11 +618,19 @@ ENTRIES = st.builds(
 )
 
 
-def read(value: Any) -> tuple[ConfiguredSource, ...] | EntryError:
-    """Give the entries, or what is wrong with them."""
+class RefusedError(McpgError):
+    """What is wrong, and where."""
+
+    def __init__(self, message: str, remedy: str, *path: str | int) -> None:
+        super().__init__(message, remedy=remedy)
+        self.path = path
+
+
+def read(value: Any) -> tuple[ConfiguredSource, ...] | RefusedError:
+    """Return the entries, or what is wrong with them."""
     try:
-        return read_entries(value, Path("mcpg.toml"))
-    except EntryError as fault:
+        return read_entries(value, Path("mcpg.toml"), RefusedError)
+    except RefusedError as fault:
         return fault
 
 
@@ -578,7 +639,7 @@ def read(value: Any) -> tuple[ConfiguredSource, ...] | EntryError:
 def test_whatever_stands_there_is_read_or_told(value: Any) -> None:
     """No value of whatever kind does anything else than being read, or told with its place."""
     found = read(value)
-    if isinstance(found, EntryError):
+    if isinstance(found, RefusedError):
         assert found.message
         assert found.remedy
         place = value
@@ -589,7 +650,7 @@ def test_whatever_stands_there_is_read_or_told(value: Any) -> None:
     assert len(set(names)) == len(names)
     servers = [one for one in found if one.is_server]
     sources, noticed = open_entries(servers, Live({"X": "marker-token-1234\0"}))
-    enabled = [one for one in servers if one.is_enabled]
+    enabled = [one for one in servers if one.entry.enabled]
     assert len(sources) <= len(enabled)
     assert len(sources) + len(noticed) == len(servers)
     assert "marker-token" not in f"{sources!r} {noticed!r} {found!r}"

@@ -122,8 +122,8 @@ def test_a_graph_of_documents(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "says"),
     [
-        (Wanted(["tools.json"], header=["A: b"]), "one server for headers"),
-        (Wanted(["tools.json"], server_timeout=0), "0 is no time"),
+        (Wanted(["tools.json"], header=["A: b"]), "exactly one server"),
+        (Wanted(["tools.json"], server_timeout=0), "0 is not a valid timeout"),
         (Wanted(["-"]), "standard input"),
     ],
 )

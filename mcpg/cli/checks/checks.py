@@ -215,7 +215,7 @@ EXTRAS = {
     "llm": ("httpx",),
     "mcp": ("filelock", "jsonschema", "mcp"),
     "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
-    "python": ("docstring_parser", "pydantic"),
+    "python": ("docstring_parser",),
     "shacl": ("pyshacl",),
     "telemetry": ("opentelemetry",),
 }

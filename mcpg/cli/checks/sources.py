@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.checks.checks import Check, Status, timed, tried
-from mcpg.cli.setting_keys import SOURCES, Asking
+from mcpg.cli.live_gateway import ServerOptions
+from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.terminal import counted
 from mcpg.errors import McpgError, Severity, remedy_of
 
@@ -75,7 +76,7 @@ class _Round:
 
     def checks(self) -> Iterator[Check]:
         """Give a check for every source, and one for all of them together."""
-        live = Asking(()).live()
+        live = ServerOptions(()).live()
         opened = _open_all(self.entries, live)
         failed = self._ask([source for one in opened for source in one.sources], live)
         for one in opened:

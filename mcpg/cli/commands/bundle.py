@@ -158,7 +158,7 @@ def bundle(
             )
         if target == STDOUT:
             return _send(made, assembly, output)
-        if intake.asking.asked or signature != intake.sign(target):
+        if intake.options.asked or signature != intake.sign(target):
             signature = ""  # servers may answer otherwise, or files changed while they were read
         code = _write(
             made,

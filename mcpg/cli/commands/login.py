@@ -223,7 +223,7 @@ def _configured(name: str, configuration: str) -> Server:
 
 def _of_settings(name: str, settings: Settings) -> Server:
     entries = [one for one in settings.sources() or () if one.is_server]
-    entry = next((one for one in entries if name in {one.id, one.name}), None)
+    entry = next((one for one in entries if name in {one.entry.id, one.name}), None)
     if entry is None:
         place = "mcpg.toml" if entries else None
         raise _unknown(name, [one.name for one in entries], place)
