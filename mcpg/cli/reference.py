@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from typer.main import get_command
 
 from mcpg.cli.app import app
-from mcpg.cli.config_models import KINDS, Configuration
 from mcpg.cli.options import command_help, group_help
 from mcpg.cli.setting_keys import KEYS, SECTIONS
+from mcpg.cli.setting_models import Configuration
+from mcpg.cli.source_models import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Names of the settings in files, in the environment and on the command line.
 
-What each means and may hold is defined in `mcpg.cli.config_models`. That imports pydantic, which a
+What each means and may hold is defined in `mcpg.cli.setting_models`. That imports pydantic, which a
 run with a plain configuration can do without.
 """
 

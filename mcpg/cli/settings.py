@@ -179,7 +179,7 @@ def _value_of(key: Key, text: str) -> Any:
         return text
     if key.plain is int and text.isdecimal():
         return int(text)
-    from mcpg.cli.config_models import check_settings  # noqa: PLC0415 - pydantic
+    from mcpg.cli.setting_models import check_settings  # noqa: PLC0415 - pydantic
 
     def fail(message: str, remedy: str, *_: str | int) -> UsageError:
         return UsageError(message, place=key.variable, remedy=remedy)
@@ -223,7 +223,7 @@ class ConfigFile:
 
     def error(self, message: str, remedy: str, *path: str | int) -> UsageError:
         """Return the error of what is at *path* in the settings, with its line."""
-        from mcpg.cli.config_models import shown_path  # noqa: PLC0415 - pydantic
+        from mcpg.cli.setting_models import shown_path  # noqa: PLC0415 - pydantic
 
         full = (*self.above, *path)
         line = line_of(self.text, full)
@@ -276,7 +276,7 @@ def _checked(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
             raise file.error(f"{name!r} contains a password", remedy, *name.split("."))
     if all(name in KEYS and KEYS[name].is_plain(value) for name, value in values.items()):
         return values
-    from mcpg.cli.config_models import check_settings  # noqa: PLC0415 - pydantic
+    from mcpg.cli.setting_models import check_settings  # noqa: PLC0415 - pydantic
 
     return _flat(check_settings(table, file.error))
 

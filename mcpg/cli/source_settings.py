@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.config_models import (
+from mcpg.cli.source_models import (
     CommandSource,
     PathSource,
     PythonSource,

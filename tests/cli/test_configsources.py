@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.cli.config_models import KINDS, OAuthTable
 from mcpg.cli.settings import Settings
+from mcpg.cli.source_models import KINDS, OAuthTable
 from mcpg.cli.source_settings import open_entries, read_entries
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
@@ -223,19 +223,19 @@ MISTAKES = [
         "Authorization",
     ),
     ("[[sources]]\nurl = 'http://a'\ncwd = '.'", 3, "[0].cwd", "goes with 'command'", "remove"),
-    ("[[sources]]\npath = 3", 2, "[0].path", "'path' is a number", "a string"),
-    ("[[sources]]\npath = ''", 2, "[0].path", "'path' is empty", "a string"),
+    ("[[sources]]\npath = 3", 2, "[0].path", "'path' is a number", "string"),
+    ("[[sources]]\npath = ''", 2, "[0].path", "'path' is empty", "string"),
     ("[[sources]]\npath = '${HOME}/a'", 2, "[0].path", "not expanded in paths", "~/"),
     ('[[sources]]\npath = "a\\u0000"', 2, "[0].path", "null character", "remove"),
     ("[[sources]]\ncommand = ['a', 'b']", 2, "[0].command", "is a list", "'args'"),
-    ("[[sources]]\ncommand = true", 2, "[0].command", "is a boolean", "a string"),
-    ("[[sources]]\ncommand = 'a'\nargs = 'b'", 3, "[0].args", "'args' is a string", "a list"),
+    ("[[sources]]\ncommand = true", 2, "[0].command", "is a boolean", "string"),
+    ("[[sources]]\ncommand = 'a'\nargs = 'b'", 3, "[0].args", "'args' is a string", "valid list"),
     (
         "[[sources]]\ncommand = 'a'\nargs = ['b', []]",
         3,
         "[0].args[1]",
         "'args[1]' has the wrong type",
-        "a string",
+        "string",
     ),
     (
         "[[sources]]\ncommand = 'a'\nargs = ['${input:x}']",
@@ -244,13 +244,13 @@ MISTAKES = [
         "${input:x}",
         "${NAME}",
     ),
-    ("[[sources]]\ncommand = 'a'\nenv = []", 3, "[0].env", "'env' is a list", "a table"),
+    ("[[sources]]\ncommand = 'a'\nenv = []", 3, "[0].env", "'env' is a list", "valid table"),
     (
         "[[sources]]\ncommand = 'a'\n[sources.env]\nA = 1\nB = []",
         5,
         "[0].env.B",
         "'env.B' has the wrong type",
-        "a string",
+        "string",
     ),
     (
         "[[sources]]\ncommand = 'a'\nenv = {'A=B' = 'c'}",
@@ -259,7 +259,7 @@ MISTAKES = [
         "not the name",
         "correct",
     ),
-    ("[[sources]]\ncommand = 'a'\ncwd = 1979-05-27", 3, "[0].cwd", "a date", "a string"),
+    ("[[sources]]\ncommand = 'a'\ncwd = 1979-05-27", 3, "[0].cwd", "a date", "string"),
     ("[[sources]]\nurl = 'ftp://a'", 2, "[0].url", "not the address of a server", "https://HOST"),
     ("[[sources]]\nurl = 'https://'", 2, "[0].url", "not the address of a server", "https://HOST"),
     (
@@ -276,7 +276,13 @@ MISTAKES = [
         "an unknown value",
         "mean 'sse'",
     ),
-    ("[[sources]]\nurl = 'http://a'\nheaders = 'b'", 3, "[0].headers", "is a string", "a table"),
+    (
+        "[[sources]]\nurl = 'http://a'\nheaders = 'b'",
+        3,
+        "[0].headers",
+        "is a string",
+        "valid table",
+    ),
     (
         "[[sources]]\nurl = 'http://a'\nheaders = {'a b' = ''}",
         3,
@@ -298,7 +304,7 @@ MISTAKES = [
         "not the name of a module",
         "package.module",
     ),
-    ("[[sources]]\npath = 'a'\nid = ''", 3, "[0].id", "'id' is empty", "a string"),
+    ("[[sources]]\npath = 'a'\nid = ''", 3, "[0].id", "'id' is empty", "string"),
     ("[[sources]]\npath = 'a'\nid = ' a'", 3, "[0].id", "not the name of a source", "blanks"),
     (
         "[[sources]]\npath = 'a'\nid = \"a\\u001b[1m\"",
@@ -312,13 +318,25 @@ MISTAKES = [
         3,
         "[0].timeout",
         "'timeout' is a string",
-        "seconds",
+        "valid number",
     ),
-    ("[[sources]]\npath = 'a'\ntimeout = true", 3, "[0].timeout", "a boolean", "seconds"),
-    ("[[sources]]\npath = 'a'\ntimeout = 0", 3, "[0].timeout", "'timeout' is 0", "above 0"),
-    ("[[sources]]\npath = 'a'\ntimeout = nan", 3, "[0].timeout", "'timeout' is nan", "above 0"),
-    ("[[sources]]\npath = 'a'\ntimeout = inf", 3, "[0].timeout", "'timeout' is inf", "above 0"),
-    ("[[sources]]\npath = 'a'\nenabled = 1", 3, "[0].enabled", "is a number", "true or false"),
+    ("[[sources]]\npath = 'a'\ntimeout = true", 3, "[0].timeout", "a boolean", "valid number"),
+    ("[[sources]]\npath = 'a'\ntimeout = 0", 3, "[0].timeout", "'timeout' is 0", "greater than 0"),
+    (
+        "[[sources]]\npath = 'a'\ntimeout = nan",
+        3,
+        "[0].timeout",
+        "'timeout' is nan",
+        "finite number",
+    ),
+    (
+        "[[sources]]\npath = 'a'\ntimeout = inf",
+        3,
+        "[0].timeout",
+        "'timeout' is inf",
+        "finite number",
+    ),
+    ("[[sources]]\npath = 'a'\nenabled = 1", 3, "[0].enabled", "is a number", "valid boolean"),
     (
         "[[sources]]\nurl = 'http://a'\n[sources.oauth]\nclient_id = 'a'\nclientid = 'a'",
         5,
@@ -326,7 +344,7 @@ MISTAKES = [
         "'oauth.clientid' is an unknown key",
         "did you mean 'client_id'?",
     ),
-    ("[[sources]]\nurl = 'http://a'\noauth = true", 3, "[0].oauth", "a boolean", "a table"),
+    ("[[sources]]\nurl = 'http://a'\noauth = true", 3, "[0].oauth", "a boolean", "valid table"),
     (
         "[[sources]]\nurl = 'http://a'\noauth = {grant = 'client_credentials'}",
         3,
@@ -346,7 +364,7 @@ MISTAKES = [
         3,
         "[0].oauth.callback_port",
         "'oauth.callback_port' is 0",
-        "1 or more",
+        "greater than or equal to 1",
     ),
     (
         "[[sources]]\nurl = 'http://a'\noauth = {grant = 'x'}",
@@ -360,7 +378,7 @@ MISTAKES = [
         3,
         "[0].oauth.scope",
         "is a number",
-        "a string",
+        "string",
     ),
     (
         "[[sources]]\npath = 'a'\nid = 'Mine'\n\n[[sources]]\nid = 'mINE'\npath = 'b'",

@@ -64,6 +64,7 @@ def test_who_names_the_sources(folder: Path) -> None:
     assert ids(gateway_of(Wanted(), settings)) == ["mine"]
     assert ids(gateway_of(Wanted(source_id="all"), settings)) == ["mine"]
     (folder / "mcpg.toml").unlink()
+    settings = Settings(folder, {"MCPG_BUNDLE": "tools.json"})
     assert ids(gateway_of(Wanted(), settings)) == ["tools"]
 
 

@@ -1,0 +1,247 @@
+"""Models of the settings in a configuration file.
+
+They check what a file or a variable holds. The docstrings below their fields, their defaults and
+bounds are the tables of the reference page (`mcpg.cli.reference`). Imported only where a value
+needs a check, since pydantic takes longer to import than a search.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mcpg.cli.setting_keys import (
+    KEY_VARIABLE,
+    KEYS,
+    POSTGRES_VARIABLE,
+    SECTIONS,
+    SOURCES,
+    TOKEN_VARIABLE,
+    holds_password,
+)
+from mcpg.errors import McpgError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pydantic_core import ErrorDetails
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def unset(default: str) -> Any:
+    """Return a field without a default value; *default* describes what applies instead."""
+    return Field(None, json_schema_extra={"default": default})
+
+
+class Table(BaseModel):
+    """A table of a configuration file, which has no other keys than the fields."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        # A docstring below a field is its description; an underscore behind a name is no part.
+        use_attribute_docstrings=True,
+        alias_generator=lambda name: name.rstrip("_"),
+    )
+
+
+class Embeddings(Table):
+    """The section `[embeddings]`."""
+
+    with_: str = "local"
+    """the embedding provider: `local`, `local:multilingual`, `fastembed:NAME`,
+    `sentence-transformers:NAME`, `openai:MODEL`, `none`"""
+    url: str = unset("`OPENAI_BASE_URL`; with a key and no address, that of OpenAI")
+    """for `openai:`: the address above `/embeddings`"""
+    dimensions: int = unset("the model's own")
+    """for `openai:`: the requested number of dimensions"""
+    timeout: Seconds = 60
+    """for `openai:`: the timeout of one request in seconds, retries included"""
+
+
+class Normalization(Table):
+    """The section `[normalization]`."""
+
+    enabled: bool = False
+    """whether queries are rewritten; the variable also accepts `1`, `yes`, `on` and `0`, `no`,
+    `off`, and there is `--no-normalize`"""
+    model: str = unset("none")
+    """the chat model"""
+    url: str = unset("as `embeddings.url`")
+    """the address above `/chat/completions`"""
+    timeout: Seconds = 5
+    """the timeout of one rewrite in seconds, retries included"""
+
+
+class Store(Table):
+    """The section `[store]`."""
+
+    kind: Literal["sqlite", "memory", "postgres", "none"] = "sqlite"
+    """the store of tool vectors"""
+    path: str = unset("`embeddings.sqlite` in the cache folder")
+    """the file of the store `sqlite`"""
+
+
+class Cache(Table):
+    """The section `[cache]`."""
+
+    kind: Literal["none", "memory", "postgres"] = "none"
+    """the search cache"""
+    entries: int = unset("2,048 in memory, more in PostgreSQL")
+    """the maximum number of entries"""
+    absolute: Seconds = 86_400
+    """the maximum age of an entry in seconds"""
+    sliding: Seconds = unset("1,800 for rewrites, 900 for vectors, 300 for results")
+    """seconds after which an unused entry expires"""
+
+
+class Limits(Table):
+    """The section `[limits]`."""
+
+    invoke: Seconds = 60
+    """the timeout of a call in seconds, unless the caller sets one"""
+    result: Annotated[int, Field(ge=1)] = 4_194_304
+    """the maximum size of a result as JSON in bytes"""
+
+
+class Serve(Table):
+    """The section `[serve]`."""
+
+    http: str = unset("standard input and output")
+    """the HTTP address: a port, or `HOST:PORT`; `--stdio` overrides it"""
+    allow_hosts: list[Annotated[str, Field(min_length=1)]] = unset("this machine's own")
+    """a list of allowed host names for HTTP, optionally with a port"""
+    expose: Literal["meta", "all"] = "meta"
+    """what clients see: `meta`, the tools that find, describe and call the others, or `all`"""
+    graph_tools: bool = False
+    """whether the tools that read the graph are listed, too"""
+    max_bytes: Annotated[int, Field(ge=2048)] = 32_768
+    """the maximum size of a response about tools in bytes"""
+    max_result_bytes: Annotated[int, Field(ge=2048)] = 262_144
+    """the maximum size of a tool's own result in bytes"""
+    requests: Annotated[int, Field(ge=1)] = 64
+    """the maximum number of concurrent HTTP requests"""
+    sessions: Annotated[int, Field(ge=1)] = 256
+    """the maximum number of concurrent HTTP sessions"""
+
+
+class Postgres(Table):
+    """The section `[postgres]`."""
+
+    schema_: str = "mcpg"
+    """the schema of all tables of mcpg"""
+    pool: int = 4
+    """the maximum number of connections per process"""
+    sslmode: str = unset("libpq's default")
+    """the TLS mode of libpq; the address takes precedence"""
+    sslrootcert: str = unset("libpq's default")
+    """file with the certificates of trusted authorities; the address takes precedence"""
+
+
+class Telemetry(Table):
+    """The section `[telemetry]`."""
+
+    enabled: bool = False
+    """whether searches, builds and calls are reported to OpenTelemetry"""
+    queries: bool = False
+    """whether spans contain the text of queries"""
+
+
+class Configuration(Table):
+    """A configuration file without its sources."""
+
+    bundle: str = unset("`graph.mdld` here or in the nearest parent folder")
+    """the bundle, folder or manifest to work on"""
+    limit: int = 5
+    """the maximum number of matches, 1 to 50"""
+    strategy: str = "graph"
+    """the strategy: `graph`, `embeddings` or `auto`"""
+    fusion: str = unset("the order of the vectors")
+    """how `auto` merges its two lists: `learned` or `rrf`"""
+    candidates: Literal["local", "postgres"] = "local"
+    """the candidate source"""
+    embeddings: Embeddings = Embeddings()
+    normalization: Normalization = Normalization()
+    store: Store = Store()
+    cache: Cache = Cache()
+    limits: Limits = Limits()
+    serve: Serve = Serve()
+    postgres: Postgres = Postgres()
+    telemetry: Telemetry = Telemetry()
+
+
+def check_settings(
+    values: Mapping[str, Any], fail: Callable[..., McpgError], *, are_texts: bool = False
+) -> dict[str, Any]:
+    """Return the settings of *values*, those of a section in a table of their own.
+
+    Args:
+        values: The tables of a file without its sources.
+        fail: Makes the error that is raised, from a message, a remedy, and the keys and indices
+            that lead to the value.
+        are_texts: Whether all values are texts of the environment, such as `yes` for `True`.
+    """
+    validate = Configuration.model_validate_strings if are_texts else Configuration.model_validate
+    try:
+        return validate(values).model_dump(exclude_unset=True, by_alias=True)
+    except ValidationError as faults:
+        fault = faults.errors(include_url=False)[0]
+    path, value, name = fault["loc"], fault["input"], shown_path(fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        raise fail(f"unknown key {name!r}", _advice_on_key(name), *path)
+    if fault["type"] == "model_type":
+        raise fail(f"{name!r} is a section", f"write [{name}], and its keys below", *path)
+    is_secret = isinstance(value, str) and holds_password(value)
+    shown = "a string with a password" if is_secret else repr(value)
+    raise fail(f"{name!r} is {shown}", remedy_for(fault), *path)
+
+
+def remedy_for(fault: ErrorDetails) -> str:
+    """Return what to do about an error of pydantic's own."""
+    if fault["type"] == "literal_error":
+        return suggested(str(fault["input"]), re.findall(r"'(\w+)'", fault["ctx"]["expected"]))
+    wanted = re.sub(r"dictionary( or instance of \w+)?", "table", fault["msg"])
+    return wanted.replace("Input should be", "it should be").partition(", ")[0]
+
+
+# What people take for settings, and which variable sets it instead.
+_SECRETS = {
+    **dict.fromkeys(("dsn", "url", "host", "user", "password"), POSTGRES_VARIABLE),
+    **dict.fromkeys(("key", "api_key", "apikey", "token"), KEY_VARIABLE),
+}
+
+
+def _advice_on_key(name: str) -> str:
+    section, _, last = name.rpartition(".")
+    variable = _SECRETS.get(last.casefold())
+    if variable and section == "serve":
+        variable = TOKEN_VARIABLE
+    if variable and (section == "postgres" or variable != POSTGRES_VARIABLE):
+        return f"set the variable {variable} instead: secrets are not read from files"
+    siblings = [key for key in KEYS if section and key.startswith(f"{section}.")]
+    return suggested(name, siblings or [*KEYS, *SECTIONS, SOURCES])
+
+
+def suggested(word: str, known: Iterable[str]) -> str:
+    """Return a remedy that names the *known* word most like *word*, or all of them."""
+    names = tuple(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}"
+
+
+def shown_path(path: Iterable[str | int]) -> str:
+    """Return keys and indices as messages show them, such as `sources[1].url`."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(parts).removeprefix(".")
+
+
+def type_name(value: Any) -> str:
+    """Return what messages call the type of a value that may be secret."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return "a number"
+    names = {dict: "a table", list: "a list", str: "a string", bool: "a boolean"}
+    return names.get(type(value), "a date or a time")
