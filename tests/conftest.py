@@ -10,27 +10,40 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 # In CI the same examples are tried every time, so that a run can be repeated; at a desk new ones
-# are, so that more is found.
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# are, so that more is found. No example has a deadline, for other processes may use the machine.
+settings.register_profile("desk", deadline=None)
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 # A test run starts hundreds of processes; with cached bytecode each takes half the time.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Measure no coverage during property tests.
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker of tests that are not measured."""
+    config.addinivalue_line("markers", "untraced: measure no coverage during this test")
 
-    Measuring doubles their time, and figures that depend on random examples vary between runs.
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Measure no coverage during property tests and those marked `untraced`.
+
+    Tracing doubles their time, and figures that depend on random examples vary between runs. The
+    marker of pytest-cov has no effect in the workers of pytest-xdist.
     """
-    for item in items:
-        if is_hypothesis_test(getattr(item, "obj", None)):
-            item.add_marker("no_cover")
+    is_property = is_hypothesis_test(getattr(item, "obj", None))
+    if not is_property and item.get_closest_marker("untraced") is None:
+        return (yield)
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(tracer)
 
 
 @pytest.fixture(scope="session")

@@ -215,7 +215,7 @@ def test_a_database_that_is_not_there_is_a_failure(
     assert "127.0.0.1" in checks["postgres"]["message"]
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_vectors_are_compared_with_the_provider(run: Callable[..., Run], graph: Path) -> None:
     """Fresh ones are fine; another provider's, damaged ones, another bundle's are told."""
     assert run("bundle", "tools", "--embed", "-q").code == 0

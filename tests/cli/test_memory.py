@@ -100,7 +100,7 @@ def test_documents_that_stay_are_not_parsed(
     assert len(parsed) == 1
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_a_check_remembers_nothing(manifest: Path, run: Callable[..., Run]) -> None:
     """`--check` and `--diff` write nothing, not even what they worked out."""
     assert run("bundle", "tools.json", "--check").code == 1

@@ -80,7 +80,7 @@ def made_queries(count: int) -> Iterator[tuple[str, str]]:
         yield chance.choice([" ", ". ", "_", " "]).join(words), chance.choice(["", *WORDS])
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_the_sums_hold_for_a_thousand_queries() -> None:
     """Contributions add up to the fused score, terms to the lexical part, inputs to the logit."""
     matches = 0
@@ -101,7 +101,7 @@ def test_the_sums_hold_for_a_thousand_queries() -> None:
     assert matches > 1_000
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_scores_that_were_capped_say_so() -> None:
     """A score is its own probability, or that of the better ranked match that is named."""
     capped = 0

@@ -249,7 +249,7 @@ def test_no_pattern_freezes_the_process(schema: Any) -> None:
     subprocess.run([sys.executable, "-c", program, given], check=True, timeout=60)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_what_the_messages_of_the_library_repeat_is_bounded() -> None:
     """Errors that each repeat a large value are given up before they fill the memory."""
     schema: Any = {"properties": {"x": {"anyOf": [{"type": "integer", "minimum": 2}] * 900}}}

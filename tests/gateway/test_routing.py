@@ -356,7 +356,7 @@ def test_routing_needs_no_sdk() -> None:
     assert not heavy & set(done.stdout.split())
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_thousands_of_categories_are_no_trouble() -> None:
     """Neither thousands of tools with their own, nor one tool with thousands."""
     tools = [make_tool(f"pay_{n}", categories=(f"c{n}",)) for n in range(2_000)]

@@ -63,7 +63,7 @@ def answers(data: bytes) -> list[Any]:
         return []
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_a_flipped_bit_anywhere_never_gives_a_wrong_answer(data: bytes) -> None:
     """Wherever a byte is damaged, every answer is the right one or a refusal."""
     right = answers(data)
@@ -144,7 +144,7 @@ def test_a_missing_section_is_noticed_at_once(data: bytes, name: str) -> None:
         Index(pack([*others, Section(name, "H" if SECTIONS[name] != "H" else "B", b"")], header))
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_damage_in_a_large_file_does_no_harm(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where checksums are not compared before use, answers still have the right types."""
     monkeypatch.setattr(reader, "CHECKED_SIZE", 0)

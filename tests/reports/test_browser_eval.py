@@ -165,7 +165,7 @@ def test_hostile_texts_are_shown_as_they_are(
     assert page.complaints() == []
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_thousands_of_queries_stay_light(
     browser: Browser, evaluated: dict[str, Any], tmp_path: Path
 ) -> None:

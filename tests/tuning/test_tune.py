@@ -88,7 +88,7 @@ def test_scores_become_the_share_that_is_right(tuned: Tuning) -> None:
     assert found["logLoss"].after < found["logLoss"].before
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_nothing_is_kept_where_nothing_can_be_learned(engine: Engine, cases: MakeCases) -> None:
     """Judgements that follow the shipped scores leave the shipped model as it is."""
     found = tune(cases(lopsided.by_chance(engine)), SHIPPED)
@@ -96,7 +96,7 @@ def test_nothing_is_kept_where_nothing_can_be_learned(engine: Engine, cases: Mak
     assert found.model == SHIPPED
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_the_same_seed_gives_the_same_model(cases: MakeCases, tuned: Tuning) -> None:
     """Nothing depends on anything but queries, catalogue and seed."""
     assert tune(cases(lopsided.by_name()), SHIPPED) == tuned
