@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcpg.catalog.model import Tool
-    from mcpg.gateway.calls.openapi import Operations
+    from mcpg.gateway.calls.openapi import OperationCaller
     from mcpg.gateway.sessions.pool import Sessions
     from mcpg.gateway.sources import Source
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.live.client import CallResult, Progress
-    from mcpg.sources.openapi import Call
+    from mcpg.sources.openapi.operations import Operation
 
 # SECTION wish: What a tool is wanted for, as its arguments and its server may hear of it.
 
@@ -152,7 +152,7 @@ class Invoker:
         # Functions that block do not keep the arguments of others from being checked.
         self._checks = anyio.CapacityLimiter(_THREADS)
         self._functions = anyio.CapacityLimiter(_THREADS)
-        self._operations: Operations | None = None
+        self._operations: OperationCaller | None = None
         self._is_closed = False
 
     async def aclose(self) -> None:
@@ -210,15 +210,15 @@ class Invoker:
             return _invoked(tool, faults=(self._fault(fault),))
         return self._kept(tool, called)
 
-    async def _operation(self, tool: Tool, owner: Source | None) -> Call | None:
+    async def _operation(self, tool: Tool, owner: Source | None) -> Operation | None:
         """Give how the operation that *tool* is has to be called, `None` for other tools."""
         if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
             return None
         if self._operations is None:
             # HTTP and OpenAPI are looked at only by those who have such a document.
-            from mcpg.gateway.calls.openapi import Operations  # noqa: PLC0415
+            from mcpg.gateway.calls.openapi import OperationCaller  # noqa: PLC0415
 
-            self._operations = Operations(self._limits)
+            self._operations = OperationCaller(self._limits)
         call = await self._operations.find(owner, tool.name)
         if call is None:
             raise RefusedError(_not_invokable(tool))
@@ -226,7 +226,7 @@ class Invoker:
 
     async def _prepared(
         self, order: _Order, owner: Source | None, check: Callable[[], JsonObject]
-    ) -> tuple[_Order, Call | None]:
+    ) -> tuple[_Order, Operation | None]:
         """Return *order* with the arguments that *check* gives, and the operation that it calls."""
         with anyio.move_on_after(order.left):
             operation = await self._operation(order.tool, owner)
@@ -238,7 +238,7 @@ class Invoker:
         raise order.timed_out()
 
     async def _called(
-        self, order: _Order, owner: Source | None, operation: Call | None
+        self, order: _Order, owner: Source | None, operation: Operation | None
     ) -> CallResult:
         if self._is_closed:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")

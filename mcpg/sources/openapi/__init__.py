@@ -2,147 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+import json
+import re
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.catalog import normalize
-from mcpg.catalog.manifest import ManifestTools, parse_repaired
-from mcpg.errors import Code, Diagnostic, SourceError, warning
-from mcpg.sources.openapi.operations import (
-    METHODS,
-    Operation,
-    OperationReader,
-    server_address,
-    text_of,
-)
-from mcpg.sources.openapi.schemas import References
-from mcpg.text.safeyaml import load_yaml
+from mcpg.catalog.hints import hints_from
+from mcpg.catalog.manifest import ManifestTools
+from mcpg.catalog.model import Hints, Tool, unique
+from mcpg.sources.openapi.operations import Document, StatedOperation, text_of
+from mcpg.sources.openapi.schemas import Schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
-    from mcpg.catalog.model import Tool
     from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.openapi.operations import Layout
+    from mcpg.sources.openapi.operations import Body, Parameter
+    from mcpg.sources.openapi.schemas import Room
 
-# SECTION document: An OpenAPI 3 or Swagger 2 document: its operations, and how they are called.
-
-
-_MOST_USES = 20
-_REMEDY = "give an OpenAPI 3 or Swagger 2 document"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How an operation is called.
-
-    Attributes:
-        method: HTTP method in capitals.
-        path: The path, with its templates.
-        layout: How its arguments lie.
-        address: What the path stands below, as the document says it; `None` where it names no
-            address with a host.
-        is_swagger: Whether parameters say how they are written as those of Swagger 2 do.
-    """
-
-    method: str
-    path: str
-    layout: Layout
-    address: str | None
-    is_swagger: bool
-
-
-class Document:
-    """A document that was parsed.
-
-    Attributes:
-        title: The title of the API, "" for none.
-        reader: Reads its operations.
-        references: Its references, with what was noticed of them.
-        noticed: What was noticed of the text.
-    """
-
-    def __init__(self, text: str, place: str) -> None:
-        """Parse a document, JSON or YAML.
-
-        Args:
-            text: The whole document.
-            place: Its file, for messages.
-
-        Raises:
-            SourceError: The text is broken, of a version that is not known, or has no `paths`.
-        """
-        self._content, self.noticed = _parsed(text, place)
-        paths = self._content.get("paths")
-        if not isinstance(paths, dict):
-            message = "this OpenAPI document has no mapping `paths`, so no operations"
-            raise SourceError(message, place=place, remedy=_REMEDY)
-        self._paths = paths
-        self._place = place
-        self.references = References(self._content, place)
-        self.reader = OperationReader(self._content, self.references, len(text))
-        info = self._content.get("info")
-        self.title = text_of(info.get("title")) if isinstance(info, dict) else ""
-
-    def operations(self) -> Iterator[Operation | Diagnostic]:
-        """Give the operations in their order, and a diagnostic for each that is none."""
-        uses: Counter[int] = Counter()
-        for path, given in self._paths.items():
-            where = f"paths.{path}"
-            item = (self.references.follow(given, where) if path.startswith("/") else None) or {}
-            found = {method: one for method, one in item.items() if method.lower() in METHODS}
-            uses[id(item)] += 1
-            if found and uses[id(item)] > _MOST_USES:
-                yield self._used_up(found, where)
-                continue
-            for method, value in found.items():
-                if isinstance(value, dict):
-                    shared, servers = item.get("parameters"), item.get("servers")
-                    yield Operation(method.lower(), path, value, shared, servers)
-                else:
-                    message = "this is no operation; it is left out"
-                    yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{method}")
-
-    def _used_up(self, methods: Iterable[str], where: str) -> Diagnostic:
-        """Say that the operations *methods* of the path *where* are those of many other paths."""
-        names = ", ".join(sorted({method.lower() for method in methods}))
-        message = (
-            f"more than {_MOST_USES} paths have the same operations by `$ref`: "
-            f"{names} of this one are left out"
-        )
-        return warning(Code.TOOL_INVALID, message, f"{self._place}: {where}")
-
-    def call(self, operation: Operation) -> Call:
-        """Say how one of the operations is called."""
-        return Call(
-            operation.method.upper(),
-            operation.path,
-            self.reader.layouts.of(operation),
-            server_address(self._content, operation),
-            "openapi" not in self._content,
-        )
-
-
-def _parsed(text: str, place: str) -> tuple[JsonObject, list[Diagnostic]]:
-    noticed: list[Diagnostic] = []
-    value: JsonValue
-    if text.lstrip().startswith("{"):
-        value = parse_repaired(text, place, noticed)[0]
-    else:
-        value = load_yaml(text, place, error=SourceError)
-    document = value if isinstance(value, dict) else {}
-    version = str(document.get("openapi", document.get("swagger", "")))
-    if not version.startswith(("3", "2")):
-        message = f"version {version[:20]!r} of OpenAPI is not known"
-        raise SourceError(message, place=place, remedy=_REMEDY)
-    return document, noticed
+_SAFE = Hints(read_only=True, idempotent=True, destructive=False)
+_BY_METHOD = {
+    "get": _SAFE,
+    "head": _SAFE,
+    "options": _SAFE,
+    "trace": _SAFE,
+    "put": Hints(read_only=False, idempotent=True),
+    "post": Hints(),
+    "patch": Hints(read_only=False),
+    "delete": Hints(read_only=False, idempotent=True, destructive=True),
+}
+_EXTENSION = re.compile(r"x-mcpg-|x-(?=search-)")
+_INPUT_LIMIT, _OUTPUT_LIMIT = 1000, 200
+_LEAST_LENGTH, _GROWTH = 2_000_000, 20
 
 
 def read_openapi(
     text: str, place: str, *, default_source: str, source_id: str | None = None
 ) -> ManifestTools:
-    """Read the operations of an OpenAPI 3.x or Swagger 2 document, JSON or YAML.
+    """Read the operations of an OpenAPI 3.x or Swagger 2 document, JSON or YAML, as tools.
 
     Args:
         text: The whole document.
@@ -151,15 +48,146 @@ def read_openapi(
         source_id: Source id that overrides the title.
 
     Raises:
-        SourceError: The text is broken, of a version that is not known, or has no `paths`.
+        SourceError: The text is malformed, of an unknown version, or has no `paths`.
     """
     document = Document(text, place)
     source = (source_id or "").strip() or normalize(document.title, default_source)
+    reader = _ToolReader(document, len(text))
     tools: list[Tool] = []
     noticed = document.noticed
-    for operation in document.operations():
-        if isinstance(operation, Operation):
-            tools.append(document.reader.tool(operation, source, place))
+    for stated in document.stated():
+        if isinstance(stated, StatedOperation):
+            tools.append(reader.tool(stated, source, place))
         else:
-            noticed.append(operation)
+            noticed.append(stated)
     return ManifestTools(tuple(tools), (*noticed, *document.references.diagnostics))
+
+
+class _ToolReader:
+    """Makes tools of the operations of one document.
+
+    Args:
+        document: The document.
+        length: Length of its text in characters, by which the size of all schemas is bounded.
+    """
+
+    def __init__(self, document: Document, length: int) -> None:
+        self._document = document
+        references = document.references
+        siblings = str(document.content.get("openapi", "")).startswith(("3.1", "3.2"))
+        self._inputs = Schemas(references, "readOnly", _INPUT_LIMIT, siblings=siblings)
+        self._outputs = Schemas(references, "writeOnly", _OUTPUT_LIMIT, siblings=siblings)
+        self._left = _LEAST_LENGTH + _GROWTH * length
+
+    def tool(self, stated: StatedOperation, source_id: str, place: str) -> Tool:
+        value = stated.value
+        summary, description = text_of(value.get("summary")), text_of(value.get("description"))
+        input_schema, output_schema = self._schemas(stated)
+        return Tool(
+            id="",
+            source_id=source_id,
+            name=stated.name,
+            title=(summary or None) if description else None,
+            description=description or summary or f"{stated.method.upper()} {stated.path}",
+            input_schema=input_schema,
+            output_schema=output_schema,
+            meta={"openapi": {"method": stated.method, "path": stated.path}},
+            hints=_hints(stated),
+            place=f"{place}: {stated.where}",
+        )
+
+    def _schemas(self, stated: StatedOperation) -> tuple[JsonObject, JsonObject | None]:
+        """Make the schemas of arguments and response, while those of the document are bounded."""
+        if self._left > 0:
+            made = self._input(stated), self._output(stated)
+            self._left -= len(json.dumps(made, ensure_ascii=False))
+            if self._left >= 0:
+                return made
+            # The operations that follow are not tried: a small document could take long.
+            self._left = 0
+        message = (
+            "the schemas of this document come to too much: those of this operation are left out"
+        )
+        self._document.references.note(message, stated.where)
+        return {"type": "object"}, None
+
+    def _input(self, stated: StatedOperation) -> JsonObject:
+        room, where = self._inputs.room(), stated.where
+        operation = self._document.operation(stated)
+        properties: JsonObject = {
+            name: self._parameter(one, room, where) for name, one in operation.parameters.items()
+        }
+        required = [name for name, one in operation.parameters.items() if one.is_required]
+        if operation.body is not None:
+            properties[operation.body_name] = self._body(operation.body, room, where)
+            required += [operation.body_name] * operation.body.is_required
+        return self._inputs.finished(_object(properties, required), room, where)
+
+    def _parameter(self, parameter: Parameter, room: Room, where: str) -> JsonObject:
+        value = parameter.value
+        content = value.get("content")
+        given = value.get("schema", value)
+        if isinstance(content, dict):
+            given = self._document.media(content, where)[1].get("schema")
+        kept = self._inputs.copy(given, room, where)
+        for key in ("required", "properties") if given is value else ():
+            kept.pop(key, None)
+        if text_of(value.get("description")):
+            kept["description"] = text_of(value.get("description"))
+        if value.get("deprecated") is True:
+            kept["deprecated"] = True
+        return kept
+
+    def _body(self, body: Body, room: Room, where: str) -> JsonObject:
+        if body.fields:
+            return _object(
+                {one.name: self._parameter(one, room, where) for one in body.fields},
+                [one.name for one in body.fields if one.is_required],
+            )
+        kept = self._inputs.copy(body.schema, room, where)
+        if body.description:
+            kept.setdefault("description", body.description)
+        return kept
+
+    def _output(self, stated: StatedOperation) -> JsonObject | None:
+        responses = stated.value.get("responses")
+        if not isinstance(responses, dict):
+            return None
+        for code in sorted(responses):
+            if code[:1] != "2" or len(code) != len("200"):
+                continue
+            response = self._document.references.follow(responses[code], stated.where) or {}
+            _, media = self._document.media(response.get("content"), stated.where)
+            schema = response.get("schema") or media.get("schema")
+            if isinstance(schema, dict) and schema:
+                room = self._outputs.room()
+                kept = self._outputs.copy(schema, room, stated.where)
+                return self._outputs.finished(kept, room, stated.where) or None
+        return None
+
+
+def _object(properties: JsonObject, required: Sequence[JsonValue]) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": properties}
+    return {**schema, "required": [*required]} if required else schema
+
+
+def _hints(stated: StatedOperation) -> Hints:
+    """Return the hints of extensions, completed by those of tags, `deprecated` and method."""
+    value = stated.value
+    own = value.get("x-mcpg")
+    single: JsonObject = {
+        _EXTENSION.sub("", key, count=1).replace("-", "_"): member
+        for key, member in value.items()
+        if _EXTENSION.match(key)
+    }
+    tags = value.get("tags")
+    names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    return Hints.merge(
+        hints_from(own if isinstance(own, dict) else {}),
+        hints_from(single),
+        Hints(
+            categories=unique(names),
+            enabled_by_default=False if value.get("deprecated") is True else None,
+        ),
+        _BY_METHOD[stated.method],
+    )

@@ -1,46 +1,51 @@
-"""From one operation of an OpenAPI document to a tool."""
+"""Reader of OpenAPI 3 and Swagger 2 documents: their operations, and how each is called.
+
+Tools are described by these operations, and requests are written by them.
+"""
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcpg.catalog.hints import hints_from
-from mcpg.catalog.model import Hints, Tool, unique
+from mcpg.catalog.manifest import parse_repaired
+from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.net.addresses import split_address
-from mcpg.sources.openapi.schemas import Schemas
+from mcpg.sources.openapi.schemas import References
+from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.openapi.schemas import References, Room
 
-# SECTION layout: How the parameters and the body of an operation lie in the arguments of its tool.
-#
-# The schema of a tool's arguments is made by this layout, and so is the request when it is called.
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+METHODS = frozenset({"get", "head", "options", "trace", "put", "post", "patch", "delete"})
+"""The members of a path that are operations."""
 
-
-JSON, FORM, MULTIPART = (
-    "application/json",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data",
-)
-
+_REMEDY = "give an OpenAPI 3 or Swagger 2 document"
+_MAX_USES = 20
 _OUTSIDE_NAME = re.compile(r"[^\w-]+")
 _OF_THE_TRANSPORT = frozenset(
     ("header", name) for name in ("accept", "content-type", "authorization")
 )
 _PLACES = ("path", "query", "header", "cookie")
 _MEDIA = (JSON, FORM, MULTIPART)
+_STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple"}
+_COLLECTIONS = {"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_ADDRESS = re.compile(r"https?://[^\s\x00-\x1f\x7f\\{}]+", re.IGNORECASE)
+_SCHEMES = ("https", "http")
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation as it stands in a document.
+class StatedOperation:
+    """An operation as the document states it.
 
     Attributes:
         method: HTTP method in lower case.
@@ -58,14 +63,27 @@ class Operation:
 
     @property
     def where(self) -> str:
-        """Say where it stands in the document."""
+        """Its position in the document."""
         return f"paths.{self.path}.{self.method}"
 
     @property
     def name(self) -> str:
-        """Give its `operationId`, else a name out of method and path."""
+        """Its `operationId`, else a name made of method and path."""
         stated = text_of(self.value.get("operationId"))
         return stated or _OUTSIDE_NAME.sub("_", f"{self.method} {self.path}").strip("_")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a value is written into a request.
+
+    Attributes:
+        name: Name in OpenAPI.
+        is_exploded: Whether each member of a list or an object is written separately.
+    """
+
+    name: str = "form"
+    is_exploded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +91,18 @@ class Parameter:
     """One parameter.
 
     Attributes:
-        name: What it is called in the request.
-        place: Where it stands there: `path`, `query`, `header`, `cookie`; in Swagger 2 also `body`
-            and `formData`.
+        name: Its name in the request.
+        place: `path`, `query`, `header` or `cookie`; in Swagger 2 also `body` and `formData`.
         value: The parameter object.
+        style: How it is written, unless by *media*.
+        media: `JSON` or `text/plain` for a parameter with a kind of content, else "".
     """
 
     name: str
     place: str
     value: JsonObject
+    style: Style = Style()
+    media: str = ""
 
     @property
     def is_required(self) -> bool:
@@ -90,16 +111,29 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a field of a form is written.
+
+    Attributes:
+        style: Its style, `None` where the document states none.
+        media: Its kind of content, or "".
+    """
+
+    style: Style | None = None
+    media: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """The body of a request.
 
     Attributes:
-        media: Its kind of content, "" where the document names none.
-        schema: Its schema as it stands in the document; `None` where there is none.
-        description: What it is.
+        media: Its kind of content, "" where the document states none.
+        schema: Its schema in the document, or `None`.
+        description: Its description.
         is_required: Whether it must be given.
-        fields: Of a form of Swagger 2, its fields; they stand for the schema.
-        encoding: How the fields of a form are written, by name.
+        fields: The fields of a form of Swagger 2, which replace the schema.
+        encoding: How fields of a form are written, by name.
         files: Names of the fields of a form that are files.
     """
 
@@ -108,94 +142,185 @@ class Body:
     description: str = ""
     is_required: bool = False
     fields: tuple[Parameter, ...] = ()
-    encoding: JsonObject = field(default_factory=dict)
+    encoding: Mapping[str, Encoding] = field(default_factory=dict)
     files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The arguments of a tool.
+class Operation:
+    """An operation, as it is called.
 
     Attributes:
-        parameters: Parameters by the names of their arguments, in order.
-        body_name: The name of the argument that is the body.
-        body: The body, `None` where there is none.
+        method: HTTP method in capitals.
+        path: The path, with its templates.
+        parameters: Parameters by the names of the tool's arguments, in order.
+        body_name: Name of the argument that is the body.
+        body: The body, `None` for none.
+        address: What the path is appended to; `None` where the document states no address with a
+            host.
     """
 
+    method: str
+    path: str
     parameters: Mapping[str, Parameter]
     body_name: str
     body: Body | None
+    address: str | None
 
 
-class Layouts:
-    """Lays out the operations of one document."""
+class Document:
+    """A parsed document.
 
-    def __init__(self, document: JsonObject, references: References) -> None:
-        self._references = references
-        self._consumes = document.get("consumes")
+    Attributes:
+        content: The whole document.
+        title: The title of the API, "" for none.
+        references: Its references, with diagnostics of them.
+        noticed: Diagnostics of the text.
+    """
+
+    def __init__(self, text: str, place: str) -> None:
+        """Parse a document, JSON or YAML.
+
+        Args:
+            text: The whole document.
+            place: Its file, for messages.
+
+        Raises:
+            SourceError: The text is malformed, of an unknown version, or has no `paths`.
+        """
+        self.noticed: list[Diagnostic] = []
+        self.content = self._parsed(text, place)
+        paths = self.content.get("paths")
+        if not isinstance(paths, dict):
+            message = "this OpenAPI document has no mapping `paths`, so no operations"
+            raise SourceError(message, place=place, remedy=_REMEDY)
+        self._paths = paths
+        self._place = place
+        self._is_swagger = "openapi" not in self.content
+        self.references = References(self.content, place)
+        info = self.content.get("info")
+        self.title = text_of(info.get("title")) if isinstance(info, dict) else ""
         self._files_among: dict[int, frozenset[str]] = {}
-        self._left_out = _OF_THE_TRANSPORT | set(_secrets(document, references))
+        self._hidden = _OF_THE_TRANSPORT | set(self._secrets())
 
-    def of(self, operation: Operation) -> Layout:
-        """Lay out one operation."""
-        given = list(self._parameters(operation))
+    def _parsed(self, text: str, place: str) -> JsonObject:
+        value: JsonValue
+        if text.lstrip().startswith("{"):
+            value = parse_repaired(text, place, self.noticed)[0]
+        else:
+            value = load_yaml(text, place, error=SourceError)
+        document = value if isinstance(value, dict) else {}
+        version = str(document.get("openapi", document.get("swagger", "")))
+        if not version.startswith(("3", "2")):
+            message = f"version {version[:20]!r} of OpenAPI is not known"
+            raise SourceError(message, place=place, remedy=_REMEDY)
+        return document
+
+    def stated(self) -> Iterator[StatedOperation | Diagnostic]:
+        """Iterate over the operations in their order, with a diagnostic for each invalid one."""
+        uses: Counter[int] = Counter()
+        for path, given in self._paths.items():
+            where = f"paths.{path}"
+            item = (self.references.follow(given, where) if path.startswith("/") else None) or {}
+            found = {method: one for method, one in item.items() if method.lower() in METHODS}
+            uses[id(item)] += 1
+            if found and uses[id(item)] > _MAX_USES:
+                names = ", ".join(sorted({method.lower() for method in found}))
+                message = (
+                    f"more than {_MAX_USES} paths have the same operations by `$ref`: "
+                    f"{names} of this one are left out"
+                )
+                yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}")
+                continue
+            for method, value in found.items():
+                if isinstance(value, dict):
+                    shared, servers = item.get("parameters"), item.get("servers")
+                    yield StatedOperation(method.lower(), path, value, shared, servers)
+                else:
+                    message = "this is no operation; it is left out"
+                    yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{method}")
+
+    def operation(self, stated: StatedOperation) -> Operation:
+        """Read an operation."""
+        given = list(self._parameters(stated))
         named: dict[str, Parameter] = {}
         for place in _PLACES:
             for one in (one for one in given if one.place == place):
                 named[_free(named, one.name, f"{one.name}_{place}")] = one
-        body = self._body(operation, given)
-        return Layout(named, _free(named, "body", "requestBody"), body)
+        return Operation(
+            stated.method.upper(),
+            stated.path,
+            named,
+            _free(named, "body", "requestBody"),
+            self._body(stated, given),
+            self._address(stated),
+        )
 
     def media(self, content: JsonValue, where: str) -> tuple[str, JsonObject]:
-        """Choose among kinds of *content* the one that a model can write best."""
+        """Choose among kinds of *content* the one that a model writes best, with its object."""
         if not isinstance(content, dict) or not content:
             return "", {}
         name = min(content, key=_media_order)
-        return name, self._references.follow(content[name], where) or {}
+        return name, self.references.follow(content[name], where) or {}
 
-    def _parameters(self, operation: Operation) -> Iterator[Parameter]:
-        """Give parameters, those of the operation in place of the path's; nothing secret."""
-        found: dict[tuple[str, str], Parameter] = {}
-        for given in (operation.shared, operation.value.get("parameters")):
+    def _parameters(self, stated: StatedOperation) -> Iterator[Parameter]:
+        """Yield parameters, those of the operation in place of the path's, without secrets."""
+        found: dict[tuple[str, str], JsonObject] = {}
+        for given in (stated.shared, stated.value.get("parameters")):
             for one in given if isinstance(given, list) else ():
-                value = self._references.follow(one, operation.where)
+                value = self.references.follow(one, stated.where)
                 name, place = (text_of((value or {}).get(key)) for key in ("name", "in"))
                 if value is not None and name and place:
-                    found[place, name] = Parameter(name, place, value)
-        for (place, name), parameter in found.items():
-            if (place, name.casefold()) not in self._left_out:
-                yield parameter
+                    found[place, name] = value
+        for (place, name), value in found.items():
+            if (place, name.casefold()) not in self._hidden:
+                yield Parameter(name, place, value, self._style(place, value), _content(value))
 
-    def _body(self, operation: Operation, given: Sequence[Parameter]) -> Body | None:
-        bodies = [one for one in given if one.place == "body"]
-        fields = tuple(one for one in given if one.place == "formData")
-        if bodies:
-            value, kinds = bodies[0].value, self._consumed(operation)
+    def _style(self, place: str, value: JsonObject) -> Style:
+        default = _STYLES.get(place, "form")
+        if not self._is_swagger:
+            return _stated_style(value, default)
+        collection = value.get("collectionFormat")
+        if collection == "multi":
+            return Style()
+        return Style(_COLLECTIONS.get(str(collection), default), is_exploded=False)
+
+    def _body(self, stated: StatedOperation, given: Sequence[Parameter]) -> Body | None:
+        if bodies := [one.value for one in given if one.place == "body"]:
+            kinds = self._consumed(stated)
             media = min(kinds, key=_media_order) if kinds else JSON
-            return _described(value, Body(media, value.get("schema")))
-        if fields:
+            return _described(bodies[0], Body(media, bodies[0].get("schema")))
+        if fields := tuple(one for one in given if one.place == "formData"):
             is_required = any(one.is_required for one in fields)
             files = frozenset(one.name for one in fields if one.value.get("type") == "file")
-            media = MULTIPART if files else _form_media(self._consumed(operation))
-            return Body(media, is_required=is_required, fields=fields, files=files)
-        found = self._references.follow(operation.value.get("requestBody"), operation.where)
+            known = [kind_of_media(one) for one in self._consumed(stated)]
+            forms = [kind for kind in known if kind in (FORM, MULTIPART)] or [FORM]
+            media = MULTIPART if files else min(forms, key=_media_order)
+            encoding = {one.name: Encoding(one.style) for one in fields}
+            return Body(media, None, "", is_required, fields, encoding, files)
+        found = self.references.follow(stated.value.get("requestBody"), stated.where)
         if found is None:
             return None
-        name, content = self.media(found.get("content"), operation.where)
-        encoding = content.get("encoding")
-        known = encoding if isinstance(encoding, dict) else {}
-        schema = content.get("schema")
-        is_form = kind_of_media(name) == MULTIPART
-        files = self._files(schema, operation.where) if is_form else frozenset[str]()
-        return _described(found, Body(name, schema, encoding=known, files=files))
+        media, content = self.media(found.get("content"), stated.where)
+        schema, encodings = content.get("schema"), content.get("encoding")
+        encoding = {
+            name: Encoding(
+                _stated_style(one) if {"style", "explode"} & one.keys() else None,
+                text_of(text_of(one.get("contentType")).partition(",")[0]),
+            )
+            for name, one in (encodings.items() if isinstance(encodings, dict) else ())
+            if isinstance(one, dict)
+        }
+        is_form = kind_of_media(media) == MULTIPART
+        files = self._files(schema, stated.where) if is_form else frozenset[str]()
+        return _described(found, Body(media, schema, encoding=encoding, files=files))
 
     def _files(self, schema: JsonValue, where: str) -> frozenset[str]:
-        """Name the properties of a form that are files, or lists of files."""
-        properties = (self._references.follow(schema, where) or {}).get("properties")
+        """Return the names of the properties of a form that are files, or lists of files."""
+        properties = (self.references.follow(schema, where) or {}).get("properties")
         if not isinstance(properties, dict):
             return frozenset()
-        # Many operations may take one form.
-        known = self._files_among.get(id(properties))
+        known = self._files_among.get(id(properties))  # many operations may take one form
         if known is None:
             known = frozenset(
                 name for name, one in properties.items() if self._takes_files(one, where)
@@ -204,258 +329,76 @@ class Layouts:
         return known
 
     def _takes_files(self, given: JsonValue, where: str) -> bool:
-        value = self._references.follow(given, where) or {}
-        items = self._references.follow(value.get("items"), where) or {}
-        return any(one.get("format") == "binary" or _is_file(one) for one in (value, items))
+        value = self.references.follow(given, where) or {}
+        items = self.references.follow(value.get("items"), where) or {}
+        return any(
+            one.get("format") == "binary"
+            # Raw bytes in OpenAPI 3.1.
+            or ("contentMediaType" in one and "contentEncoding" not in one)
+            for one in (value, items)
+        )
 
-    def _consumed(self, operation: Operation) -> list[str]:
-        """Name the kinds of content that an operation of Swagger 2 takes."""
-        kinds = operation.value.get("consumes", self._consumes)
+    def _consumed(self, stated: StatedOperation) -> list[str]:
+        """Return the kinds of content that an operation of Swagger 2 takes."""
+        kinds = stated.value.get("consumes", self.content.get("consumes"))
         return [one for one in kinds if isinstance(one, str)] if isinstance(kinds, list) else []
+
+    def _secrets(self) -> Iterator[tuple[str, str]]:
+        """Yield place and name of the parameters that hold keys and tokens."""
+        components = self.content.get("components")
+        schemes = components.get("securitySchemes") if isinstance(components, dict) else None
+        for group in (schemes, self.content.get("securityDefinitions")):
+            for one in group.values() if isinstance(group, dict) else ():
+                scheme = self.references.follow(one, "") or {}
+                yield text_of(scheme.get("in")), text_of(scheme.get("name")).casefold()
+
+    def _address(self, stated: StatedOperation) -> str | None:
+        """Return what the path of an operation is appended to, `None` for no address with a host.
+
+        Servers of the operation take precedence over those of its path, and these over those of the
+        document; the first usable one is taken, its variables by their defaults. In Swagger 2 it is
+        made of scheme, `host` and `basePath`. One with a user, a query or a fragment is not usable.
+        """
+        if self._is_swagger:
+            return _usable(self._swagger_address(stated))
+        document = self.content.get("servers")
+        for servers in (stated.value.get("servers"), stated.servers, document):
+            if isinstance(servers, list) and servers:
+                found = (_usable(_server_address(one)) for one in servers)
+                return next((one for one in found if one), None)
+        return None
+
+    def _swagger_address(self, stated: StatedOperation) -> str:
+        host, path = self.content.get("host"), self.content.get("basePath", "")
+        given = stated.value.get("schemes", self.content.get("schemes"))
+        schemes = given if isinstance(given, list) and given else _SCHEMES[:1]
+        scheme = next((one for one in _SCHEMES if one in schemes), "")
+        if not isinstance(host, str) or not isinstance(path, str) or set("/?#@") & set(host):
+            return ""
+        return f"{scheme}://{host.strip()}/{path.strip().lstrip('/')}".rstrip("/")
+
+
+def text_of(value: JsonValue) -> str:
+    """Return a text without blanks around it, "" for anything else."""
+    return value.strip() if isinstance(value, str) else ""
 
 
 def kind_of_media(name: str) -> str:
-    """Give a kind of content without its parameters, in lower case."""
+    """Return a kind of content in lower case, without its parameters."""
     return name.partition(";")[0].strip().casefold()
 
 
 def is_json(kind: str) -> bool:
-    """Say whether a kind of content, as `kind_of_media` gives it, is JSON."""
+    """Return whether a kind of content, as `kind_of_media` returns it, is JSON."""
     return kind.endswith("json")
 
 
-def text_of(value: JsonValue) -> str:
-    """Give a text without blanks around it, "" for anything else."""
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _described(value: JsonObject, body: Body) -> Body:
-    text, is_required = text_of(value.get("description")), value.get("required") is True
-    return replace(body, description=text, is_required=is_required)
-
-
-def _is_file(schema: JsonObject) -> bool:
-    """Say whether a schema of OpenAPI 3.1 describes raw bytes."""
-    return "contentMediaType" in schema and "contentEncoding" not in schema
-
-
-def _form_media(kinds: Sequence[str]) -> str:
-    known = [kind for kind in map(kind_of_media, kinds) if kind in (FORM, MULTIPART)]
-    return min(known, key=_media_order) if known else FORM
-
-
-def _media_order(name: str) -> tuple[int, int]:
-    kind = kind_of_media(name)
-    if kind in _MEDIA:
-        return (_MEDIA.index(kind), 0)
-    return (0, 1) if is_json(kind) else (len(_MEDIA), 0)
-
-
-def _free(taken: Collection[str], *names: str) -> str:
-    """Give the first of *names* that is not taken, else the last with a number."""
-    last = names[-1]
-    numbered = (f"{last}_{number}" for number in range(2, len(taken) + 3))
-    return next(name for name in (*names, *numbered) if name not in taken)
-
-
-def _secrets(document: JsonObject, references: References) -> Iterator[tuple[str, str]]:
-    """Give place and name of the parameters that hold keys and tokens."""
-    components = document.get("components")
-    schemes = components.get("securitySchemes") if isinstance(components, dict) else None
-    for group in (schemes, document.get("securityDefinitions")):
-        for one in group.values() if isinstance(group, dict) else ():
-            scheme = references.follow(one, "") or {}
-            yield text_of(scheme.get("in")), text_of(scheme.get("name")).casefold()
-
-
-_SAFE = Hints(read_only=True, idempotent=True, destructive=False)
-_BY_METHOD = {
-    "get": _SAFE,
-    "head": _SAFE,
-    "options": _SAFE,
-    "trace": _SAFE,
-    "put": Hints(read_only=False, idempotent=True),
-    "post": Hints(),
-    "patch": Hints(read_only=False),
-    "delete": Hints(read_only=False, idempotent=True, destructive=True),
-}
-METHODS = frozenset(_BY_METHOD)
-"""The members of a path that are operations."""
-
-_EXTENSION = re.compile(r"x-mcpg-|x-(?=search-)")
-_BODY_LIMIT, _ANSWER_LIMIT = 1000, 200
-_LEAST_LENGTH, _GROWTH = 2_000_000, 20
-
-
-class OperationReader:
-    """Reads the operations of one document.
-
-    Args:
-        document: The whole document.
-        references: Its references.
-        length: How many characters its text has: what its schemas may come to grows with it.
-
-    Attributes:
-        layouts: How the arguments of their tools lie.
-    """
-
-    def __init__(self, document: JsonObject, references: References, length: int) -> None:
-        self._references = references
-        siblings = str(document.get("openapi", "")).startswith(("3.1", "3.2"))
-        self._asked = Schemas(references, "readOnly", _BODY_LIMIT, siblings=siblings)
-        self._answered = Schemas(references, "writeOnly", _ANSWER_LIMIT, siblings=siblings)
-        self.layouts = Layouts(document, references)
-        self._left = _LEAST_LENGTH + _GROWTH * length
-
-    def tool(self, operation: Operation, source_id: str, place: str) -> Tool:
-        """Read one operation."""
-        value = operation.value
-        summary, description = text_of(value.get("summary")), text_of(value.get("description"))
-        asked, answered = self._schemas(operation)
-        return Tool(
-            id="",
-            source_id=source_id,
-            name=operation.name,
-            title=(summary or None) if description else None,
-            description=description or summary or f"{operation.method.upper()} {operation.path}",
-            input_schema=asked,
-            output_schema=answered,
-            meta={"openapi": {"method": operation.method, "path": operation.path}},
-            hints=_hints(operation),
-            place=f"{place}: {operation.where}",
-        )
-
-    def _schemas(self, operation: Operation) -> tuple[JsonObject, JsonObject | None]:
-        """Make the schemas of arguments and answer, unless the document's come to too much."""
-        if self._left > 0:
-            made = self._input(operation), self._output(operation)
-            self._left -= len(json.dumps(made, ensure_ascii=False))
-            if self._left >= 0:
-                return made
-            # What follows is not tried: a small document would keep us busy for long.
-            self._left = 0
-        message = (
-            "the schemas of this document come to too much: those of this operation are left out"
-        )
-        self._references.note(message, operation.where)
-        return {"type": "object"}, None
-
-    def _input(self, operation: Operation) -> JsonObject:
-        room, where = self._asked.room(), operation.where
-        layout = self.layouts.of(operation)
-        properties: JsonObject = {}
-        required: list[JsonValue] = []
-        for name, parameter in layout.parameters.items():
-            properties[name] = self._parameter(parameter, room, where)
-            if parameter.is_required:
-                required.append(name)
-        if layout.body is not None:
-            properties[layout.body_name] = self._body(layout.body, room, where)
-            if layout.body.is_required:
-                required.append(layout.body_name)
-        schema: JsonObject = {"type": "object", "properties": properties}
-        if required:
-            schema["required"] = required
-        return self._asked.finished(schema, room, where)
-
-    def _parameter(self, parameter: Parameter, room: Room, where: str) -> JsonObject:
-        value = parameter.value
-        content = value.get("content")
-        given = value.get("schema", value)
-        if isinstance(content, dict):
-            given = self.layouts.media(content, where)[1].get("schema")
-        kept = self._asked.copy(given, room, where)
-        for key in ("required", "properties") if given is value else ():
-            kept.pop(key, None)
-        if text_of(value.get("description")):
-            kept["description"] = text_of(value.get("description"))
-        if value.get("deprecated") is True:
-            kept["deprecated"] = True
-        return kept
-
-    def _body(self, body: Body, room: Room, where: str) -> JsonObject:
-        if body.fields:
-            return self._form(body.fields, room, where)
-        kept = self._asked.copy(body.schema, room, where)
-        if body.description:
-            kept.setdefault("description", body.description)
-        return kept
-
-    def _form(self, fields: Sequence[Parameter], room: Room, where: str) -> JsonObject:
-        properties: JsonObject = {one.name: self._parameter(one, room, where) for one in fields}
-        schema: JsonObject = {"type": "object", "properties": properties}
-        required: list[JsonValue] = [one.name for one in fields if one.is_required]
-        return {**schema, "required": required} if required else schema
-
-    def _output(self, operation: Operation) -> JsonObject | None:
-        answers = operation.value.get("responses")
-        if not isinstance(answers, dict):
-            return None
-        for code in sorted(answers):
-            if code[:1] != "2" or len(code) != len("200"):
-                continue
-            answer = self._references.follow(answers[code], operation.where) or {}
-            _, media = self.layouts.media(answer.get("content"), operation.where)
-            schema = answer.get("schema") or media.get("schema")
-            if isinstance(schema, dict) and schema:
-                room = self._answered.room()
-                kept = self._answered.copy(schema, room, operation.where)
-                return self._answered.finished(kept, room, operation.where) or None
-        return None
-
-
-def _hints(operation: Operation) -> Hints:
-    """Read what the author says in extensions, then what tags, method and `deprecated` say."""
-    value = operation.value
-    own = value.get("x-mcpg")
-    single: JsonObject = {
-        _EXTENSION.sub("", key, count=1).replace("-", "_"): member
-        for key, member in value.items()
-        if _EXTENSION.match(key)
-    }
-    tags = value.get("tags")
-    names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-    return Hints.merge(
-        hints_from(own if isinstance(own, dict) else {}),
-        hints_from(single),
-        Hints(
-            categories=unique(names),
-            enabled_by_default=False if value.get("deprecated") is True else None,
-        ),
-        _BY_METHOD[operation.method],
-    )
-
-
-# SECTION servers: The address of an API, as its document says it.
-
-
-_VARIABLE = re.compile(r"\{([^{}]*)\}")
-_ADDRESS = re.compile(r"https?://[^\s\x00-\x1f\x7f\\{}]+", re.IGNORECASE)
-_SCHEMES = ("https", "http")
-
-
 def is_base_address(text: str) -> bool:
-    """Say whether *text* is an address with a host that paths can stand below."""
+    """Return whether *text* is an address with a host that paths can be appended to."""
     if not _ADDRESS.fullmatch(text):
         return False
     parts = split_address(text)
     return parts is not None and bool(parts.hostname) and parts.port != 0
-
-
-def server_address(document: JsonObject, operation: Operation) -> str | None:
-    """Give what the paths of *document* stand below; `None` where it names no host.
-
-    The servers of the operation go before those of its path, and these before those of the
-    document; of several the first that can be used is taken, its variables by their defaults.
-    In Swagger 2 it is made of scheme, `host` and `basePath`. One that holds a user, a query or a
-    fragment cannot be used.
-    """
-    if "openapi" not in document:
-        return _usable(_of_swagger(document, operation))
-    for servers in (operation.value.get("servers"), operation.servers, document.get("servers")):
-        if isinstance(servers, list) and servers:
-            return next((found for one in servers if (found := _usable(_of_server(one)))), None)
-    return None
 
 
 def _usable(address: str) -> str | None:
@@ -465,7 +408,7 @@ def _usable(address: str) -> str | None:
     return None if "@" in parts.netloc or parts.query or parts.fragment else address
 
 
-def _of_server(server: JsonValue) -> str:
+def _server_address(server: JsonValue) -> str:
     url = server.get("url") if isinstance(server, dict) else None
     given = server.get("variables") if isinstance(server, dict) else None
     variables = given if isinstance(given, dict) else {}
@@ -478,11 +421,33 @@ def _of_server(server: JsonValue) -> str:
     return _VARIABLE.sub(default, url.strip()) if isinstance(url, str) else ""
 
 
-def _of_swagger(document: JsonObject, operation: Operation) -> str:
-    host, path = document.get("host"), document.get("basePath", "")
-    stated = operation.value.get("schemes", document.get("schemes"))
-    schemes = stated if isinstance(stated, list) and stated else _SCHEMES[:1]
-    scheme = next((one for one in _SCHEMES if one in schemes), "")
-    if not isinstance(host, str) or not isinstance(path, str) or set("/?#@") & set(host):
+def _stated_style(value: JsonObject, default: str = "form") -> Style:
+    stated, explode = value.get("style"), value.get("explode")
+    name = stated if isinstance(stated, str) else default
+    return Style(name, explode if isinstance(explode, bool) else name == "form")
+
+
+def _content(value: JsonObject) -> str:
+    content = value.get("content")
+    if not isinstance(content, dict) or not content:
         return ""
-    return f"{scheme}://{host.strip()}/{path.strip().lstrip('/')}".rstrip("/")
+    return JSON if any(is_json(kind_of_media(name)) for name in content) else "text/plain"
+
+
+def _described(value: JsonObject, body: Body) -> Body:
+    text, is_required = text_of(value.get("description")), value.get("required") is True
+    return replace(body, description=text, is_required=is_required)
+
+
+def _media_order(name: str) -> tuple[int, int]:
+    kind = kind_of_media(name)
+    if kind in _MEDIA:
+        return (_MEDIA.index(kind), 0)
+    return (0, 1) if is_json(kind) else (len(_MEDIA), 0)
+
+
+def _free(taken: Collection[str], *names: str) -> str:
+    """Return the first of *names* that is not taken, else the last with a number."""
+    last = names[-1]
+    numbered = (f"{last}_{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (*names, *numbered) if name not in taken)
