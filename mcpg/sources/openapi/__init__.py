@@ -112,24 +112,24 @@ class _ToolReader:
         return {"type": "object"}, None
 
     def _input(self, stated: StatedOperation) -> JsonObject:
-        room, where = self._inputs.room(), stated.where
+        room = self._inputs.room(stated.where)
         operation = self._document.operation(stated)
         properties: JsonObject = {
-            name: self._parameter(one, room, where) for name, one in operation.parameters.items()
+            name: self._parameter(one, room) for name, one in operation.parameters.items()
         }
         required = [name for name, one in operation.parameters.items() if one.is_required]
         if operation.body is not None:
-            properties[operation.body_name] = self._body(operation.body, room, where)
+            properties[operation.body_name] = self._body(operation.body, room)
             required += [operation.body_name] * operation.body.is_required
-        return self._inputs.finished(_object(properties, required), room, where)
+        return self._inputs.finished(_object(properties, required), room)
 
-    def _parameter(self, parameter: Parameter, room: Room, where: str) -> JsonObject:
+    def _parameter(self, parameter: Parameter, room: Room) -> JsonObject:
         value = parameter.value
         content = value.get("content")
         given = value.get("schema", value)
         if isinstance(content, dict):
-            given = self._document.media(content, where)[1].get("schema")
-        kept = self._inputs.copy(given, room, where)
+            given = self._document.media(content, room.where)[1].get("schema")
+        kept = self._inputs.copy(given, room)
         for key in ("required", "properties") if given is value else ():
             kept.pop(key, None)
         if text_of(value.get("description")):
@@ -138,13 +138,13 @@ class _ToolReader:
             kept["deprecated"] = True
         return kept
 
-    def _body(self, body: Body, room: Room, where: str) -> JsonObject:
+    def _body(self, body: Body, room: Room) -> JsonObject:
         if body.fields:
             return _object(
-                {one.name: self._parameter(one, room, where) for one in body.fields},
+                {one.name: self._parameter(one, room) for one in body.fields},
                 [one.name for one in body.fields if one.is_required],
             )
-        kept = self._inputs.copy(body.schema, room, where)
+        kept = self._inputs.copy(body.schema, room)
         if body.description:
             kept.setdefault("description", body.description)
         return kept
@@ -160,9 +160,9 @@ class _ToolReader:
             _, media = self._document.media(response.get("content"), stated.where)
             schema = response.get("schema") or media.get("schema")
             if isinstance(schema, dict) and schema:
-                room = self._outputs.room()
-                kept = self._outputs.copy(schema, room, stated.where)
-                return self._outputs.finished(kept, room, stated.where) or None
+                room = self._outputs.room(stated.where)
+                kept = self._outputs.copy(schema, room)
+                return self._outputs.finished(kept, room) or None
         return None
 
 

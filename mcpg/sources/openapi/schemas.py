@@ -1,8 +1,8 @@
-"""From the schemas of an OpenAPI document to JSON Schemas that stand on their own.
+"""Self-contained JSON Schemas made of the schemas of an OpenAPI document.
 
-A schema that is made here lets through at least what the document's does. So whatever cannot be
-kept (what leads nowhere, circles without end, what is too much) is left out without harm: keywords
-that turn round, such as `not`, are dropped, and `oneOf` becomes `anyOf`.
+A schema that is made here accepts at least what the document's does. So whatever cannot be kept
+(references that lead nowhere, endless circles, what is too much) is left out without harm: negating
+keywords such as `not` are dropped, and `oneOf` becomes `anyOf`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcpg.json_types import JsonObject, JsonValue
-
-# SECTION keywords: The keywords of a schema that stand for themselves: kept where a reader can
-# rely on them.
 
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
@@ -44,9 +41,18 @@ _MAX_EXAMPLES = 10
 _MAX_VALUE = 500
 _ORDINARY = 200
 
+_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 80
+_MOST_PARTS = 200
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_NAMING = frozenset({"$ref", "properties", "required", *_COMBINED})
+_NONE: frozenset[str] = frozenset()
+_LONGEST_CHAIN = 20
+_SHOWN = 120
+
 
 def shallow(value: JsonValue) -> JsonObject:
-    """Say of a schema only what it is about: it lets through at least what *value* does."""
+    """Return type, title and description of a schema alone."""
     if not isinstance(value, dict):
         return {}
     texts: JsonObject = {
@@ -71,7 +77,7 @@ def plain_keywords(value: JsonObject) -> JsonObject:
 
 
 def weight(kept: JsonObject) -> int:
-    """Say how much *kept* adds to a schema, in sub-schemas of ordinary size."""
+    """Return what *kept* adds to a schema, in sub-schemas of ordinary size."""
     values = kept.get("enum")
     named = values if isinstance(values, list) else []
     texts = (kept.get(key) for key in (*_TEXTS, "const"))
@@ -79,7 +85,7 @@ def weight(kept: JsonObject) -> int:
 
 
 def weight_of_texts(texts: Iterable[JsonValue]) -> int:
-    """Say how much long texts among *texts* add to a schema, in sub-schemas of ordinary size."""
+    """Return what long texts add to a schema, in sub-schemas of ordinary size."""
     return sum(len(text) // _ORDINARY for text in texts if isinstance(text, str))
 
 
@@ -111,7 +117,7 @@ def _is_plain(value: JsonValue) -> bool:
 
 
 def _values(value: JsonObject) -> JsonObject:
-    """Copy the values that a schema names: those it allows, its default, its examples."""
+    """Copy the values of a schema: those it allows, its default, its examples."""
     kept: JsonObject = {}
     allowed = value.get("enum")
     examples = value.get("examples", [value["example"]] if "example" in value else [])
@@ -130,25 +136,19 @@ def _values(value: JsonObject) -> JsonObject:
     return {**kept, "examples": shown[:_MAX_EXAMPLES]} if shown else kept
 
 
-_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST_NAME = 80
-_MOST_PARTS = 200
-_COMBINED = ("allOf", "anyOf", "oneOf")
-_NAMING = frozenset({"$ref", "properties", "required", *_COMBINED})
-_NONE: frozenset[str] = frozenset()
-
-
 @dataclass(slots=True)
 class Room:
     """How much may still be copied, and what the copies refer to.
 
     Attributes:
         left: Sub-schemas that may still be copied; below 0, what follows is left out.
+        where: The operation, for messages.
         names: Names of the definitions that are referred to, in order.
         in_place: Those that describe the same value as the schema that refers to them.
     """
 
     left: int
+    where: str
     names: dict[str, None] = field(default_factory=dict)
     in_place: dict[str, None] = field(default_factory=dict)
 
@@ -164,7 +164,7 @@ class _Definition:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Names of properties among all that a schema combines: the hidden ones, the required ones."""
+    """Names of properties, hidden and required, among all that a schema combines."""
 
     hidden: frozenset[str] = _NONE
     required: frozenset[str] = _NONE
@@ -193,25 +193,23 @@ class Schemas:
         self._targets: dict[str, JsonValue] = {}
         self._definitions: dict[str, _Definition] = {}
 
-    def room(self) -> Room:
-        """Give the room for one finished schema."""
-        return Room(self._limit)
+    def room(self, where: str) -> Room:
+        """Return the room for one finished schema of the operation *where*."""
+        return Room(self._limit, where)
 
     def copy(
         self,
         value: JsonValue,
         room: Room,
-        where: str,
         *,
         in_place: bool = False,
         hidden: frozenset[str] | None = None,
     ) -> JsonObject:
-        """Copy the schema *value*; whatever is none becomes one that lets all through.
+        """Copy the schema *value*; an invalid one becomes one that accepts everything.
 
         Args:
             value: The schema.
             room: How much may be copied.
-            where: The operation, for messages.
             in_place: Whether it describes the same value as the definition that is being copied.
             hidden: Properties that the same value does not have in this direction, `None` when
                 *value* alone describes it.
@@ -222,14 +220,14 @@ class Schemas:
         if not isinstance(value, dict) or room.left < 0:
             return shallow(value)
         if hidden is None:
-            hidden = self._names(value, where).hidden
+            hidden = self._names(value, room).hidden
         reference = value.get("$ref")
         if isinstance(reference, str):
-            return self._referring(reference, value, room, where, in_place=in_place, hidden=hidden)
-        return self._copy(value, room, where, in_place=in_place, hidden=hidden)
+            return self._referring(reference, value, room, in_place=in_place, hidden=hidden)
+        return self._copy(value, room, in_place=in_place, hidden=hidden)
 
-    def finished(self, schema: JsonObject, room: Room, where: str) -> JsonObject:
-        """Put beside *schema* the definitions that it needs, as far as there is room."""
+    def finished(self, schema: JsonObject, room: Room) -> JsonObject:
+        """Add to *schema* the definitions that it needs, as far as there is room."""
         definitions: dict[str, JsonValue] = {}
         edges: dict[str, Iterable[str]] = {}
         waiting = deque(room.names)
@@ -238,7 +236,7 @@ class Schemas:
             name = waiting.popleft()
             if name in definitions:
                 continue
-            found = self._definition(name, where)
+            found = self._definition(name, room)
             if found.weight > left:
                 about = shallow(self._targets[name])
                 left_for_texts -= weight(about) - 1
@@ -248,12 +246,12 @@ class Schemas:
             definitions[name] = found.schema
             edges[name] = found.room.in_place
             waiting.extend(found.room.names)
-        for name in self._without_end(edges, where):
+        for name in self._without_end(edges, room):
             definitions[name] = shallow(self._targets[name])
         return {**schema, "$defs": definitions} if definitions else schema
 
-    def _without_end(self, edges: dict[str, Iterable[str]], where: str) -> list[str]:
-        """Name the definitions that lead back to themselves without taking a value apart."""
+    def _without_end(self, edges: dict[str, Iterable[str]], room: Room) -> list[str]:
+        """Return the definitions that refer to themselves without descending into a value."""
         found: list[str] = []
         while True:
             try:
@@ -261,20 +259,20 @@ class Schemas:
             except CycleError as fault:
                 circle = sorted(set(fault.args[1]))
                 self._references.note(
-                    f"{circle[0]!r} refers to itself without end: that part is left out", where
+                    f"{circle[0]!r} refers to itself without end: that part is left out", room.where
                 )
                 found.extend(circle)
                 edges = {name: () if name in circle else to for name, to in edges.items()}
             else:
                 return found
 
-    def _definition(self, name: str, where: str) -> _Definition:
+    def _definition(self, name: str, room: Room) -> _Definition:
         known = self._definitions.get(name)
         if known is None:
-            room = self.room()
+            own = self.room(room.where)
             hidden = self._hiding[name]
-            schema = self.copy(self._targets[name], room, where, in_place=True, hidden=hidden)
-            known = _Definition(schema, self._limit - room.left, room)
+            schema = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
+            known = _Definition(schema, self._limit - own.left, own)
             self._definitions[name] = known
         return known
 
@@ -283,15 +281,14 @@ class Schemas:
         reference: str,
         value: JsonObject,
         room: Room,
-        where: str,
         *,
         in_place: bool,
         hidden: frozenset[str],
     ) -> JsonObject:
-        name = self._name(reference, where, hidden)
+        name = self._name(reference, room, hidden)
         kept = shallow(value)
         if self._siblings:
-            kept = self._copy(value, room, where, in_place=in_place, hidden=hidden)
+            kept = self._copy(value, room, in_place=in_place, hidden=hidden)
         if name is None:
             return kept
         room.names[name] = None
@@ -299,16 +296,16 @@ class Schemas:
             room.in_place[name] = None
         return {"$ref": f"#/$defs/{name}", **kept}
 
-    def _name(self, reference: str, where: str, hidden: frozenset[str]) -> str | None:
+    def _name(self, reference: str, room: Room, hidden: frozenset[str]) -> str | None:
         """Return the name of the definition that *reference* leads to, `None` if it leads nowhere.
 
         Where the definition requires properties that only its surroundings hide, it is another
         definition than elsewhere.
         """
-        target = self._references.target(reference, where)
+        target = self._references.target(reference, room.where)
         if target is None:
             return None
-        names = self._names_behind(reference, where)
+        names = self._names_behind(reference, room)
         further = _NONE if hidden is names.hidden else (hidden & names.required) - names.hidden
         key = reference, further
         if key not in self._named:
@@ -322,48 +319,48 @@ class Schemas:
             self._hiding[name] = names.hidden | key[1]
         return self._named[key]
 
-    def _names(self, value: JsonObject, where: str) -> _Names:
+    def _names(self, value: JsonObject, room: Room) -> _Names:
         """Gather the names of properties from *value*, what it refers to and what it combines."""
         naming = _NAMING & value.keys()
         if not naming:
             return _Names()
         alone = value.get("$ref")
         if len(naming) == 1 and isinstance(alone, str):
-            return self._names_behind(alone, where)
+            return self._names_behind(alone, room)
         hidden: set[str] = set()
         required: set[str] = set()
-        for part in self._parts(value, _COMBINED, where, follows=False):
+        for part in self._parts(value, _COMBINED, room, follows=False):
             reference = part.get("$ref")
             if isinstance(reference, str):
-                found = self._names_behind(reference, where)
+                found = self._names_behind(reference, room)
                 hidden |= found.hidden
                 required |= found.required
-            self._add_names(part, hidden, required, where)
+            self._add_names(part, hidden, required, room)
         return _Names(frozenset(hidden), frozenset(required))
 
-    def _names_behind(self, reference: str, where: str) -> _Names:
+    def _names_behind(self, reference: str, room: Room) -> _Names:
         known = self._names_of.get(reference)
         if known is None:
             hidden: set[str] = set()
             required: set[str] = set()
-            for part in self._parts({"$ref": reference}, _COMBINED, where):
-                self._add_names(part, hidden, required, where)
+            for part in self._parts({"$ref": reference}, _COMBINED, room):
+                self._add_names(part, hidden, required, room)
             known = _Names(frozenset(hidden), frozenset(required))
             self._names_of[reference] = known
         return known
 
     def _add_names(
-        self, part: JsonObject, hidden: set[str], required: set[str], where: str
+        self, part: JsonObject, hidden: set[str], required: set[str], room: Room
     ) -> None:
         properties, names = part.get("properties"), part.get("required")
         if "$ref" in part and not self._siblings:
             return
         if isinstance(properties, dict):
-            hidden.update(name for name, one in properties.items() if self._is_hidden(one, where))
+            hidden.update(name for name, one in properties.items() if self._is_hidden(one, room))
         if isinstance(names, list):
             required.update(name for name in names if isinstance(name, str))
 
-    def _is_hidden(self, value: JsonValue, where: str) -> bool:
+    def _is_hidden(self, value: JsonValue, room: Room) -> bool:
         """Return whether a property, or what it refers to, is not there in this direction."""
         if not isinstance(value, dict):
             return False
@@ -371,22 +368,22 @@ class Schemas:
             return value.get(self._hidden) is True
         return any(
             part.get(self._hidden) is True
-            or (isinstance(to := part.get("$ref"), str) and self._is_hidden_behind(to, where))
-            for part in self._parts(value, ("allOf",), where, follows=False)
+            or (isinstance(to := part.get("$ref"), str) and self._is_hidden_behind(to, room))
+            for part in self._parts(value, ("allOf",), room, follows=False)
         )
 
-    def _is_hidden_behind(self, reference: str, where: str) -> bool:
+    def _is_hidden_behind(self, reference: str, room: Room) -> bool:
         known = self._hidden_refs.get(reference)
         if known is None:
-            parts = self._parts({"$ref": reference}, ("allOf",), where)
+            parts = self._parts({"$ref": reference}, ("allOf",), room)
             known = any(part.get(self._hidden) is True for part in parts)
             self._hidden_refs[reference] = known
         return known
 
     def _parts(
-        self, value: JsonObject, keys: tuple[str, ...], where: str, *, follows: bool = True
+        self, value: JsonObject, keys: tuple[str, ...], room: Room, *, follows: bool = True
     ) -> Iterator[JsonObject]:
-        """Give *value*, what stands under *keys* and, if wanted, what is referred to, each once."""
+        """Yield *value*, what is at *keys* and, if it *follows*, behind references, each once."""
         seen: set[int] = set()
         waiting: list[JsonValue] = [value]
         while waiting and len(seen) < _MOST_PARTS:
@@ -397,7 +394,7 @@ class Schemas:
             yield part
             reference = part.get("$ref")
             if isinstance(reference, str) and follows:
-                waiting.append(self._references.target(reference, where))
+                waiting.append(self._references.target(reference, room.where))
             if not isinstance(reference, str) or self._siblings:
                 for key in keys:
                     branches = part.get(key)
@@ -407,30 +404,31 @@ class Schemas:
         self,
         value: JsonObject,
         room: Room,
-        where: str,
         *,
         in_place: bool,
         hidden: frozenset[str],
     ) -> JsonObject:
         kept = plain_keywords(value)
         room.left -= weight(kept) - 1
-        kept.update(self._of_objects(value, room, where, hidden))
-        kept.update(self._of_lists(value, room, where))
-        kept.update(self._combined(value, room, where, in_place=in_place, hidden=hidden))
+        kept.update(self._of_objects(value, room, hidden))
+        kept.update(self._of_lists(value, room))
+        kept.update(self._combined(value, room, in_place=in_place, hidden=hidden))
         return _nullable(kept) if value.get("nullable") is True else kept
 
-    def _of_objects(
-        self, value: JsonObject, room: Room, where: str, hidden: frozenset[str]
-    ) -> JsonObject:
+    def _of_objects(self, value: JsonObject, room: Room, hidden: frozenset[str]) -> JsonObject:
         kept: JsonObject = {}
         given = value.get("properties")
         shown = {
             name: one
             for name, one in (given.items() if isinstance(given, dict) else ())
-            if not self._is_hidden(one, where)
+            if not self._is_hidden(one, room)
         }
         room.left -= weight_of_texts(shown)
-        properties = self._map(shown, room, where)
+        properties: JsonObject = {}
+        for name, one in shown.items():
+            if room.left < 0:
+                break
+            properties[name] = self.copy(one, room)
         if isinstance(given, dict):
             kept["properties"] = properties
         gone = (given.keys() if isinstance(given, dict) else set()) - properties.keys()
@@ -441,52 +439,42 @@ class Schemas:
             unasked = hidden | gone
             kept["required"] = [name for name in names if name not in unasked]
         if len(properties) == len(shown):
-            kept.update(self._others(value, room, where))
+            kept.update(self._others(value, room))
         return kept
 
-    def _others(self, value: JsonObject, room: Room, where: str) -> JsonObject:
-        """Copy what is said of properties without a name, unless that is more than can be kept."""
+    def _others(self, value: JsonObject, room: Room) -> JsonObject:
+        """Copy the schema of properties without a name, unless patterns restrict them as well."""
         others = value.get("additionalProperties")
         if "patternProperties" in value or not isinstance(others, dict | bool):
             return {}
         if isinstance(others, bool):
             return {"additionalProperties": others}
-        return {"additionalProperties": self.copy(others, room, where)}
+        return {"additionalProperties": self.copy(others, room)}
 
-    def _map(self, members: JsonObject, room: Room, where: str) -> JsonObject:
-        """Copy schemas by name, as far as there is room."""
-        kept: JsonObject = {}
-        for name, one in members.items():
-            if room.left < 0:
-                break
-            kept[name] = self.copy(one, room, where)
-        return kept
-
-    def _of_lists(self, value: JsonObject, room: Room, where: str) -> JsonObject:
+    def _of_lists(self, value: JsonObject, room: Room) -> JsonObject:
         """Copy the schemas of a list's items, by position and for the rest; `{}` without room."""
         kept: JsonObject = {}
         first, items = value.get("prefixItems"), value.get("items")
         if isinstance(first, list) and first:
-            kept["prefixItems"] = [self.copy(one, room, where) for one in first]
+            kept["prefixItems"] = [self.copy(one, room) for one in first]
         if isinstance(items, dict):
-            kept["items"] = self.copy(items, room, where)
+            kept["items"] = self.copy(items, room)
         return {} if "prefixItems" in kept and room.left < 0 else kept
 
     def _combined(
         self,
         value: JsonObject,
         room: Room,
-        where: str,
         *,
         in_place: bool,
         hidden: frozenset[str],
     ) -> JsonObject:
-        """Copy what a value is to satisfy all of, or some of."""
+        """Copy the schemas of which a value satisfies all, or some."""
 
         def branches(key: str) -> list[JsonValue]:
             given = value.get(key)
             found = given if isinstance(given, list) else []
-            return [self.copy(one, room, where, in_place=in_place, hidden=hidden) for one in found]
+            return [self.copy(one, room, in_place=in_place, hidden=hidden) for one in found]
 
         every = branches("allOf")
         some = [found for key in ("anyOf", "oneOf") if (found := branches(key))]
@@ -499,7 +487,7 @@ class Schemas:
 
 
 def _nullable(kept: JsonObject) -> JsonObject:
-    """Let a combination be null, too, where no type says so."""
+    """Let a combination be null, too, room no type says so."""
     if "type" not in kept and "allOf" in kept and "anyOf" not in kept:
         every = kept.pop("allOf")
         return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
@@ -508,15 +496,8 @@ def _nullable(kept: JsonObject) -> JsonObject:
     return kept
 
 
-# SECTION references: References in an OpenAPI document, followed by the library `referencing`.
-
-
-_LONGEST_CHAIN = 20
-_SHOWN = 120
-
-
 class References:
-    """Follows references within one document, and notes once each what leads nowhere.
+    """Resolves references within one document, with a diagnostic for each that leads nowhere.
 
     Nothing outside the document is ever read: neither files nor addresses.
     """
@@ -532,18 +513,18 @@ class References:
         self.diagnostics: list[Diagnostic] = []
 
     def note(self, message: str, where: str) -> None:
-        """Say that a part of the schema of the operation *where* is left out."""
+        """Report that a part of the schema of the operation *where* is left out."""
         place = f"{self._place}: {where}" if where else self._place
         self.diagnostics.append(warning(Code.SCHEMA_INCOMPLETE, message, place))
 
     def target(self, reference: str, where: str) -> JsonValue:
-        """Give what *reference* leads to, `None` where it leads nowhere."""
+        """Return what *reference* leads to, `None` where it leads nowhere."""
         if reference not in self._known:
             self._known[reference] = self._look_up(reference, where)
         return self._known[reference]
 
     def follow(self, value: JsonValue, where: str) -> JsonObject | None:
-        """Give *value* or, where it is a reference, what this finally leads to, if an object."""
+        """Return *value* or, where it is a reference, what that finally leads to, if an object."""
         for _ in range(_LONGEST_CHAIN):
             if not isinstance(value, dict):
                 return None
