@@ -6,10 +6,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
+    from mcpg.gateway.calls.model import Fault, FaultCode, Invoked, Limits
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.limits import Limits
     from mcpg.gateway.opening import open_sources
     from mcpg.gateway.routing.preference import Preference
     from mcpg.gateway.routing.route import (
@@ -60,7 +59,6 @@ __all__ = [
 
 # Routing needs no MCP SDK: nothing is imported before it is asked for.
 _MODULES = (
-    "mcpg.gateway.limits",
     "mcpg.gateway.calls.model",
     "mcpg.gateway.sources",
     "mcpg.gateway.opening",

@@ -12,9 +12,9 @@ import anyio.to_thread
 from mcpg.engine.results import NONE
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.gateway.calls.invoke import Invoker
-from mcpg.gateway.calls.model import Fault, Invoked, Plan
+from mcpg.gateway.calls.model import Fault, Invoked, Limits
+from mcpg.gateway.index.graph import Plan
 from mcpg.gateway.index.manager import IndexKeeper
-from mcpg.gateway.limits import Limits
 from mcpg.gateway.observing import watched_call
 from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions.pool import Sessions

@@ -17,9 +17,8 @@ from pydantic import BaseModel, Field
 from mcpg.authoring import tool as mark
 from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import UsageError
-from mcpg.gateway.calls.invoke import Invoker, filled
-from mcpg.gateway.calls.model import FaultCode
-from mcpg.gateway.limits import Limits
+from mcpg.gateway.calls.invoke import Invoker, with_context_arguments
+from mcpg.gateway.calls.model import FaultCode, Limits
 from mcpg.gateway.sessions.pool import Sessions
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
 from mcpg.sources.client_config import Live, StdioServer
@@ -193,7 +192,7 @@ async def test_the_wish_goes_with_the_call(serve: Callable[[str], ServerSource])
 )
 def test_the_wish_fits_the_schema(properties: Any, expected: Any) -> None:
     """What is known is given in the form that the tool takes, or not at all."""
-    assert filled({"properties": properties}, {}, "q", {"a": "b"}) == expected
+    assert with_context_arguments({"properties": properties}, {}, "q", {"a": "b"}) == expected
 
 
 async def test_only_what_may_be_repeated_is(

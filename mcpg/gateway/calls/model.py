@@ -1,95 +1,47 @@
-"""What a server answers to a call, or why it does not."""
+"""Values of calls: limits, results and faults."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from mcpg.engine.loading import load
-from mcpg.engine.results import NONE, Equipment
-from mcpg.gateway.sources import GENERATED
+from mcpg.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from mcpg.engine.engine import Engine
-    from mcpg.gateway.sources import GraphSource
     from mcpg.json_types import JsonObject, JsonValue
 
 
-class CallError(Exception):
-    """A tool was not called, or gave no result.
-
-    Attributes:
-        code: The kind of fault.
-        message: What is wrong, without anything secret.
-        has_died: Whether the connection was lost before there was an answer.
-    """
-
-    def __init__(self, code: FaultCode, message: str, *, has_died: bool = False) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.has_died = has_died
-
-
-class RefusedError(Exception):
-    """Nothing was called, for what is asked cannot be.
-
-    Attributes:
-        faults: Why, each with the field where it is an argument's.
-    """
-
-    def __init__(self, *faults: Fault) -> None:
-        super().__init__(len(faults))
-        self.faults = faults
-
-
-# SECTION plan: How a gateway makes its index.
-
-
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How an index is made.
+class Limits:
+    """Limits of an invocation.
 
     Attributes:
-        graph: Where the documents come from.
-        reserved: Ids that no tool may get, in any case.
-        equipment: What the engine may use.
-        cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+        invoke_seconds: Default time of an invocation in seconds, above 0.
+        longest_seconds: The most that a caller can ask for, at least `invoke_seconds`.
+        result_bytes: Size of a result as JSON; a larger one becomes a fault.
+        message_chars: Length of a message that quotes a tool's own.
+
+    Raises:
+        UsageError: A limit is not above 0, or `invoke_seconds` is above `longest_seconds`.
     """
 
-    graph: GraphSource
-    reserved: Collection[str] = ()
-    equipment: Equipment = NONE
-    cache_dir: str | None = None
+    invoke_seconds: float = 60.0
+    longest_seconds: float = 3600.0
+    result_bytes: int = 4 << 20
+    message_chars: int = 2000
 
-    def bare(self) -> Plan:
-        """Give the plan of an index that is made of nothing but what sources say."""
-        return replace(self, graph=GENERATED)
+    def __post_init__(self) -> None:
+        for name in ("invoke_seconds", "longest_seconds", "result_bytes", "message_chars"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"the limit {name} must be above 0", remedy="leave it out")
+        if self.invoke_seconds > self.longest_seconds:
+            message = "the limit invoke_seconds is above longest_seconds"
+            raise UsageError(message, remedy="raise longest_seconds, too")
 
-    def load(self, path: str, source_id: str | None = None) -> Engine:
-        """Open what stands at *path*, through its compiled index where it has one.
-
-        Raises:
-            McpgError: There is nothing at *path*, or it cannot be used.
-        """
-        held = self.equipment
-        return load(
-            path,
-            source_id=source_id,
-            cache_dir=self.cache_dir,
-            embeddings=held.embedder,
-            store=held.store,
-            normalizer=held.normalizer,
-            cache=held.cache,
-            candidates=held.candidates,
-            observer=held.observer,
-        )
-
-
-# SECTION results: What an invocation answers with: an error is an answer as well.
+    def seconds(self, asked: float | None) -> float:
+        """Return the seconds granted to a caller who asks for *asked*, or for none."""
+        return self.invoke_seconds if asked is None else min(asked, self.longest_seconds)
 
 
 class FaultCode(StrEnum):
@@ -126,15 +78,15 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """What came of an invocation.
+    """The outcome of an invocation.
 
     Attributes:
         tool_id: The tool, "" when none was found.
         source_id: The server it belongs to.
-        tool_name: The name its server knows it by.
-        content: The content blocks as MCP has them, in their order.
+        tool_name: The server's name of the tool.
+        content: The content blocks of MCP, in their order.
         structured: The structured result, or `None`.
-        faults: Why there is no result; empty when the tool did what it was asked.
+        faults: Why there is no result; empty on success.
     """
 
     tool_id: str
@@ -146,11 +98,39 @@ class Invoked:
 
     @property
     def is_success(self) -> bool:
-        """Whether the tool did what it was asked."""
+        """Whether the tool succeeded."""
         return not self.faults
 
     @property
     def text(self) -> str:
-        """The text of all content that is text, a line break between two blocks."""
+        """The text of all text blocks, a line break between two."""
         texts = (block.get("text") for block in self.content if block.get("type") == "text")
         return "\n".join(text for text in texts if isinstance(text, str))
+
+
+class CallError(Exception):
+    """A call failed.
+
+    Attributes:
+        code: The kind of fault.
+        message: What is wrong, without anything secret.
+        has_died: Whether the connection was lost between the request and its response.
+    """
+
+    def __init__(self, code: FaultCode, message: str, *, has_died: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.has_died = has_died
+
+
+class RefusedError(Exception):
+    """Nothing was called: the tool cannot be, or not with these arguments.
+
+    Attributes:
+        faults: Why, each with the argument at fault.
+    """
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(len(faults))
+        self.faults = faults

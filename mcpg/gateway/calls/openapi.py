@@ -34,8 +34,8 @@ from mcpg.sources.openapi.operations import Document, StatedOperation, is_json, 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from mcpg.gateway.calls.model import Limits
     from mcpg.gateway.calls.openapi_requests import Request
-    from mcpg.gateway.limits import Limits
     from mcpg.gateway.sources import FileSource
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.openapi.operations import Operation

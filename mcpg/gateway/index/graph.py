@@ -2,28 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import Hints, SourceDocument
+from mcpg.engine.loading import load
+from mcpg.engine.results import NONE, Equipment
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.sources import CustomGraph, FileGraph
+from mcpg.gateway.sources import GENERATED, CustomGraph, FileGraph
 from mcpg.sources import read_sources
 from mcpg.sources.model import SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from mcpg.build_cache import KeptMemo
     from mcpg.bundle import Assembly
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import HintRule, Tool
     from mcpg.engine.engine import Engine
-    from mcpg.gateway.calls.model import Plan
+    from mcpg.gateway.sources import GraphSource
 
 _FALLBACK = "what the sources say is searched without it"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How an index is made.
+
+    Attributes:
+        graph: Where the documents come from.
+        reserved: Ids that no tool may get, in any case.
+        equipment: Services of the engine.
+        cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
+    """
+
+    graph: GraphSource
+    reserved: Collection[str] = ()
+    equipment: Equipment = NONE
+    cache_dir: str | None = None
+
+    def bare(self) -> Plan:
+        """Return the plan of an index without any documents but those of the sources."""
+        return replace(self, graph=GENERATED)
+
+    def load(self, path: str, source_id: str | None = None) -> Engine:
+        """Open the bundle or source at *path*, through its compiled index where it has one.
+
+        Raises:
+            McpgError: *path* does not exist, or cannot be used.
+        """
+        held = self.equipment
+        return load(
+            path,
+            source_id=source_id,
+            cache_dir=self.cache_dir,
+            embeddings=held.embedder,
+            store=held.store,
+            normalizer=held.normalizer,
+            cache=held.cache,
+            candidates=held.candidates,
+            observer=held.observer,
+        )
 
 
 class UnusableGraphError(Exception):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
-    from mcpg.gateway.calls.model import Plan
+    from mcpg.gateway.index.graph import Plan
     from mcpg.gateway.sessions.registry import Registry
     from mcpg.gateway.sources import Source
     from mcpg.sources.client_config import Server

@@ -237,6 +237,9 @@ class Sessions:
             ServerError: The context was left, or the server is not wanted any more.
             UsageError: The context was not entered.
         """
+        for connection in self._connections:
+            if connection.server == server and connection.is_usable:
+                return connection
         if self._is_left:
             raise ServerError(_CLOSED)
         if self._is_wanted is not None and not self._is_wanted(server):
@@ -244,9 +247,6 @@ class Sessions:
         if self._tasks is None:
             message = "servers can only be queried inside `async with`"
             raise UsageError(message, remedy="enter the context first")
-        for connection in self._connections:
-            if connection.server == server and connection.is_usable:
-                return connection
         connection = Connection(
             server, self._live, self._groups, self._list_changed, self._report_change
         )

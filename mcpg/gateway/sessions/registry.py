@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcpg.bundle import Assembly
     from mcpg.catalog.model import Tool
     from mcpg.errors import Diagnostic
-    from mcpg.gateway.calls.model import Plan
+    from mcpg.gateway.index.graph import Plan
     from mcpg.gateway.sources import CustomGraph, FileGraph, Source
 
 # SECTION building: Building: from what sources said to an engine and the tools behind it.
