@@ -130,7 +130,7 @@ async def ask(registry: Registry, sources: Sequence[Source], server: AskServer) 
     version = registry.version
 
     async def one(source: Source) -> None:
-        registry.heard(source, await _batch(source, server), version)
+        registry.update(source, await _batch(source, server), version)
 
     async with anyio.create_task_group() as group:
         for source in sources:

@@ -1,4 +1,8 @@
-"""The registry: the sources of a gateway, and what each of them last said."""
+"""The sources of a gateway: a registry of what each last returned, and the index made of that.
+
+Neither a source nor a graph that fails is an error here: each becomes a diagnostic, and there is
+something to fall back on.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +29,13 @@ if TYPE_CHECKING:
     from mcpg.gateway.index.graph import Plan
     from mcpg.gateway.sources import CustomGraph, FileGraph, Source
 
-# SECTION building: Building: from what sources said to an engine and the tools behind it.
-#
-# Nothing here fails for a source or a graph that is broken: each becomes a diagnostic, and there
-# is something to fall back on.
-
-
 Key = tuple[str, str]
-"""What tells a tool from all others: its source id and its name there."""
+"""Identity of a tool: its source id and its name there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one source said.
-
-    Attributes:
-        source: The source.
-        batch: Its tools and documents.
-    """
+    """The tools and documents that one source returned."""
 
     source: Source
     batch: SourceBatch
@@ -50,14 +43,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What came of building.
+    """An index and the tools behind it.
 
     Attributes:
         engine: Searches the index.
-        catalog: Gives the tools.
+        catalog: Returns the tools.
         diagnostics: What was noticed.
-        owners: Which source has a tool.
-        sole: The source that has all other tools, `None` where nobody knows.
+        owners: The source of each tool.
+        sole: The source of all other tools, `None` if unknown.
     """
 
     engine: Engine
@@ -68,9 +61,10 @@ class Built:
 
 
 def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
-    """Open the index of a gateway that has one file and nothing else, without reading it anew.
+    """Open the existing index of a gateway with a single file; `build` reports why it cannot be.
 
-    Gives `None` where that cannot be done; building then says why.
+    Returns:
+        `None` where there is no such index.
     """
     only = sources[0] if len(sources) == 1 else None
     if not isinstance(only, FileSource) or not isinstance(plan.graph, GeneratedGraph):
@@ -87,12 +81,12 @@ def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
 
 
 def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> Built:
-    """Build an index of what sources said.
+    """Build an index.
 
     Args:
-        readings: What each source said; of two that have the same tool, the first has it.
+        readings: What the sources returned; of two with the same tool, the first owns it.
         plan: How it is built.
-        memo: What is known from an earlier run.
+        memo: Results of an earlier run.
     """
     batch = SourceBatch.join(reading.batch for reading in readings)
     live: dict[Key, Tool] = {}
@@ -110,7 +104,7 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> Built:
 
 
 def _as_live(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
-    """Give each tool as its source has it now; its id and hints are those of its document."""
+    """Return each tool as its source has it now, with the id and hints of its document."""
     tools = (
         replace(live.get((tool.source_id, tool.name), tool), id=tool.id, hints=tool.hints)
         for tool in catalog.tools
@@ -132,7 +126,7 @@ def _built(assembly: Assembly, plan: Plan, memo: KeptMemo, noticed: Iterable[Dia
 def _by_documents(
     graph: FileGraph | CustomGraph, batch: SourceBatch, plan: Plan, memo: KeptMemo
 ) -> Built:
-    """Build of the documents of *graph*, or as if there were none where they cannot be had."""
+    """Build of the documents of *graph*, or without where they are not usable."""
     catalog = _catalog(batch, plan, memo)
     try:
         engine = as_it_is(graph, catalog, plan)
@@ -147,7 +141,7 @@ def _by_documents(
 
 
 def _catalog(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Catalog:
-    """Give the tools of *batch* with their ids, and all that was noticed."""
+    """Return the tools of *batch* with their ids, and all that was noticed."""
     if batch.documents or batch.bundles:
         assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
         return replace(assembly.catalog, diagnostics=assembly.diagnostics)
@@ -157,26 +151,26 @@ def _catalog(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Catalog:
 
 @dataclass(slots=True)
 class _Entry:
-    """A source, what it last said, and as of which versions it changed and was asked."""
+    """A source, what it last returned, and as of which versions it changed and was queried."""
 
     source: Source
     batch: SourceBatch | None = None
     changed: int = 0
-    asked: int = -1
+    queried: int = -1
     has_failed: bool = False
 
     @property
     def is_fresh(self) -> bool:
-        return self.asked >= self.changed
+        return self.queried >= self.changed
 
 
 class Registry:
     """Sources by their ids, in the order in which they were added.
 
     Attributes:
-        version: Grows whenever something changes.
-        required: The version that whoever asks now has to be answered from, at least: changes that
-            the host made itself are seen at once, those of a server when they are known.
+        version: Grows with every change.
+        required: The least version for a request now: changes made by the host are seen at once,
+            those of a server when they are known.
     """
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
@@ -212,7 +206,7 @@ class Registry:
         self._changed(entry, is_required=True)
 
     def remove(self, source_id: str) -> Source | None:
-        """Take out a source, and give it; `None` where there is none of this id."""
+        """Remove a source and return it, `None` where there is none of this id."""
         entry = self._entries.pop(_key(source_id), None)
         if entry is None:
             return None
@@ -220,7 +214,7 @@ class Registry:
         return entry.source
 
     def invalidate(self, source_id: str) -> bool:
-        """Take note that a source has other tools now; say whether it is registered."""
+        """Record that a source has changed; return whether it is registered."""
         entry = self._entries.get(_key(source_id))
         if entry is None:
             return False
@@ -228,13 +222,13 @@ class Registry:
         return True
 
     def invalidate_all(self) -> None:
-        """Have every source asked again."""
+        """Record that every source has to be queried again."""
         self._changed(*self._entries.values(), is_required=True)
 
     def retry(self) -> bool:
-        """Have those sources asked again that could not be asked; say whether there are any.
+        """Record that failed sources have to be queried again; return whether there are any.
 
-        One that waits to be asked already is none of them.
+        Those that wait for it already do not count.
         """
         failed = [one for one in self._entries.values() if one.has_failed and one.is_fresh]
         if failed:
@@ -242,29 +236,31 @@ class Registry:
         return bool(failed)
 
     def stale(self) -> tuple[Source, ...]:
-        """Give the sources that have to be asked."""
+        """Return the sources that have to be queried."""
         return tuple(entry.source for entry in self._entries.values() if not entry.is_fresh)
 
-    def heard(self, source: Source, batch: SourceBatch, version: int) -> None:
-        """Keep what *source* said. Where it failed, what it said before counts on.
+    def update(self, source: Source, batch: SourceBatch, version: int) -> None:
+        """Record what *source* returned. Where it failed, what it returned before is kept.
 
         Args:
             source: The source.
-            batch: What it said.
-            version: The version when it began to be asked: a change after that is still to be
-                asked for.
+            batch: What it returned.
+            version: The version when its query began: later changes need another.
         """
         entry = self._entries.get(_key(source.id))
         if entry is None or entry.source is not source:
-            return  # it was taken out meanwhile
-        entry.asked = version
-        entry.has_failed = _has_failed(batch)
+            return  # it was removed meanwhile
+        entry.queried = version
+        is_empty = not (batch.tools or batch.documents or batch.bundles)
+        entry.has_failed = is_empty and any(
+            one.severity == Severity.ERROR for one in batch.diagnostics
+        )
         if entry.has_failed and entry.batch is not None:
             batch = replace(entry.batch, diagnostics=batch.diagnostics)
         entry.batch = batch
 
     def readings(self) -> list[Reading]:
-        """Give what every source last said."""
+        """Return what every source last returned."""
         return [
             Reading(entry.source, entry.batch)
             for entry in self._entries.values()
@@ -281,9 +277,3 @@ class Registry:
 
 def _key(source_id: str) -> str:
     return source_id.strip().casefold()
-
-
-def _has_failed(batch: SourceBatch) -> bool:
-    """Say whether a source gave nothing but an error."""
-    is_empty = not (batch.tools or batch.documents or batch.bundles)
-    return is_empty and any(one.severity == Severity.ERROR for one in batch.diagnostics)
