@@ -6,6 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from mcpg.cli import quick
+from mcpg.cli.commands.search import PARAMETERS
+from mcpg.cli.parameters import COMMON
+
 
 @dataclass(frozen=True)
 class Run:
@@ -19,6 +23,11 @@ class Run:
     def json(self) -> Any:
         """The object on standard output."""
         return json.loads(self.out)
+
+
+def plain_search(*arguments: str) -> int | None:
+    """Return the exit code of a search that needs no settings; `None` where it needs some."""
+    return quick.plain_search(quick.parse(arguments, (*PARAMETERS, *COMMON)))
 
 
 MANIFEST = {

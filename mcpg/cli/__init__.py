@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from mcpg.cli.quick import quick_run
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,29 +18,21 @@ _COMPLETION_VARIABLE = "_MCPG_COMPLETE"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and give its exit code; see `mcpg.cli.exits.ExitCode`.
+    """Run the program and return its exit code; see `mcpg.cli.exits.ExitCode`.
 
     Args:
         argv: Arguments without the program's name; those of the process when `None`.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _quick(arguments)
+        code = quick_run(arguments)
         return _guarded(arguments) if code is None else code
-    except KeyboardInterrupt:  # before anything was under way, or while the last words were said
+    except KeyboardInterrupt:  # before or after everything that reports an interruption
         return _INTERRUPTED
 
 
-def _quick(arguments: list[str]) -> int | None:
-    if arguments[:1] != ["search"]:
-        return None
-    from mcpg.cli.quick import quick_search  # noqa: PLC0415 - other commands do without
-
-    return quick_search(arguments)
-
-
 def _guarded(arguments: list[str]) -> int:
-    from mcpg.cli.exits import guarded  # noqa: PLC0415 - so that importing the package costs nothing
+    from mcpg.cli.exits import guarded  # noqa: PLC0415 - a quick run needs none of it
     from mcpg.cli.output import Output  # noqa: PLC0415
     from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
 
@@ -47,7 +41,7 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from typer.main import get_command  # noqa: PLC0415 - inside, so that its faults are explained
+    from typer.main import get_command  # noqa: PLC0415 - inside, so that its failures are reported
 
     from mcpg.cli.app import app  # noqa: PLC0415
 

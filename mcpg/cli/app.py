@@ -1,67 +1,88 @@
-"""The command line put together: the program's own options and one module per command."""
+"""The program: its commands, imported when they are named, and its own options."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_group
 
 from mcpg import __version__
-from mcpg.cli.commands import (
-    bundle,
-    cache,
-    doctor,
-    explain,
-    generate,
-    graph,
-    invoke,
-    login,
-    publish,
-    route,
-    search,
-    serve,
-    show,
-    tune,
-)
-from mcpg.cli.commands import eval as eval_command
-from mcpg.cli.commands import list as list_command
-from mcpg.cli.options import HELP_NAMES, ColorChoice, Debug, HelpfulGroup, Quiet, Verbose, output_of
+from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, declare, keyword
+from mcpg.cli.parameters import COMMON, output_of
 
 EXAMPLES = """\
 mcpg bundle manifests/ -o graph.mdld
 mcpg search shipment status
 mcpg explain shipment status"""
 
+COMMANDS = {
+    "generate": "Write one Markdown-LD document for each tool into a folder, to read and to edit.",
+    "bundle": "Put tools from any sources into one bundle, the file that hosts load and search.",
+    "search": "Find the tools that serve a request.",
+    "explain": "Search, and show how every part of the answer came about.",
+    "route": "Find the categories of tools that serve a request, and the best tools of each.",
+    "list": "List the tools: id, source, what each one is.",
+    "show": "Show one tool: arguments, hints, place in the graph, where it comes from.",
+    "eval": "Measure how well a bundle answers judged queries, and hold it to a bar.",
+    "tune": "Fit ranking and scores to judged queries of your own, and keep them in the bundle.",
+    "publish": "Put the words and vectors of a bundle into PostgreSQL, to choose tools there.",
+    "invoke": "Call a tool, on its server or in its module, and show what it answers.",
+    "serve": "Serve the tools of many servers as one MCP server.",
+    "login": "Log in to a server that wants OAuth, once, in a browser.",
+    "logout": "Forget a login that `mcpg login` made.",
+    "doctor": "Try out every part that is configured, and say what is wrong and what to do "
+    "about it.",
+    "cache": "Show what mcpg keeps on this machine, where and how large; or remove it.",
+    "graph": "The tools as linked data: export, search, query, validate, count.",
+}
+"""The commands with the first line of their help; each stands in a module of `mcpg.cli.commands`
+that bears its name."""
+
+_MODULES = {"logout": "login"}
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name, each imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        module = import_module(f"mcpg.cli.commands.{_MODULES.get(name, name)}")
+        app = typer.Typer()
+        module.register(app)
+        return get_group(app).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Program(HelpfulGroup):
+    """The program, which shows the help of its commands without importing them."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]
+
+    def summary(self, name: str) -> str:
+        return COMMANDS[name]
+
 
 app = typer.Typer(
     name="mcpg",
-    cls=HelpfulGroup,
+    cls=_Program,
     help="Bundle the tools of MCP servers into one graph file, find the right ones, see why.",
     epilog=EXAMPLES,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings=HELP_NAMES,
 )
-
-for module in (
-    generate,
-    bundle,
-    search,
-    explain,
-    route,
-    list_command,
-    show,
-    eval_command,
-    tune,
-    graph,
-    publish,
-    invoke,
-    serve,
-    login,
-    doctor,
-    cache,
-):
-    module.register(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -70,21 +91,22 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
-def program(
-    ctx: typer.Context,
-    version: Annotated[  # noqa: ARG001 - its callback does the work
+def _program(ctx: typer.Context, **common: Any) -> None:
+    """Show the help when no command is named."""
+    if ctx.invoked_subcommand is None:
+        output_of(common).text(ctx.get_help())
+
+
+_VERSION = inspect.Parameter(
+    "version",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
         bool,
         typer.Option(
             "--version", is_eager=True, callback=_show_version, help="Show the version and exit."
         ),
-    ] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    color: ColorChoice = None,
-    debug: Debug = False,
-) -> None:
-    """Show the help when no command is named."""
-    if ctx.invoked_subcommand is None:
-        said = {"quiet": quiet, "verbose": verbose, "color": color, "debug": debug}
-        output_of(said).text(ctx.get_help())
+    ],
+)
+declare(_program, (CONTEXT, _VERSION, *map(keyword, COMMON)))
+app.callback(invoke_without_command=True)(_program)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.folders import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.evaluation.judged import parse_judged, read_judged
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
-    from mcpg.cli.settings import Settings
     from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.evaluation.judged import Judgements
@@ -119,6 +121,11 @@ class Opened:
             for link in document.links
         )
         return Card(tool, document, self.texts.get(document.path, ""), neighbours)
+
+
+def settings_of(**flags: Any) -> Settings:
+    """Return the settings of this run: *flags* first, then environment and files."""
+    return Settings(Path.cwd(), os.environ, flags)
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:

@@ -1,42 +1,60 @@
-"""The options that commands share, each declared once."""
+"""Typer commands: made of functions, of shared parameters, and with help as plain text."""
 
 from __future__ import annotations
 
 import inspect
-import os
 import textwrap
-from enum import Enum, StrEnum
+from enum import Enum
 from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mcpg.cli import quick
-from mcpg.cli.output import Color, Output, OutputFormat, ReportFormat
-from mcpg.cli.settings import Settings
+from mcpg.cli import parameters
+from mcpg.cli.output import OutputFormat
+from mcpg.cli.parameters import COMMON, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-# SECTION completion: What the shell completes: names of strategies and providers, ids of tools.
+    from mcpg.cli.parameters import Parameter
+
+WIDTH = 88
+"""Columns of help."""
+
+COMMON_PANEL = "Common options"
+"""Heading under which help shows the options that every command has."""
+
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+CONTEXT = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
+"""The parameter by which Typer hands over its context."""
+
+_INDENT = 26
+# Typer brings these two options; their help must not change with its version.
+_TYPERS_OWN = {
+    "install_completion": "Install completion for the shell in use.",
+    "show_completion": "Show completion for the shell in use, to adapt or copy it.",
+}
 
 
 def complete_strategy(incomplete: str) -> list[str]:
-    """Give the strategies that begin with *incomplete*."""
+    """Return the strategies that begin with *incomplete*."""
     return [name for name in ("graph", "embeddings", "auto") if name.startswith(incomplete)]
 
 
 def complete_fusion(incomplete: str) -> list[str]:
-    """Give the fusions that begin with *incomplete*."""
+    """Return the fusion schemes that begin with *incomplete*."""
     return [name for name in FUSIONS if name.startswith(incomplete)]
 
 
 def complete_provider(incomplete: str) -> list[str]:
-    """Give the embedding providers, or the beginnings of their names, that begin so."""
+    """Return the embedding providers that begin with *incomplete*."""
     known = (
         *("local", "local:english", "local:multilingual"),
         *("fastembed:", "sentence-transformers:", "openai:", "none"),
@@ -45,28 +63,202 @@ def complete_provider(incomplete: str) -> list[str]:
 
 
 def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
-    """Give ids and titles of the tools whose id begins with *incomplete*."""
-    from mcpg.cli.open_bundle import open_catalog  # noqa: PLC0415 - keeps completion of options quick
+    """Return ids and titles of the tools whose id begins with *incomplete*."""
+    from mcpg.cli.open_bundle import open_catalog, settings_of  # noqa: PLC0415 - help needs none
 
     try:
         tools = open_catalog(settings_of(bundle=list(ctx.params.get("bundle") or ()))).tools
-    except Exception:  # noqa: BLE001 - a shell that completes must not be shouted at
+    except Exception:  # noqa: BLE001 - completion must not print errors into the command line
         return []
     return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]
 
 
-# SECTION helptext: Help as plain text, one layout for the terminal and for the reference.
-
-
-WIDTH = 88
-"""Columns of help."""
-
-_INDENT = 26
-# Typer brings these two options; their help must not change with its version.
-_TYPERS_OWN = {
-    "install_completion": "Install completion for the shell in use.",
-    "show_completion": "Show completion for the shell in use, to adapt or copy it.",
+COMPLETIONS = {
+    "strategy": complete_strategy,
+    "fusion": complete_fusion,
+    "provider": complete_provider,
+    "tool": complete_tool,
 }
+"""What a shell completes values from."""
+
+
+def typed(parameter: Parameter) -> Any:
+    """Return what stands for *parameter* in the annotation of a function that Typer calls."""
+    shared: Any = {
+        "metavar": parameter.metavar or None,
+        "help": parameter.help,
+        "min": parameter.least,
+        "max": parameter.most,
+        "autocompletion": COMPLETIONS.get(parameter.completion),
+        "show_default": False,
+        "rich_help_panel": COMMON_PANEL if parameter.is_common else None,
+    }
+    return typer.Option(*parameter.flags, **shared) if parameter.flags else typer.Argument(**shared)
+
+
+BundlePaths = Annotated[list[str] | None, typed(parameters.BUNDLE)]
+Format = Annotated[OutputFormat, typed(parameters.FORMAT)]
+Html = Annotated[str | None, typed(parameters.HTML)]
+StrategyName = Annotated[str | None, typed(parameters.STRATEGY)]
+Fusion = Annotated[str | None, typed(parameters.FUSION)]
+EmbedWith = Annotated[str | None, typed(parameters.EMBED_WITH)]
+CandidateSource = Annotated[Literal["local", "postgres"] | None, typed(parameters.CANDIDATES)]
+Normalize = Annotated[bool | None, typed(parameters.NORMALIZE)]
+IncludeDisabled = Annotated[bool, typed(parameters.INCLUDE_DISABLED)]
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
+        "these; - reads a manifest from standard input. Or servers to ask: the configuration file "
+        "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
+        "to import: python:MODULE. Otherwise what [[sources]] in mcpg.toml name.",
+    ),
+]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="'NAME: VALUE'",
+        help="A header for a server named by https://HOST/PATH; ${VARIABLE} in it is filled in "
+        "from the environment, which keeps tokens off the command line. Repeatable.",
+    ),
+]
+ServerTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--server-timeout",
+        metavar="SECONDS",
+        help="Time that each server has, from its start to its last tool. Otherwise what mcpg.toml "
+        "says of it, or 30.",
+    ),
+]
+SourceId = Annotated[
+    str | None,
+    typer.Option(
+        "--source-id",
+        metavar="NAME",
+        help="Source of every tool, in place of what manifests say or are called.",
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Write nothing and exit 1 when there is a warning or an error."),
+]
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Write nothing; exit 1 when what is there is stale."),
+]
+Diff = Annotated[
+    bool,
+    typer.Option("--diff", help="Write nothing; print what would change, exit 1 when it would."),
+]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace what mcpg did not write."),
+]
+
+
+class HelpfulCommand(TyperCommand):
+    """A command whose help is plain text with examples at its foot."""
+
+    def get_help(self, ctx: Any) -> str:
+        return command_help(self, ctx.command_path)
+
+
+def command(
+    app: typer.Typer, name: str, *, examples: str, table: Sequence[Parameter] = ()
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Register a function as the command *name* and add the common options.
+
+    The function takes an `Output` first and returns an exit code; its docstring is the help.
+
+    Args:
+        app: Where it is registered.
+        name: Name of the command.
+        examples: Calls of it, one a line.
+        table: What it takes, in the order of help; without it, what its annotations declare.
+    """
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def run(ctx: typer.Context, **values: Any) -> int:
+            common = {one.name: values.pop(one.name) for one in COMMON}
+            return function(output_of(common, ctx.find_root().params), **values)
+
+        own = [keyword(one) for one in table] or _annotated(function)
+        declare(run, (CONTEXT, *own, *map(keyword, COMMON)))
+        app.command(
+            name,
+            cls=HelpfulCommand,
+            help=inspect.getdoc(function),
+            epilog=inspect.cleandoc(examples),
+            context_settings=HELP_NAMES,
+        )(run)
+        return function
+
+    return register
+
+
+def declare(function: Callable[..., Any], own: Sequence[inspect.Parameter]) -> None:
+    """Have Typer read *own* as the parameters of *function*."""
+    function.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in own}
+
+
+def _annotated(function: Callable[..., int]) -> list[inspect.Parameter]:
+    """Return the parameters of *function* after the first, with their annotations evaluated."""
+    hints = get_type_hints(function, include_extras=True)
+    _output, *own = inspect.signature(function).parameters.values()
+    return [one.replace(kind=_KEYWORD, annotation=hints[one.name]) for one in own]
+
+
+def keyword(parameter: Parameter) -> inspect.Parameter:
+    """Return *parameter* as one that Typer reads."""
+    kind: Any = Literal[parameter.choices] if parameter.choices else parameter.kind
+    if parameter.repeats:
+        kind = GenericAlias(list, (kind,))
+    elif parameter.arity > 1:
+        kind = GenericAlias(tuple, (kind,) * parameter.arity)
+    if parameter.default is None and not parameter.is_required:
+        kind |= None
+    return inspect.Parameter(
+        parameter.name,
+        _KEYWORD,
+        default=inspect.Parameter.empty if parameter.is_required else parameter.default,
+        annotation=Annotated[kind, typed(parameter)],
+    )
+
+
+class HelpfulGroup(TyperGroup):
+    """A group of commands whose help is plain text."""
+
+    def get_help(self, ctx: Any) -> str:
+        return group_help(self, ctx.command_path)
+
+    def summary(self, name: str) -> str:
+        """Return the first line of the help of the command *name*."""
+        return (self.commands[name].help or "").partition("\n")[0]
+
+
+def group(name: str, *, text: str, examples: str) -> typer.Typer:
+    """Return the group of commands *name*, which by itself shows its help."""
+    app = typer.Typer(
+        name=name,
+        cls=HelpfulGroup,
+        help=text,
+        epilog=examples,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=HELP_NAMES,
+    )
+
+    @app.callback(invoke_without_command=True)
+    def show_help(ctx: typer.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            output_of(ctx.find_root().params).text(ctx.get_help())
+
+    return app
 
 
 def command_help(command: Any, path: str) -> str:
@@ -85,7 +277,7 @@ def command_help(command: Any, path: str) -> str:
 
 def group_help(group: Any, path: str) -> str:
     """Give the help of the whole program: its commands and the options before a command."""
-    commands = [(name, first_line(group.commands[name])) for name in group.commands]
+    commands = [(name, group.summary(name)) for name in group.commands]
     sections = [
         f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
         group.help or "",
@@ -94,11 +286,6 @@ def group_help(group: Any, path: str) -> str:
         _examples(group.epilog),
     ]
     return "\n\n".join(section for section in sections if section)
-
-
-def first_line(command: Any) -> str:
-    """Give the first line of a command's help."""
-    return (command.help or "").partition("\n")[0]
 
 
 def option_names(option: Any) -> str:
@@ -163,352 +350,3 @@ def _filled(text: str, margin: str, lead: str = "") -> str:
 
 def _examples(epilog: str | None) -> str:
     return f"Examples:\n{textwrap.indent(epilog, '  ')}" if epilog else ""
-
-
-COMMON_PANEL = "Common options"
-"""Heading under which help shows the options that every command has."""
-
-HELP_NAMES = {"help_option_names": ["-h", "--help"]}
-
-BundlePaths = Annotated[
-    list[str] | None,
-    typer.Option(
-        *quick.BUNDLE,
-        metavar="PATH",
-        show_default=False,
-        help="Bundle, folder or manifest to work on; give it again to join several, of which some "
-        "may be missing. Otherwise MCPG_BUNDLE, mcpg.toml, [tool.mcpg] in pyproject.toml, or "
-        "graph.mdld here or in the nearest parent folder.",
-    ),
-]
-Format = Annotated[
-    OutputFormat,
-    typer.Option("--format", metavar="text|json", help="What to write to standard output."),
-]
-Html = Annotated[
-    str | None,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        show_default=False,
-        help="Write a report to look at in a browser, too: one HTML file that needs no network.",
-    ),
-]
-Report = Annotated[
-    ReportFormat,
-    typer.Option(
-        "--format",
-        metavar="text|json|md",
-        help="What to write to standard output; md is Markdown for a comment on an issue.",
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        *quick.LIMIT,
-        metavar="N",
-        help="The most matches to give, from 1 to 50. Otherwise MCPG_LIMIT, the configuration "
-        "file, or 5.",
-    ),
-]
-StrategyName = Annotated[
-    str | None,
-    typer.Option(
-        *quick.STRATEGY,
-        metavar="NAME",
-        autocompletion=complete_strategy,
-        help="How to rank: graph (or markdown-ld), without a model; embeddings, by vectors alone; "
-        "auto, by vectors with what the graph adds. Otherwise MCPG_STRATEGY, the configuration "
-        "file, or graph.",
-    ),
-]
-Fusion = Annotated[
-    str | None,
-    typer.Option(
-        *quick.FUSION,
-        metavar="NAME",
-        autocompletion=complete_fusion,
-        help="With --strategy auto, make one list of what the graph and the vectors find: learned, "
-        "or rrf (reciprocal ranks). Otherwise MCPG_FUSION, the configuration file, or the order of "
-        "the vectors.",
-    ),
-]
-EmbedWith = Annotated[
-    str | None,
-    typer.Option(
-        *quick.EMBED_WITH,
-        metavar="SPEC",
-        autocompletion=complete_provider,
-        help="Who makes vectors: local, local:multilingual, fastembed:NAME, "
-        "sentence-transformers:NAME, openai:MODEL at an endpoint, or none. Otherwise "
-        "MCPG_EMBED_WITH, the configuration file, or local.",
-    ),
-]
-
-
-class CandidateKind(StrEnum):
-    """Who chooses the tools that are looked at closely."""
-
-    LOCAL = "local"
-    POSTGRES = "postgres"
-
-
-CandidateSource = Annotated[
-    CandidateKind | None,
-    typer.Option(
-        *quick.CANDIDATES,
-        metavar="local|postgres",
-        help="Who chooses the tools that are looked at closely: the index, or the database of "
-        "MCPG_POSTGRES, where `mcpg publish` has put the bundle. Otherwise MCPG_CANDIDATES, the "
-        "configuration file, or local.",
-    ),
-]
-Normalize = Annotated[
-    bool | None,
-    typer.Option(
-        *quick.NORMALIZE,
-        help="Have a language model rewrite the query in English, and search that as well. "
-        "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
-    ),
-]
-Context = Annotated[
-    str | None,
-    typer.Option(
-        *quick.CONTEXT,
-        metavar="TEXT",
-        help="What else is known, as text or as a JSON object; it counts less than the query.",
-    ),
-]
-ContextSummary = Annotated[
-    str | None,
-    typer.Option(
-        *quick.CONTEXT_SUMMARY,
-        metavar="TEXT",
-        help="What the conversation is about, beside --context; it counts less than the query.",
-    ),
-]
-IncludeDisabled = Annotated[
-    bool,
-    typer.Option(*quick.INCLUDE_DISABLED, help="Offer tools that are disabled by default, too."),
-]
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
-        "these; - reads a manifest from standard input. Or servers to ask: the configuration file "
-        "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
-        "to import: python:MODULE. Otherwise what [[sources]] in mcpg.toml name.",
-    ),
-]
-Header = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--header",
-        metavar="'NAME: VALUE'",
-        help="A header for a server named by https://HOST/PATH; ${VARIABLE} in it is filled in "
-        "from the environment, which keeps tokens off the command line. Repeatable.",
-    ),
-]
-ServerTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--server-timeout",
-        metavar="SECONDS",
-        help="Time that each server has, from its start to its last tool. Otherwise what mcpg.toml "
-        "says of it, or 30.",
-    ),
-]
-SourceId = Annotated[
-    str | None,
-    typer.Option(
-        "--source-id",
-        metavar="NAME",
-        help="Source of every tool, in place of what manifests say or are called.",
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Write nothing and exit 1 when there is a warning or an error."),
-]
-Check = Annotated[
-    bool,
-    typer.Option("--check", help="Write nothing; exit 1 when what is there is stale."),
-]
-Diff = Annotated[
-    bool,
-    typer.Option("--diff", help="Write nothing; print what would change, exit 1 when it would."),
-]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace what mcpg did not write."),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", rich_help_panel=COMMON_PANEL, help="Write only data and errors."),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose", "-v", rich_help_panel=COMMON_PANEL, help="Say what is done, and all warnings."
-    ),
-]
-ColorChoice = Annotated[
-    Color | None,
-    typer.Option(
-        "--color",
-        metavar="auto|always|never",
-        rich_help_panel=COMMON_PANEL,
-        help="When to colour; NO_COLOR and FORCE_COLOR are heeded, too.",
-    ),
-]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", rich_help_panel=COMMON_PANEL, help="Show the traceback of an error."),
-]
-
-_COMMON = {"quiet": Quiet, "verbose": Verbose, "color": ColorChoice, "debug": Debug}
-_EMPTY_DEFAULTS = {"quiet": False, "verbose": False, "color": None, "debug": False}
-
-
-class HelpfulCommand(TyperCommand):
-    """A command whose help is plain text with examples at its foot."""
-
-    def get_help(self, ctx: Any) -> str:
-        return command_help(self, ctx.command_path)
-
-
-def command(
-    app: typer.Typer, name: str, *, examples: str
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Register a function as the command *name* and give it the common options.
-
-    The function takes an `Output` first and returns an exit code; its docstring is the help.
-    """
-
-    def register(function: Callable[..., int]) -> Callable[..., int]:
-        app.command(
-            name,
-            cls=HelpfulCommand,
-            help=inspect.getdoc(function),
-            epilog=inspect.cleandoc(examples),
-            context_settings=HELP_NAMES,
-        )(_with_common_options(function))
-        return function
-
-    return register
-
-
-def _with_common_options(function: Callable[..., int]) -> Callable[..., int]:
-    @wraps(function)
-    def run(ctx: typer.Context, **values: Any) -> int:
-        said = {key: values.pop(key) for key in _COMMON}
-        return function(output_of(said, ctx.find_root().params), **values)
-
-    hints = get_type_hints(function, include_extras=True)
-    own = list(inspect.signature(function).parameters.values())[1:]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter("ctx", keyword, annotation=typer.Context),
-        *(p.replace(kind=keyword, annotation=hints[p.name]) for p in own),
-        *(
-            inspect.Parameter(key, keyword, annotation=kind, default=_EMPTY_DEFAULTS[key])
-            for key, kind in _COMMON.items()
-        ),
-    ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
-
-
-def output_of(*said: dict[str, Any]) -> Output:
-    """Make the output that the first of *said* to speak about each common option asks for."""
-    chosen = {key: next((s[key] for s in said if s.get(key)), None) for key in _COMMON}
-    return Output(
-        quiet=bool(chosen["quiet"]),
-        verbose=bool(chosen["verbose"]),
-        debug=bool(chosen["debug"]),
-        color=chosen["color"] or Color.AUTO,
-    )
-
-
-def settings_of(**flags: Any) -> Settings:
-    """Give the settings of this run: *flags* first, then environment and files."""
-    return Settings(Path.cwd(), os.environ, flags)
-
-
-# SECTION loginoptions: What `login` and `logout` are told.
-
-
-LoginServer = Annotated[
-    str,
-    typer.Argument(
-        metavar="SERVER",
-        help="Its address, or what it is called in CONFIG or in [[sources]] of mcpg.toml.",
-    ),
-]
-LoginConfiguration = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CONFIG",
-        show_default=False,
-        help="The configuration file of a client that names the server.",
-    ),
-]
-
-# SECTION routeoptions: The options that concern routing.
-
-
-class Preferred(StrEnum):
-    """Which kind of tool to prefer."""
-
-    READ_ONLY = "read-only"
-    WRITE = "write"
-    NONE = "none"
-
-
-Prefer = Annotated[
-    Preferred | None,
-    typer.Option(
-        "--prefer",
-        metavar="read-only|write|none",
-        show_default=False,
-        help="Prefer tools that read, tools that write, or neither. Otherwise the words of the "
-        "query decide, by the tools of the catalogue that they stand in.",
-    ),
-]
-
-# SECTION groups: Commands that hold commands.
-
-
-class HelpfulGroup(TyperGroup):
-    """A group of commands whose help is plain text."""
-
-    def get_help(self, ctx: Any) -> str:
-        return group_help(self, ctx.command_path)
-
-
-def group(name: str, *, text: str, examples: str) -> typer.Typer:
-    """Make the group of commands called *name*, which by itself shows its help.
-
-    Args:
-        name: What it is called by.
-        text: What its commands are for.
-        examples: Calls of its commands, one a line.
-    """
-    app = typer.Typer(
-        name=name,
-        cls=HelpfulGroup,
-        help=text,
-        epilog=examples,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings=HELP_NAMES,
-    )
-
-    @app.callback(invoke_without_command=True)
-    def show_help(ctx: typer.Context) -> None:
-        if ctx.invoked_subcommand is None:
-            output_of(ctx.find_root().params).text(ctx.get_help())
-
-    return app

@@ -1,10 +1,11 @@
-"""The quick way through a plain `mcpg search`.
+"""Frequent commands without a command-line library, which takes longer to import than they run.
 
-A cold process spends most of its time importing. A plain search of a bundle whose index is fresh
-needs little of what the whole program needs, so it is answered here, by the same engine and the
-same view. Whatever is unusual (another command, an option this page does not know, a
-configuration file, a mistake, a missing or stale index, anything that fails) is left to the whole
-program: nothing has been printed by then.
+The parser reads the same declarations as Typer does. Whatever it does not accept (another command,
+`--help`, an unknown option, a wrong value) is left to the whole program, which reports mistakes.
+
+A plain search of a bundle with a fresh index needs even less: neither settings nor those modules of
+the standard library that take longer to import than the search takes. Should anything be in its
+way, nothing has been printed yet, and the command runs as any other.
 """
 
 from __future__ import annotations
@@ -12,104 +13,154 @@ from __future__ import annotations
 import os
 import sys
 
+from mcpg.cli.parameters import COMMON, output_of
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from mcpg.cli.parameters import Parameter
     from mcpg.engine.engine import Engine
     from mcpg.engine.results import SearchResult
 
-# SECTION flags: The spellings of the options that a search takes: the one place that both parsers
-# read.
+FUNCTIONS = {"search": "search", "list": "list_tools", "show": "show", "explain": "explain"}
+"""The commands that are parsed here, with the function of their module that runs them."""
 
-
-BUNDLE = ("--bundle", "-b")
-LIMIT = ("--limit", "-n")
-STRATEGY = ("--strategy",)
-CONTEXT = ("--context",)
-CONTEXT_SUMMARY = ("--context-summary",)
-INCLUDE_DISABLED = ("--include-disabled",)
-FUSION = ("--fusion",)
-EMBED_WITH = ("--embed-with",)
-CANDIDATES = ("--candidates",)
-NORMALIZE = ("--normalize/--no-normalize",)
-
-_VALUES = {
-    name: option
-    for option, names in (
-        ("bundle", BUNDLE),
-        ("limit", LIMIT),
-        ("strategy", STRATEGY),
-        ("context", CONTEXT),
-    )
-    for name in names
-}
-_SWITCHES = dict.fromkeys(INCLUDE_DISABLED, "include_disabled")
 _DEFAULT_BUNDLE = "graph.mdld"
-# What needs vectors needs the whole program to find who makes them.
+_PLAIN = {"query", "bundle", "limit", "strategy", "context", "include_disabled"}
+# What needs vectors needs settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
-_FOREIGN_VARIABLES = (
+_SETTING_VARIABLES = (
     "MCPG_LIMIT",
     "MCPG_STRATEGY",
     "MCPG_FUSION",
     "MCPG_CANDIDATES",
     "MCPG_NORMALIZE",
     "MCPG_TELEMETRY",
-    "_MCPG_COMPLETE",
 )
 
 
 class _UnusualError(Exception):
-    """Something that the whole program has to look at."""
+    """Something that is left to the whole program."""
 
 
-def quick_search(arguments: Sequence[str]) -> int | None:
-    """Answer a plain search and give the exit code; `None` when it is not plain."""
-    if arguments[:1] != ["search"] or any(map(os.environ.get, _FOREIGN_VARIABLES)):
+def quick_run(arguments: Sequence[str]) -> int | None:
+    """Run a frequent command and return its exit code; `None` for the whole program to run it."""
+    name = arguments[0] if arguments else ""
+    if name not in FUNCTIONS or os.environ.get("_MCPG_COMPLETE"):
+        return None
+    module: Any = __import__(f"mcpg.cli.commands.{name}", fromlist=[name])
+    table = (*module.PARAMETERS, *COMMON)
+    try:
+        given = parse(arguments[1:], table)
+    except (_UnusualError, ValueError):
+        return None
+    code = plain_search(given) if name == "search" else None
+    if code is not None:
+        return code
+    values = {one.name: given.get(one.name, one.default) for one in table}
+    return _run(getattr(module, FUNCTIONS[name]), values)
+
+
+def _run(command: Any, values: dict[str, Any]) -> int:
+    from mcpg.cli.exits import guarded  # noqa: PLC0415 - a plain search does without
+    from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
+
+    prepare_streams()
+    output = output_of({one.name: values.pop(one.name) for one in COMMON})
+    return guarded(lambda: int(command(output, **values)), output)
+
+
+def parse(arguments: Iterable[str], table: Sequence[Parameter]) -> dict[str, Any]:
+    """Return by name the values of those parameters of *table* that are given.
+
+    Raises:
+        _UnusualError: Something is unknown, missing, not accepted, or given twice.
+        ValueError: A value is no number where the parameter takes one.
+    """
+    flags = {flag: one for one in table for names in one.flags for flag in names.split("/")}
+    given: dict[str, Any] = {}
+    words: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument[:1] != "-" or argument == "-":
+            words.append(argument)
+            continue
+        flag, is_joined, joined = argument.partition("=")
+        one = flags.get(flag)
+        if one is None or (is_joined and (one.kind is bool or one.arity > 1 or flag[:2] != "--")):
+            raise _UnusualError
+        if one.name in given and not one.repeats:
+            raise _UnusualError
+        if one.kind is bool:
+            given[one.name] = flag[:5] != "--no-"
+            continue
+        texts = [joined] if is_joined else [next(rest, "") for _ in range(one.arity)]
+        values = [_accepted(one, text) for text in texts]
+        if one.repeats:
+            given.setdefault(one.name, []).extend(values)
+        else:
+            given[one.name] = tuple(values) if one.arity > 1 else values[0]
+    return given | _arguments(words, table)
+
+
+def _accepted(parameter: Parameter, text: str) -> Any:
+    """Return the value that *text* is for *parameter*."""
+    # What begins with a dash may be the next option, where a value was forgotten.
+    if text[:1] in ("", "-") or (parameter.choices and text not in parameter.choices):
+        raise _UnusualError
+    value = parameter.kind(text)
+    is_enough = parameter.least is None or value >= parameter.least
+    if not (is_enough and (parameter.most is None or value <= parameter.most)):
+        raise _UnusualError
+    return value
+
+
+def _arguments(words: list[str], table: Iterable[Parameter]) -> dict[str, Any]:
+    """Return the *words* that are no options, as the value of the argument in *table*."""
+    arguments = [one for one in table if not one.flags]
+    if not arguments:
+        if words:
+            raise _UnusualError
+        return {}
+    (argument,) = arguments
+    if argument.repeats:
+        return {argument.name: words} if words else {}
+    if len(words) != 1:
+        raise _UnusualError
+    return {argument.name: words[0]}
+
+
+def plain_search(given: Mapping[str, Any]) -> int | None:
+    """Answer a search that needs the index of one bundle alone, and print the matches.
+
+    Returns:
+        The exit code; `None` where more is asked for, or anything fails.
+    """
+    bundles, context = given.get("bundle", ()), given.get("context", "")
+    if (
+        not given.keys() <= _PLAIN
+        or len(bundles) > 1
+        or given.get("strategy") in _WITH_VECTORS
+        or given.get("query") == ["-"]
+        or context.lstrip()[:1] in ("{", "[")
+        or any(map(os.environ.get, _SETTING_VARIABLES))
+    ):
         return None
     try:
-        asked, options = _parse(arguments[1:])
-        engine = _engine(options.pop("bundle", None))
-        text, noticed = _lay_out(engine.search(asked or None, **options))
+        options = {name: one for name, one in given.items() if name not in ("query", "bundle")}
+        query = " ".join(given.get("query", ())).strip()
+        engine = _engine(bundles[0] if bundles else None)
+        text, noticed = _lay_out(engine.search(query or None, **options))
     except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
         return None
     return _print(text, noticed)
 
 
-def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Part query words from options.
-
-    Raises:
-        _UnusualError: An option is unknown, given twice, or lacks its value.
-    """
-    words: list[str] = []
-    options: dict[str, Any] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        name, _, value = argument.partition("=") if argument[:2] == "--" else (argument, "", "")
-        if name in _VALUES:
-            option = _VALUES[name]
-            given: Any = value if "=" in argument else next(rest, None)
-        elif argument in _SWITCHES:
-            option, given = _SWITCHES[argument], True
-        elif argument[:1] == "-":
-            raise _UnusualError
-        else:
-            words.append(argument)
-            continue
-        is_json = option == "context" and str(given).lstrip()[:1] in ("{", "[")
-        if option in options or not given or is_json:
-            raise _UnusualError
-        options[option] = int(given) if option == "limit" else given
-    if options.get("strategy") in _WITH_VECTORS:
-        raise _UnusualError
-    return " ".join(words).strip(), options
-
-
 def _engine(named: str | None) -> Engine:
-    from mcpg.cli.folders import cache_folder  # noqa: PLC0415 - only once words are understood
+    from mcpg.cli.folders import cache_folder  # noqa: PLC0415 - only once the words are parsed
     from mcpg.engine.engine import Engine  # noqa: PLC0415
     from mcpg.engine.model import recipe  # noqa: PLC0415 - as above
     from mcpg.index.file import fresh_index  # noqa: PLC0415

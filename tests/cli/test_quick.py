@@ -1,4 +1,4 @@
-"""The quick way answers exactly as the whole program does, or not at all."""
+"""A quick run answers exactly as the whole program does, or not at all."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 from builders import make_tool
+from shop import plain_search
+from typer.main import get_command
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.cli import _guarded, main
-from mcpg.cli.quick import quick_search
+from mcpg.cli.app import COMMANDS, app
+from mcpg.cli.quick import quick_run
 from mcpg.sources import SourceBatch
 
 TOOLS = (
@@ -47,33 +50,81 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("arguments", ORDINARY, ids=" ".join)
+MORE = [
+    ["search", "shipment", "--format", "json"],
+    ["search", "shipment", "--explain"],
+    ["search", "shipment", "-q", "-v", "--color", "always"],
+    ["search", "shipment", "-n", "0"],
+    ["search", "shipment", "--strategy", "magic"],
+    ["search", "shipment", "-b", "graph.mdld", "-b", "absent.mdld"],
+    ["search", "shipment", "-b", "absent.mdld"],
+    ["search", "shipment", "--min-score=0.9", "--abstain"],
+    ["search", "shipment", "--context", '{"topic": "order"}', "--no-normalize"],
+    ["search", "shipment", "--fusion", "rrf"],
+    ["search", "xqzv blorptik"],
+    ["list", "--source", "nobody"],
+    ["list", "--format=json", "--verbose"],
+    ["show", "order_get"],
+    ["show", "order_get", "--document"],
+    ["show", "order_got", "--format", "json"],
+    ["explain", "shipmnt", "status", "--format", "md"],
+    ["explain", "shipment", "--tool", "order_get"],
+    ["explain", "shipment", "--compare", "graph.mdld", "graph.mdld", "--format", "json"],
+    ["explain", "order", "--route", "--prefer", "write"],
+]
+
+
+@pytest.mark.parametrize("arguments", [*ORDINARY, *MORE], ids=" ".join)
 @pytest.mark.usefixtures("bundle")
 def test_both_ways_print_the_same(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A plain search prints to the byte what the whole program prints."""
-    assert quick_search(arguments) == 0
+    """A quick run prints to the byte what the whole program prints, and ends as it does."""
+    code = quick_run(arguments)
     quick = capsys.readouterr()
 
-    assert _guarded(arguments) == 0
-    assert capsys.readouterr() == quick
+    assert code is not None
+    assert (_guarded(arguments), capsys.readouterr()) == (code, quick)
+
+
+@pytest.mark.parametrize("arguments", ORDINARY, ids=" ".join)
+@pytest.mark.usefixtures("bundle")
+def test_a_plain_search_needs_no_settings(arguments: list[str]) -> None:
+    """What only searches one bundle by the graph is answered from its index alone."""
+    assert plain_search(*arguments[1:]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [one for one in MORE if one[0] == "search" and "--explain" not in one],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("bundle")
+def test_what_is_not_plain_prints_nothing_yet(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a plain search cannot answer, nothing was printed."""
+    assert plain_search(*arguments[1:]) is None
+    assert capsys.readouterr() == ("", "")
 
 
 UNUSUAL = [
-    ["list"],
+    [],
+    ["eval"],
+    ["--quiet", "search", "shipment"],
     ["search", "--help"],
-    ["search", "shipment", "--format", "json"],
-    ["search", "shipment", "--explain"],
+    ["search", "shipment", "--format", "xml"],
     ["search", "shipment", "-n", "many"],
-    ["search", "shipment", "-n", "0"],
     ["search", "shipment", "-n"],
+    ["search", "shipment", "-n3"],
     ["search", "shipment", "--bundle="],
-    ["search", "shipment", "--strategy", "magic"],
-    ["search", "shipment", "--strategy=auto"],
-    ["search", "shipment", "--strategy", "embeddings"],
-    ["search", "shipment", "-b", "graph.mdld", "-b", "graph.mdld"],
-    ["search", "shipment", "-b", "absent.mdld"],
-    ["search", "-"],
-    ["search", "xqzv blorptik"],
+    ["search", "shipment", "--abstain=yes"],
+    ["search", "shipment", "--context", "a", "--context", "b"],
+    ["search", "shipment", "--min-score", "1.5"],
+    ["search", "shipment", "--min-score", "nan"],
+    ["search", "--", "shipment"],
+    ["list", "everything"],
+    ["show"],
+    ["show", "order_get", "shipment_status"],
+    ["explain", "shipment", "--compare", "graph.mdld"],
 ]
 
 
@@ -82,9 +133,16 @@ UNUSUAL = [
 def test_whatever_is_unusual_is_left_to_the_whole_program(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The quick way says nothing of what it does not know."""
-    assert quick_search(arguments) is None
+    """A quick run says nothing of what it does not accept."""
+    assert quick_run(arguments) is None
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_program_knows_the_help_of_its_commands(name: str) -> None:
+    """The line that stands for a command in the program's help is the first of its own."""
+    command = get_command(app).commands[name]  # type: ignore[attr-defined]
+    assert (command.help or "").partition("\n")[0] == COMMANDS[name]
 
 
 def test_a_stale_or_damaged_index_is_left_to_the_whole_program(bundle: Path) -> None:
@@ -92,9 +150,9 @@ def test_a_stale_or_damaged_index_is_left_to_the_whole_program(bundle: Path) -> 
     index = bundle.with_name("graph.mdld.idx")
     index.write_bytes(index.read_bytes()[:-100])
 
-    assert quick_search(["search", "shipment"]) is None
+    assert plain_search("shipment") is None
     assert main(["search", "shipment"]) == 0
-    assert quick_search(["search", "shipment"]) == 0
+    assert plain_search("shipment") == 0
 
 
 NAMED = pytest.mark.parametrize("named", [[], ["-b", "../graph.mdld"]], ids=["found", "named"])
@@ -147,7 +205,7 @@ def test_a_project_without_settings_is_searched_quickly(
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
 
-    assert quick_search(["search", "shipment", *named]) == code
+    assert plain_search("shipment", *named) == code
 
 
 @pytest.mark.usefixtures("bundle")
@@ -155,7 +213,7 @@ def test_a_variable_is_left_to_the_whole_program(monkeypatch: pytest.MonkeyPatch
     """A variable that changes the search is heard."""
     monkeypatch.setenv("MCPG_LIMIT", "1")
 
-    assert quick_search(["search", "shipment"]) is None
+    assert plain_search("shipment") is None
 
 
 @pytest.mark.usefixtures("bundle")
@@ -167,7 +225,7 @@ def test_the_bundle_of_the_environment_is_used(
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("MCPG_BUNDLE", "../graph.mdld")
 
-    assert quick_search(["search", "shipment"]) == 0
+    assert plain_search("shipment") == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")

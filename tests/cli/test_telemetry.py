@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
+from shop import plain_search
 from telemetrical import Recording
 
 import mcpg
 from mcpg.cli import main
 from mcpg.cli.providers import Equipping
-from mcpg.cli.quick import quick_search
 from mcpg.cli.settings import Settings
 from mcpg.engine.observed import build_facts
 from mcpg.telemetry import telemetry
@@ -55,7 +55,7 @@ def test_a_search_that_is_watched_is_left_to_the_whole_program(
     assert main(["search", "shipment"]) == 0
     plain = capsys.readouterr()
     monkeypatch.setenv("MCPG_TELEMETRY", "1")
-    assert quick_search(["search", "shipment"]) is None
+    assert plain_search("shipment") is None
     assert main(["search", "shipment"]) == 0
     assert capsys.readouterr() == plain
 

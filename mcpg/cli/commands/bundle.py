@@ -15,6 +15,7 @@ from mcpg import __version__
 from mcpg.cli import build, options
 from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
 from mcpg.cli.terminal import lines_kept
@@ -127,7 +128,7 @@ def bundle(
     compares = check or diff
     _check_options(target, form, compares=compares)
     embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
-    settings = options.settings_of()
+    settings = settings_of()
     intake = Intake(
         sources,
         settings,
@@ -195,7 +196,7 @@ def _embedding(
     need_numpy()
     from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
 
-    return embedding_by(options.settings_of(embed_with=spec), kind.value)
+    return embedding_by(settings_of(embed_with=spec), kind.value)
 
 
 def _vectors_of_last(

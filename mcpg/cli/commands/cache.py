@@ -13,6 +13,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import cache_folder
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
 from mcpg.cli.terminal import is_terminal, one_line
@@ -222,7 +223,7 @@ def cache(
     and the store of vectors. All of it is made again when it is needed; your own files are never
     touched.
     """
-    found = kept_files(options.settings_of(bundle=bundle))
+    found = kept_files(settings_of(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
     is_clearing = action is Action.CLEAR and bool(chosen)
     if form is OutputFormat.TEXT:

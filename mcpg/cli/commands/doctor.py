@@ -15,6 +15,7 @@ from mcpg.cli.checks import checks as telling
 from mcpg.cli.checks import sources
 from mcpg.cli.checks.checks import Check, Status, tried
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
 from mcpg.cli.terminal import one_line
@@ -60,7 +61,7 @@ def doctor(
     are started or reached, asked for their tools, and ended again. Only what is configured is asked
     over a network. Exits with 1 when something that is configured does not work.
     """
-    settings = options.settings_of(
+    settings = settings_of(
         bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize
     )
     with output.progress("trying out what is configured"):

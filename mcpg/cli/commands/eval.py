@@ -12,7 +12,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import judgements_of, open_engine
+from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
 from mcpg.cli.output import (
     Color,
     Output,
@@ -188,7 +188,7 @@ def evaluate_of_eval(
         strict=strict,
     )
     shown = Shown(form, target, None if every else worst, timings, force, html)
-    settings = options.settings_of(
+    settings = settings_of(
         bundle=bundle,
         strategy=strategy,
         fusion=fusion,

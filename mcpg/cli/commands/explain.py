@@ -2,61 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
-import typer
-
-from mcpg.cli import options, query
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import judgements_of, open_engine
-from mcpg.cli.options import Prefer
-from mcpg.cli.output import Output, ReportFormat
-from mcpg.cli.query import Asked, Question, Showing, arguments_of, judged, report_explain
-from mcpg.cli.views.compare import Compared, Side, compare_json, compare_markdown, compare_text
-from mcpg.cli.views.explain import explain_json
-from mcpg.cli.views.why_not import standing_json, standing_markdown, standing_text
-from mcpg.engine.compare import compare
+from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.parameters import HTML, PREFER, QUESTION, REPORT, Parameter, switch
+from mcpg.cli.query import (
+    Question,
+    Showing,
+    answer_explain,
+    arguments_of,
+    exit_code,
+    report_explain,
+)
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.evaluation.report import effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import typer
+
+    from mcpg.cli.output import Output
     from mcpg.cli.settings import Settings
     from mcpg.engine import Engine
     from mcpg.engine.trace import Standing
     from mcpg.evaluation.judged import Judgements
     from mcpg.evaluation.report import Comparison
-
-ToolName = Annotated[
-    str | None,
-    typer.Option(
-        "--tool",
-        metavar="TOOL",
-        show_default=False,
-        help="Say why this tool is not first by the strategy graph, and which smallest change to "
-        "its hints would make it so: its id, source::name, or a name that only it has.",
-    ),
-]
-Route = Annotated[
-    bool,
-    typer.Option(
-        "--route",
-        help="Show how `mcpg route` would arrange the tools: the categories, what each score was "
-        "adjusted for, and what is preferred and why.",
-    ),
-]
-JudgedFile = Annotated[
-    str | None,
-    typer.Option(
-        "--judged",
-        metavar="FILE",
-        show_default=False,
-        help="With --tool: judged queries, as for `mcpg eval`, to say what the change would do to "
-        "them; - reads standard input.",
-    ),
-]
 
 EXAMPLES = """\
 mcpg explain shipmnt status
@@ -68,104 +40,129 @@ mcpg explain shipment status --tool order_get --judged queries.jsonl
 mcpg explain refund the invoice --compare old.mdld new.mdld
 mcpg explain refund the invoice --route --prefer write"""
 
+PARAMETERS = (
+    *QUESTION,
+    Parameter(
+        "tool",
+        ("--tool",),
+        "Say why this tool is not first by the strategy graph, and which smallest change to "
+        "its hints would make it so: its id, source::name, or a name that only it has.",
+        "TOOL",
+    ),
+    Parameter(
+        "judged",
+        ("--judged",),
+        "With --tool: judged queries, as for `mcpg eval`, to say what the change would do to "
+        "them; - reads standard input.",
+        "FILE",
+    ),
+    Parameter(
+        "compare",
+        ("--compare",),
+        "Ask two bundles, folders or manifests, and show what moved and what moved it.",
+        "THEN NOW",
+        arity=2,
+    ),
+    switch(
+        "routes",
+        "--route",
+        text="Show how `mcpg route` would arrange the tools: the categories, what each score was "
+        "adjusted for, and what is preferred and why.",
+    ),
+    PREFER,
+    HTML,
+    switch("shows_times", "--timings", text="Say how long each stage took; JSON always does."),
+    REPORT,
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    query.command(app, "explain", examples=EXAMPLES)(explain)
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    options.command(app, "explain", examples=EXAMPLES, table=PARAMETERS)(explain)
 
 
 def explain(
     output: Output,
-    asked: Asked,
     *,
-    tool: ToolName = None,
-    judged: JudgedFile = None,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            "--compare",
-            metavar="THEN NOW",
-            show_default=False,
-            help="Ask two bundles, folders or manifests, and show what moved and what moved it.",
-        ),
-    ] = None,
-    routes: Route = False,
-    prefer: Prefer = None,
-    html: options.Html = None,
-    shows_times: Annotated[
-        bool,
-        typer.Option("--timings", help="Say how long each stage took; JSON always does."),
-    ] = False,
-    form: options.Report = ReportFormat.TEXT,
+    tool: str | None,
+    judged: str | None,
+    compare: tuple[str, str] | None,
+    routes: bool,
+    prefer: str | None,
+    html: str | None,
+    shows_times: bool,
+    form: str,
+    **asked: Any,
 ) -> int:
     """Search, and show how every part of the answer came about.
 
     What each word of the query became, what each match's score is the sum of, which words matched
     in which fields, how the sum became a probability, why the order is so, and what would help.
     """
-    from mcpg.cli import query  # noqa: PLC0415 - help needs no engine
-
-    question, settings = asked.question, asked.settings
-    shown = query.Showing(form, html, shows_times=shows_times)
+    question, shown = Question.of(asked), Showing(form, html, shows_times=shows_times)
     if routes or prefer is not None:
-        from mcpg.cli.commands import route  # noqa: PLC0415 - as above
+        from mcpg.cli.commands import route  # noqa: PLC0415 - few explanations need it
 
         others = {"--tool": tool, "--judged": judged, "--compare": compare, "--html": html}
         route.refuse({**others, "--abstain": question.abstain, "--prefer": prefer and not routes})
-        return route.answer_explain(question, settings, prefer, shown, output)
+        return route.answer_explain(question, prefer, shown, output)
     if compare:
         refuse({"--tool": tool, "--judged": judged})
-        return answer_compare(question, settings, compare, shown, output)
-    if tool is not None or judged is not None:
-        return answer(question, AskedWhyNot(tool, judged), settings, shown, output)
-    return query.answer_explain(question, settings, shown, output)
-
-
-# SECTION whynot: `mcpg explain --tool` once its options are read: ask, compare, print.
-
-
-@dataclass(frozen=True, slots=True)
-class AskedWhyNot:
-    """What is asked about one tool.
-
-    Attributes:
-        tool: What the tool is called.
-        judged: File of judged queries on which a change is tried; `-` is standard input.
-    """
-
-    tool: str | None
-    judged: str | None = None
-
-
-def answer(
-    question: Question, asked: AskedWhyNot, settings: Settings, shown: Showing, output: Output
-) -> int:
-    """Say why a tool is where it is, what would make it first, and what else that would do."""
-    if asked.tool is None:
+        return answer_compare(question, compare, shown, output)
+    if tool is None and judged is None:
+        return answer_explain(question, shown, output)
+    if tool is None:
         raise UsageError(
             "there is no change to try on judged queries",
             place="--judged",
             remedy="name a tool with --tool",
         )
-    arguments = arguments_of(question, settings)
-    judgements = judgements_of(asked.judged) if asked.judged is not None else None
-    engine = open_engine(settings, output)
+    return answer_tool(question, tool, judged, shown, output)
+
+
+def answer_tool(
+    question: Question, tool: str, judged: str | None, shown: Showing, output: Output
+) -> int:
+    """Explain the rank of *tool*, what would make it first, and what else that would change.
+
+    Args:
+        question: The query.
+        tool: Id, `source::name` or name of the tool.
+        judged: File of judged queries on which the change is tried; `-` is standard input.
+        shown: How the explanation is shown.
+        output: Where it goes.
+    """
+    from mcpg.cli.views.explain import explain_json  # noqa: PLC0415 - as above
+    from mcpg.cli.views.why_not import (  # noqa: PLC0415
+        standing_json,
+        standing_markdown,
+        standing_text,
+    )
+
+    arguments = arguments_of(question)
+    judgements = None
+    if judged is not None:
+        from mcpg.cli.open_bundle import judgements_of  # noqa: PLC0415 - as above
+
+        judgements = judgements_of(judged)
+    engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
-        explanation = engine.explain(**arguments, tool=asked.tool)
+        explanation = engine.explain(**arguments, tool=tool)
         standing = cast("Standing", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    told = standing_json(standing, effect)
-    data = explain_json(explanation, engine.diagnostics) | {"tool": told}
+    data = explain_json(explanation, engine.diagnostics) | {"tool": standing_json(standing, effect)}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
-    if shown.form == ReportFormat.JSON:
+    if shown.form == "json":
         output.json(data)
-        return judged(explanation.result, question)
+        return exit_code(explanation.result, question)
     noticed = judgements.diagnostics if judgements else ()
     output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *noticed))
-    view = standing_markdown if shown.form == ReportFormat.MD else standing_text
+    view = standing_markdown if shown.form == "md" else standing_text
     output.text(view(explanation.result.query, standing, effect, output))
-    return judged(explanation.result, question)
+    return exit_code(explanation.result, question)
 
 
 def _effect(
@@ -173,6 +170,8 @@ def _effect(
 ) -> Comparison | None:
     if judgements is None or standing.change is None:
         return None
+    from mcpg.evaluation.report import effect_of  # noqa: PLC0415 - as above
+
     return effect_of(
         engine,
         standing.tool_id,
@@ -182,46 +181,48 @@ def _effect(
     )
 
 
-# SECTION comparing: `mcpg explain --compare`: one query asked of two catalogues.
-
-
 def answer_compare(
-    question: Question,
-    settings: Settings,
-    paths: tuple[str, str],
-    shown: Showing,
-    output: Output,
+    question: Question, paths: tuple[str, str], shown: Showing, output: Output
 ) -> int:
     """Ask both catalogues and print what moved.
 
     Raises:
         UsageError: Nothing is asked, or an option is given that makes no sense for two catalogues.
     """
+    from mcpg.cli.views.compare import (  # noqa: PLC0415 - as above
+        Compared,
+        Side,
+        compare_json,
+        compare_markdown,
+        compare_text,
+    )
+    from mcpg.engine.compare import compare  # noqa: PLC0415
+
     refuse(
         {
-            "--bundle": settings.flags.get("bundle"),
+            "--bundle": question.settings.flags.get("bundle"),
             "--html": shown.html,
             "--min-score": question.min_score is not None,
             "--abstain": question.abstain,
             "--timings": shown.shows_times,
         }
     )
-    arguments = arguments_of(question, settings)
+    arguments = arguments_of(question)
     if not (arguments["query"] or arguments["context"]):
         raise UsageError(
             "without a query there are no ranks to compare",
             place="--compare",
             remedy="add a query, or use `mcpg bundle --diff` to compare catalogues",
         )
-    then, now = (_opened(path, settings, output) for path in paths)
+    then, now = (_opened(path, question.settings, output) for path in paths)
     compared = Compared(
         compare(then, now, **arguments),
         Side(paths[0], then.diagnostics),
         Side(paths[1], now.diagnostics),
     )
-    if shown.form == ReportFormat.JSON:
+    if shown.form == "json":
         output.json(compare_json(compared))
-    elif shown.form == ReportFormat.MD:
+    elif shown.form == "md":
         output.text(compare_markdown(compared))
     else:
         output.text(compare_text(compared, output))

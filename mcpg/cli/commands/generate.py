@@ -11,6 +11,7 @@ import typer
 from mcpg.cli import build, options
 from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import counted, lines_kept
 from mcpg.gateway.json import diagnostics_json
@@ -69,7 +70,7 @@ def generate(
     memory = Memory(target)
     intake = Intake(
         sources,
-        options.settings_of(),
+        settings_of(),
         source_id=source_id,
         header=header,
         seconds=server_timeout,

@@ -9,7 +9,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.commands import graph_export, graph_query
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine, open_sources
+from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
 from mcpg.cli.options import group
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import and_pages, counted, cut, one_line, pad
@@ -55,7 +55,7 @@ def schema(
     from mcpg.graph.schema import schema_of  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
-    engine = open_engine(options.settings_of(bundle=bundle), output)
+    engine = open_engine(settings_of(bundle=bundle), output)
     documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
     found = schema_of(documents)
     diagnostics = (*engine.diagnostics, *noticed)
@@ -99,7 +99,7 @@ def stats(
     """
     from mcpg.graph.network import statistics_of  # noqa: PLC0415
 
-    engine = open_engine(options.settings_of(bundle=bundle), output)
+    engine = open_engine(settings_of(bundle=bundle), output)
     found = statistics_of(engine.documents, engine.pages, top=top)
     if form is OutputFormat.JSON:
         output.json(stats_json(found, engine.diagnostics))
@@ -154,7 +154,7 @@ def validate(
     at fault. Exits 1 when something violates a shape.
     """
     texts = {name: _read(name) for name in shapes or []}
-    batch = open_sources(options.settings_of(bundle=bundle), output)
+    batch = open_sources(settings_of(bundle=bundle), output)
     found, assembly = _validated(batch, texts, timeout, output)
     noticed = (*assembly.diagnostics, *found.diagnostics)
     if form is OutputFormat.JSON:

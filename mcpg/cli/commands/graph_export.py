@@ -10,7 +10,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.options import complete_tool
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.terminal import and_pages, counted
@@ -238,7 +238,7 @@ def export(
         raise UsageError(
             f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
         )
-    engine = open_engine(options.settings_of(bundle=bundle), output)
+    engine = open_engine(settings_of(bundle=bundle), output)
     output.diagnostics(engine.diagnostics)
     documents = _documents(engine, around or [], query, depth, include_disabled=include_disabled)
     text = _written(documents, chosen, output, is_framed=framed)

@@ -9,7 +9,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import counted, cut, one_line, pad, standard_input, width
 from mcpg.errors import InputError, UsageError
@@ -120,7 +120,7 @@ def search(
     endpoints = tuple(endpoint or ())
     _check(federate=federate, is_told=bool(endpoints), no_local=no_local)
     request = GraphSearchRequest(query, limit, Mode(mode), federate, not no_local, endpoints)
-    engine = open_engine(options.settings_of(bundle=bundle), output)
+    engine = open_engine(settings_of(bundle=bundle), output)
     searcher = _searcher(engine, request, output, timeout, include_disabled=include_disabled)
     found = searcher.search(request)
     if form is OutputFormat.JSON:
@@ -337,7 +337,7 @@ def sparql(
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     text = query_of(query)
-    engine = open_engine(options.settings_of(bundle=bundle), output)
+    engine = open_engine(settings_of(bundle=bundle), output)
     documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
     output.diagnostics((*engine.diagnostics, *noticed))
     limits = Limits(seconds=timeout, rows=rows)

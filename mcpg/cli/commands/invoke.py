@@ -12,6 +12,7 @@ from mcpg.catalog.model import resolve
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import gateway_of
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
@@ -109,7 +110,7 @@ def invoke(
 
     wanted = Wanted(tuple(sources or ()), header=header, server_timeout=server_timeout)
     call = Call(tool, arguments, tuple(arg or ()), timeout, include_disabled)
-    return invoke_tool(wanted, options.settings_of(), call, form, output)
+    return invoke_tool(wanted, settings_of(), call, form, output)
 
 
 # SECTION invokeview: What a tool answered, for people and for programs.

@@ -2,61 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import list_json, open_catalog
-from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.views.matches import list_text
+from mcpg.cli.open_bundle import open_catalog, settings_of
+from mcpg.cli.parameters import BUNDLE, FORMAT, Parameter
 
 if TYPE_CHECKING:
+    import typer
+
     from mcpg.catalog.model import Tool
+    from mcpg.cli.output import Output
 
 EXAMPLES = """\
 mcpg list
 mcpg list --source commerce --category orders
 mcpg list -b manifests/ --format json | jq -r '.tools[].toolId'"""
 
-SourceName = Annotated[
-    str | None,
-    typer.Option("--source", metavar="NAME", help="Only tools of this source, in any case."),
-]
-Category = Annotated[
-    str | None,
-    typer.Option("--category", metavar="NAME", help="Only tools of this category, in any case."),
-]
+PARAMETERS = (
+    BUNDLE,
+    Parameter("source", ("--source",), "Only tools of this source, in any case.", "NAME"),
+    Parameter("category", ("--category",), "Only tools of this category, in any case.", "NAME"),
+    FORMAT,
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "list", examples=EXAMPLES)(list_tools)
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    options.command(app, "list", examples=EXAMPLES, table=PARAMETERS)(list_tools)
 
 
 def list_tools(
     output: Output,
     *,
-    bundle: options.BundlePaths = None,
-    source: SourceName = None,
-    category: Category = None,
-    form: options.Format = OutputFormat.TEXT,
+    bundle: list[str] | None,
+    source: str | None,
+    category: str | None,
+    form: str,
 ) -> int:
     """List the tools: id, source, what each one is.
 
     Tools that are disabled by default are listed, too, and marked.
     """
-    opened = open_catalog(options.settings_of(bundle=bundle), output)
+    opened = open_catalog(settings_of(bundle=bundle), output)
     tools = [tool for tool in opened.tools if _is_wanted(tool, source, category)]
-    if form is OutputFormat.JSON:
+    if form == "json":
+        from mcpg.cli.open_bundle import list_json  # noqa: PLC0415 - only for this format
+
         output.json(list_json(tools, opened.diagnostics))
-    else:
-        output.diagnostics(opened.diagnostics)
-        output.text(list_text(tools, output))
-        output.detail(f"{len(tools)} of {len(opened.tools)} tools")
-        if not tools:
-            output.note("no tool is listed")
+        return ExitCode.DONE
+    from mcpg.cli.views.matches import list_text  # noqa: PLC0415 - as above
+
+    output.diagnostics(opened.diagnostics)
+    output.text(list_text(tools, output))
+    output.detail(f"{len(tools)} of {len(opened.tools)} tools")
+    if not tools:
+        output.note("no tool is listed")
     return ExitCode.DONE
 
 

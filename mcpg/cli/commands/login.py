@@ -15,7 +15,7 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import VARIABLE_LOGINFOLDER as VARIABLE
 from mcpg.cli.folders import login_folder
-from mcpg.cli.options import LoginConfiguration, LoginServer
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import counted, one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
@@ -35,6 +35,22 @@ if TYPE_CHECKING:
 
     from mcpg.cli.settings import Settings
     from mcpg.sources.client_config import Server
+
+LoginServer = Annotated[
+    str,
+    typer.Argument(
+        metavar="SERVER",
+        help="Its address, or what it is called in CONFIG or in [[sources]] of mcpg.toml.",
+    ),
+]
+LoginConfiguration = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CONFIG",
+        show_default=False,
+        help="The configuration file of a client that names the server.",
+    ),
+]
 
 EXAMPLES = """\
 mcpg login https://tracker.example.com/mcp
@@ -73,7 +89,7 @@ def login(
     command that asks servers uses it.
     """
     chosen = login_options(timeout, port, output, opens=not no_browser)
-    found = named_server(server, configuration, options.settings_of())
+    found = named_server(server, configuration, settings_of())
     log_in(found, chosen, output)
     return ExitCode.DONE
 
@@ -102,7 +118,7 @@ def logout(
     Its file is removed from this machine. The server is not told: what it granted ends there by
     itself, or where its own pages let you end it.
     """
-    found = named_server(server, configuration, options.settings_of())
+    found = named_server(server, configuration, settings_of())
     log_out(found, output)
     return ExitCode.DONE
 

@@ -8,6 +8,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import counted
 
@@ -50,7 +51,7 @@ def publish(
     """
     from mcpg.cli.publishing import publish_bundle  # noqa: PLC0415 - help needs no database
 
-    published = publish_bundle(options.settings_of(bundle=bundle), keep, output)
+    published = publish_bundle(settings_of(bundle=bundle), keep, output)
     if form is OutputFormat.JSON:
         output.json({"schema": "mcpg/publish/1", **published.facts})
     else:

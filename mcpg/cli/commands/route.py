@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from mcpg.cli import options, query
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
 from mcpg.cli.open_bundle import open_engine
-from mcpg.cli.options import Prefer
 from mcpg.cli.output import (
-    Output,
-    OutputFormat,
-    ReportFormat,
     columns_of,
     fitted,
     glyphs_of_standard_output,
     hanging,
     wrapped,
 )
-from mcpg.cli.query import Asked, Question, Showing, arguments_of, judged
+from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
+from mcpg.cli.query import Question, Showing, arguments_of, exit_code
 from mcpg.cli.terminal import counted, cut, one_line
 from mcpg.cli.views.explain import explain_json, explain_markdown, explain_text, safe
 from mcpg.cli.views.matches import id_columns, match_line, score_text
@@ -30,25 +23,18 @@ from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
 from mcpg.gateway.json import route_json, routing_json
 from mcpg.gateway.routing.preference import NONE
-from mcpg.gateway.routing.route import DEFAULT_CATEGORIES, DEFAULT_TOOLS, RouteResult, route
+from mcpg.gateway.routing.route import RouteResult, route
 from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcpg.cli.settings import Settings
+    import typer
+
+    from mcpg.cli.output import Output
     from mcpg.engine import Engine
     from mcpg.gateway.routing.preference import Preference, WordLeaning
     from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch
-
-Categories = Annotated[
-    int,
-    typer.Option("--categories", metavar="N", min=1, help="The most categories to give, up to 20."),
-]
-Tools = Annotated[
-    int,
-    typer.Option("--tools", metavar="N", min=1, help="The most tools to give of each category."),
-]
 
 EXAMPLES = """\
 mcpg route refund the customer
@@ -57,31 +43,60 @@ mcpg route clean up old branches --categories 3 --tools 5 -b real.mdld
 mcpg route refund the customer --format json | jq -r '.categories[].name'"""
 
 
+PARAMETERS = (
+    *(one for one in QUESTION if one not in {LIMIT, ABSTAIN}),
+    Parameter(
+        "categories",
+        ("--categories",),
+        "The most categories to give, up to 20.",
+        "N",
+        kind=int,
+        default=5,
+        least=1,
+    ),
+    Parameter(
+        "tools",
+        ("--tools",),
+        "The most tools to give of each category.",
+        "N",
+        kind=int,
+        default=3,
+        least=1,
+    ),
+    PREFER,
+    FORMAT,
+)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    without = ("limit", "abstain")
-    query.command(app, "route", examples=EXAMPLES, without=without)(route_of_route)
+    from mcpg.cli import options  # noqa: PLC0415 - `explain --route` does without
+
+    options.command(app, "route", examples=EXAMPLES, table=PARAMETERS)(route_query)
 
 
-def route_of_route(
-    output: Output,
-    asked: Asked,
-    *,
-    categories: Categories = 5,
-    tools: Tools = 3,
-    prefer: Prefer = None,
-    form: options.Format = OutputFormat.TEXT,
+def route_query(
+    output: Output, *, categories: int, tools: int, prefer: str | None, form: str, **asked: Any
 ) -> int:
     """Find the categories of tools that serve a request, and the best tools of each.
 
     A tool's score is that of a search, raised or lowered a little for what its hints say: whether
     it reads or writes, what it costs, how long it takes. `mcpg explain --route` shows how.
     """
-    shown = Shown(categories, tools, prefer)
-    return answer_route(asked.question, asked.settings, shown, form, output)
-
-
-# SECTION routeview: A routing as text and as Markdown.
+    question = Question.of(asked)
+    arguments = arguments_of(question)
+    engine = open_engine(question.settings, output)
+    result = _routed(engine, arguments, prefer, categories=categories, tools=tools)
+    if form == "json":
+        output.json(route_json(result, engine.diagnostics))
+    else:
+        output.diagnostics((*engine.diagnostics, *result.diagnostics))
+        output.text(route_text(result, output))
+        if not result.categories:
+            output.note("no tool matches")
+    if question.is_gated and not result.suggested:
+        return ExitCode.FINDINGS
+    return ExitCode.DONE
 
 
 _INDENT = "    "
@@ -245,66 +260,27 @@ def _adjustments(one: RoutedMatch) -> Iterable[str]:
     return (f"{part.value:+.6f} {part.name} ({part.weight:+g})" for part in one.adjustments)
 
 
-# SECTION routing: `mcpg route`, and `mcpg explain --route`, once their options are read.
+_READ_ONLY = {"read-only": True, "write": False}
 
 
-_SAID = {"read-only": True, "write": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a routing is asked for.
-
-    Attributes:
-        categories: Most categories to give.
-        tools: Most tools to give of each.
-        prefer: Which kind of tool to prefer, `none` for neither; `None` when nobody says.
-    """
-
-    categories: int = DEFAULT_CATEGORIES
-    tools: int = DEFAULT_TOOLS
-    prefer: str | None = None
-
-
-def answer_route(
-    question: Question, settings: Settings, shown: Shown, form: OutputFormat, output: Output
-) -> int:
-    """Route and print the categories."""
-    arguments = arguments_of(question, settings)
-    engine = open_engine(settings, output)
-    result = _routed(engine, arguments, shown)
-    if form is OutputFormat.JSON:
-        output.json(route_json(result, engine.diagnostics))
-    else:
-        output.diagnostics((*engine.diagnostics, *result.diagnostics))
-        output.text(route_text(result, output))
-        if not result.categories:
-            output.note("no tool matches")
-    if question.is_gated and not result.suggested:
-        return ExitCode.FINDINGS
-    return ExitCode.DONE
-
-
-def answer_explain(
-    question: Question, settings: Settings, prefer: str | None, shown: Showing, output: Output
-) -> int:
+def answer_explain(question: Question, prefer: str | None, shown: Showing, output: Output) -> int:
     """Search, route, and print everything that led to both."""
-    arguments = arguments_of(question, settings)
-    engine = open_engine(settings, output)
+    arguments = arguments_of(question)
+    engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
-    result = _routed(engine, arguments, Shown(prefer=prefer))
-    if shown.form == OutputFormat.JSON:
+    result = _routed(engine, arguments, prefer)
+    if shown.form == "json":
         members = explain_json(explanation, engine.diagnostics)
         output.json({**members, "routing": routing_json(result)})
-        return judged(explanation.result, question)
+        return exit_code(explanation.result, question)
     output.diagnostics(engine.diagnostics)
     times = shown.shows_times
-    if shown.form == ReportFormat.MD:
+    if shown.form == "md":
         parts = explain_markdown(explanation, shows_times=times), routing_markdown(result)
     else:
         parts = explain_text(explanation, output, shows_times=times), routing_text(result, output)
     output.text("\n\n".join(parts))
-    return judged(explanation.result, question)
+    return exit_code(explanation.result, question)
 
 
 def refuse(given: Mapping[str, object]) -> None:
@@ -318,13 +294,14 @@ def refuse(given: Mapping[str, object]) -> None:
         raise UsageError("it says nothing about routing", place=flag, remedy=remedy)
 
 
-def _routed(engine: Engine, arguments: Mapping[str, Any], shown: Shown) -> RouteResult:
+def _routed(
+    engine: Engine, arguments: Mapping[str, Any], prefer: str | None, **most: Any
+) -> RouteResult:
     asked = {name: one for name, one in arguments.items() if name not in {"limit", "abstain"}}
     return route(
         engine,
-        categories=shown.categories,
-        tools=shown.tools,
-        prefer_read_only=_SAID.get(shown.prefer or ""),
-        derives_preference=shown.prefer is None,
+        prefer_read_only=_READ_ONLY.get(prefer or ""),
+        derives_preference=prefer is None,
+        **most,
         **asked,
     )

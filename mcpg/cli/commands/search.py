@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from mcpg.cli.parameters import FORMAT, QUESTION, switch
 
-import typer
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-from mcpg.cli import options, query
-from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.query import Asked
+    import typer
+
+    from mcpg.cli.output import Output
 
 EXAMPLES = """\
 mcpg search shipment status
@@ -17,29 +19,29 @@ mcpg search "refund the customer" --min-score 0.5 --format json | jq -r '.matche
 echo "where is my parcel" | mcpg search -
 mcpg search                        # browse"""
 
+PARAMETERS = (
+    *QUESTION,
+    switch("explain", "--explain", text="Say why, as `mcpg explain` does."),
+    FORMAT,
+)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    query.command(app, "search", examples=EXAMPLES)(search)
+    from mcpg.cli import options  # noqa: PLC0415 - a search is parsed without
+
+    options.command(app, "search", examples=EXAMPLES, table=PARAMETERS)(search)
 
 
-def search(
-    output: Output,
-    asked: Asked,
-    *,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say why, as `mcpg explain` does.")
-    ] = False,
-    form: options.Format = OutputFormat.TEXT,
-) -> int:
+def search(output: Output, *, explain: bool, form: str, **asked: Any) -> int:
     """Find the tools that serve a request.
 
     Each match has a score: how sure the search is that the tool is wanted, in [0, 1]. Below the
     matches stand related tools and next steps, each with the edge of the graph that leads there.
     """
-    from mcpg.cli import query  # noqa: PLC0415 - help needs no engine
+    from mcpg.cli.query import Question, Showing, answer_explain, answer_search  # noqa: PLC0415 - as above
 
+    question = Question.of(asked)
     if explain:
-        shown = query.Showing(form)
-        return query.answer_explain(asked.question, asked.settings, shown, output)
-    return query.answer_search(asked.question, asked.settings, form, output)
+        return answer_explain(question, Showing(form), output)
+    return answer_search(question, form, output)

@@ -16,6 +16,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import gateway_of
+from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
 from mcpg.cli.query import fusion_of, strategy_of
@@ -190,7 +191,7 @@ def serve(
     """
     from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
 
-    settings = options.settings_of(
+    settings = settings_of(
         strategy=strategy,
         fusion=fusion,
         embed_with=embed_with,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
-from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import Card, open_catalog, show_json
-from mcpg.cli.options import complete_tool
-from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.open_bundle import open_catalog, settings_of, show_json
+from mcpg.cli.parameters import BUNDLE, FORMAT, Parameter, switch
 from mcpg.cli.terminal import cut, lines_kept, one_line, pad, width
 from mcpg.errors import NotFoundError
 from mcpg.relations.model import EdgeKind
@@ -20,8 +16,12 @@ from mcpg.relations.model import EdgeKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample
-    from mcpg.cli.open_bundle import Neighbour
+    import typer
+
+    from mcpg.catalog.model import Hints, Tool, ToolExample
+    from mcpg.catalog.model import Parameter as Argument
+    from mcpg.cli.open_bundle import Card, Neighbour
+    from mcpg.cli.output import Output
 
 # SECTION showview: One tool as text: a card to read.
 
@@ -116,7 +116,7 @@ def _hint_rows(hints: Hints) -> list[tuple[str, str]]:
     return [(label, ", ".join(values)) for label, values in lists.items()]
 
 
-def _parameters(parameters: Sequence[Parameter], output: Output, heading: str) -> list[str]:
+def _parameters(parameters: Sequence[Argument], output: Output, heading: str) -> list[str]:
     if not parameters:
         return []
     names = min(_NAME_LIMIT, max(width(one_line(one.path)) for one in parameters))
@@ -125,14 +125,14 @@ def _parameters(parameters: Sequence[Parameter], output: Output, heading: str) -
     return [output.paint(heading, "bold"), *rows]
 
 
-def _parameter(parameter: Parameter, names: int, kinds: int, output: Output) -> str:
+def _parameter(parameter: Argument, names: int, kinds: int, output: Output) -> str:
     lead = f"  {pad(one_line(parameter.path), names)}  {_kind(parameter):<{kinds}}  "
     values = f" ({', '.join(parameter.values)})" if parameter.values else ""
     text = one_line(f"{parameter.description}{values}")
     return f"{lead}{cut(text, output.columns - width(lead))}".rstrip()
 
 
-def _kind(parameter: Parameter) -> str:
+def _kind(parameter: Argument) -> str:
     return one_line(parameter.type or "any") + ("" if parameter.required else "?")
 
 
@@ -167,37 +167,35 @@ mcpg show shipment_status
 mcpg show commerce::shipment_status
 mcpg show git_commit -b real.mdld --document"""
 
-ToolName = Annotated[
-    str,
-    typer.Argument(
-        metavar="TOOL",
-        autocompletion=complete_tool,
-        help="Id of a tool, SOURCE::NAME, or a name that only one tool has.",
+PARAMETERS = (
+    Parameter(
+        "tool",
+        (),
+        "Id of a tool, SOURCE::NAME, or a name that only one tool has.",
+        "TOOL",
+        is_required=True,
+        completion="tool",
     ),
-]
+    BUNDLE,
+    switch("document", "--document", text="Print the tool's Markdown-LD document instead."),
+    FORMAT,
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "show", examples=EXAMPLES)(show)
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    options.command(app, "show", examples=EXAMPLES, table=PARAMETERS)(show)
 
 
-def show(
-    output: Output,
-    *,
-    tool: ToolName,
-    bundle: options.BundlePaths = None,
-    document: Annotated[
-        bool, typer.Option("--document", help="Print the tool's Markdown-LD document instead.")
-    ] = False,
-    form: options.Format = OutputFormat.TEXT,
-) -> int:
+def show(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
     """Show one tool: arguments, hints, place in the graph, where it comes from."""
-    opened = open_catalog(options.settings_of(bundle=bundle), output)
+    opened = open_catalog(settings_of(bundle=bundle), output)
     card = opened.card(tool)
     if document:
         return _print_document(card, output)
-    if form is OutputFormat.JSON:
+    if form == "json":
         output.json(show_json(card, opened.diagnostics))
     else:
         output.diagnostics(opened.diagnostics)

@@ -11,7 +11,7 @@ from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import cache_folder
-from mcpg.cli.open_bundle import judgements_of
+from mcpg.cli.open_bundle import judgements_of, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.engine import load
 from mcpg.engine.features import FEATURES
@@ -111,7 +111,7 @@ def tune_of_tune(
         target=target,
         force=force,
     )
-    return run(asked, form, options.settings_of(bundle=bundle), output)
+    return run(asked, form, settings_of(bundle=bundle), output)
 
 
 # SECTION tuneview: What `mcpg tune` found, as text.

@@ -1,0 +1,229 @@
+"""Options and arguments that commands share, each declared once.
+
+Nothing here imports a command-line library: `mcpg.cli.quick` parses frequent commands by these
+declarations, and `mcpg.cli.options` makes Typer parameters of them.
+"""
+
+from __future__ import annotations
+
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from mcpg.cli.output import Output
+
+
+@value
+class Parameter:
+    """An option or an argument.
+
+    Attributes:
+        name: Name of its value among those that a command receives.
+        flags: Names on the command line, such as `--limit` and `-n`, or `--yes/--no` for a switch
+            that can be turned off; none for an argument.
+        help: What help says about it.
+        metavar: Name of its value in help; empty for a switch.
+        kind: Type of its value, or of each of its values.
+        default: Value where it is not given.
+        choices: The texts that it accepts; empty for any.
+        least: Smallest number that it accepts, or `None`.
+        most: Largest number that it accepts, or `None`.
+        repeats: Whether it may be given several times; its value is a list then.
+        arity: How many values follow its flag; with 2 its value is a pair.
+        is_required: Whether a command cannot do without it.
+        is_common: Whether it is an option of every command.
+        completion: What a shell completes its value from, a key of `COMPLETIONS` in
+            `mcpg.cli.options`; empty for nothing but its choices.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    help: str
+    metavar: str = ""
+    kind: type = str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    repeats: bool = False
+    arity: int = 1
+    is_required: bool = False
+    is_common: bool = False
+    completion: str = ""
+
+
+def switch(name: str, *flags: str, text: str, is_common: bool = False) -> Parameter:
+    """Return an option without a value, which is off unless it is given."""
+    return Parameter(name, flags, text, kind=bool, default=False, is_common=is_common)
+
+
+QUERY = Parameter(
+    "query",
+    (),
+    "What is wanted, in any words, quoted or not; - reads it from standard input. "
+    "Without it, all tools are listed by name.",
+    "QUERY",
+    repeats=True,
+)
+BUNDLE = Parameter(
+    "bundle",
+    ("--bundle", "-b"),
+    "Bundle, folder or manifest to work on; give it again to join several, of which some "
+    "may be missing. Otherwise MCPG_BUNDLE, mcpg.toml, [tool.mcpg] in pyproject.toml, or "
+    "graph.mdld here or in the nearest parent folder.",
+    "PATH",
+    repeats=True,
+)
+LIMIT = Parameter(
+    "limit",
+    ("--limit", "-n"),
+    "The most matches to give, from 1 to 50. Otherwise MCPG_LIMIT, the configuration file, or 5.",
+    "N",
+    kind=int,
+)
+STRATEGY = Parameter(
+    "strategy",
+    ("--strategy",),
+    "How to rank: graph (or markdown-ld), without a model; embeddings, by vectors alone; "
+    "auto, by vectors with what the graph adds. Otherwise MCPG_STRATEGY, the configuration "
+    "file, or graph.",
+    "NAME",
+    completion="strategy",
+)
+FUSION = Parameter(
+    "fusion",
+    ("--fusion",),
+    "With --strategy auto, make one list of what the graph and the vectors find: learned, "
+    "or rrf (reciprocal ranks). Otherwise MCPG_FUSION, the configuration file, or the order of "
+    "the vectors.",
+    "NAME",
+    completion="fusion",
+)
+EMBED_WITH = Parameter(
+    "embed_with",
+    ("--embed-with",),
+    "Who makes vectors: local, local:multilingual, fastembed:NAME, "
+    "sentence-transformers:NAME, openai:MODEL at an endpoint, or none. Otherwise "
+    "MCPG_EMBED_WITH, the configuration file, or local.",
+    "SPEC",
+    completion="provider",
+)
+CANDIDATES = Parameter(
+    "candidates",
+    ("--candidates",),
+    "Who chooses the tools that are looked at closely: the index, or the database of "
+    "MCPG_POSTGRES, where `mcpg publish` has put the bundle. Otherwise MCPG_CANDIDATES, the "
+    "configuration file, or local.",
+    "local|postgres",
+    choices=("local", "postgres"),
+)
+NORMALIZE = Parameter(
+    "normalize",
+    ("--normalize/--no-normalize",),
+    "Have a language model rewrite the query in English, and search that as well. "
+    "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
+    kind=bool,
+)
+CONTEXT = Parameter(
+    "context",
+    ("--context",),
+    "What else is known, as text or as a JSON object; it counts less than the query.",
+    "TEXT",
+)
+CONTEXT_SUMMARY = Parameter(
+    "context_summary",
+    ("--context-summary",),
+    "What the conversation is about, beside --context; it counts less than the query.",
+    "TEXT",
+)
+INCLUDE_DISABLED = switch(
+    "include_disabled",
+    "--include-disabled",
+    text="Offer tools that are disabled by default, too.",
+)
+MIN_SCORE = Parameter(
+    "min_score",
+    ("--min-score",),
+    "Leave out matches below this score, in [0, 1]; exit 1 when none is left.",
+    "SCORE",
+    kind=float,
+    least=0.0,
+    most=1.0,
+)
+ABSTAIN = switch(
+    "abstain",
+    "--abstain",
+    text="Offer nothing rather than something wrong: no match when the best one is doubtful "
+    "(a score below 0.35); exit 1 then.",
+)
+FORMAT = Parameter(
+    "form",
+    ("--format",),
+    "What to write to standard output.",
+    "text|json",
+    default="text",
+    choices=("text", "json"),
+)
+REPORT = Parameter(
+    "form",
+    ("--format",),
+    "What to write to standard output; md is Markdown for a comment on an issue.",
+    "text|json|md",
+    default="text",
+    choices=("text", "json", "md"),
+)
+HTML = Parameter(
+    "html",
+    ("--html",),
+    "Write a report to look at in a browser, too: one HTML file that needs no network.",
+    "FILE",
+)
+PREFER = Parameter(
+    "prefer",
+    ("--prefer",),
+    "Prefer tools that read, tools that write, or neither. Otherwise the words of the "
+    "query decide, by the tools of the catalogue that they stand in.",
+    "read-only|write|none",
+    choices=("read-only", "write", "none"),
+)
+
+SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE)
+"""Options that are settings, too: the environment and configuration files may give them."""
+
+QUESTION = (QUERY, *SETTINGS, CONTEXT, CONTEXT_SUMMARY, INCLUDE_DISABLED, MIN_SCORE, ABSTAIN)
+"""What `search`, `explain` and `route` take, in the order of help."""
+
+COMMON = (
+    switch("quiet", "--quiet", "-q", text="Write only data and errors.", is_common=True),
+    switch(
+        "verbose", "--verbose", "-v", text="Say what is done, and all warnings.", is_common=True
+    ),
+    Parameter(
+        "color",
+        ("--color",),
+        "When to colour; NO_COLOR and FORCE_COLOR are heeded, too.",
+        "auto|always|never",
+        choices=("auto", "always", "never"),
+        is_common=True,
+    ),
+    switch("debug", "--debug", text="Show the traceback of an error.", is_common=True),
+)
+"""The options that every command has."""
+
+
+def output_of(*given: Mapping[str, Any]) -> Output:
+    """Return the output for the common options; of several values of one the first counts."""
+    from mcpg.cli.output import Color, Output  # noqa: PLC0415 - a plain search does without
+
+    chosen = {
+        one.name: next((g[one.name] for g in given if g.get(one.name)), None) for one in COMMON
+    }
+    return Output(
+        quiet=bool(chosen["quiet"]),
+        verbose=bool(chosen["verbose"]),
+        debug=bool(chosen["debug"]),
+        color=Color(chosen["color"] or Color.AUTO),
+    )
