@@ -28,14 +28,18 @@ class Connection:
     def __init__(self, client: httpx.Client) -> None:
         self.client = client
         self._socket: socket.socket | None = None
+        self._is_cut = False
 
     def trace(self, event: str, details: dict[str, Any]) -> None:
         """Remember the socket once there is one; httpx calls this as it goes along."""
         if event.endswith(_CONNECTED):
             self._socket = details["return_value"].get_extra_info("socket")
+            if self._is_cut:
+                self.cut()
 
     def cut(self) -> None:
-        """Shut the socket down, in the middle of whatever it does."""
+        """Shut the socket down, in the middle of whatever it does, or as soon as there is one."""
+        self._is_cut = True
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
