@@ -109,10 +109,10 @@ def test_sources_that_fail(folder: Path, examine: Examine) -> None:
     assert code == 1
     assert [name for name, one in checks.items() if one["status"] != "failed"] == ["source good"]
     said = {name.removeprefix("source "): one["message"] for name, one in checks.items()}
-    assert said["silent"] == "it gave no answer within 0.5 s"
-    assert said["error"] == "it answered with the error -32005"
-    assert said["gone"] == "its command cannot be started: no such file or directory"
-    assert said["web"] == "it cannot be reached"
+    assert said["silent"] == "no response within 0.5 s"
+    assert said["error"] == "server responded with error -32005"
+    assert said["gone"] == "command cannot be started: no such file or directory"
+    assert said["web"] == "server cannot be reached"
     assert "`MCPG_TEST_MISSING` of the environment is not set" in said["unset"]
     assert "no such file" in said["none"]
     assert "broken.json" in said["broken"]

@@ -68,7 +68,10 @@ def test_a_login_serves_every_command(
 ) -> None:
     """After one login in a browser, tools are bundled without any; after a logout, they are not."""
     refused = run("bundle", "mcp.json", "-o", "-")
-    assert "it wants a login (run `mcpg login guarded mcp.json`)" in refused.err
+    assert (
+        "authentication required (HTTP status 401): run `mcpg login guarded mcp.json`"
+        in refused.err
+    )
     assert browser == []
     done = run("login", "guarded", "mcp.json")
     assert (done.code, done.out) == (0, "")
@@ -82,7 +85,7 @@ def test_a_login_serves_every_command(
     assert (gone.code, gone.err) == (0, "logged out of mcp.json: guarded\n")
     again = run("logout", realm.url)
     assert (again.code, again.err) == (0, f"there is no login to {realm.origin}\n")
-    assert "it wants a login" in run("bundle", realm.url, "-o", "-").err
+    assert "authentication required" in run("bundle", realm.url, "-o", "-").err
 
 
 def test_a_server_of_the_configuration_file(

@@ -210,7 +210,7 @@ async def test_only_what_may_be_repeated_is(
         invoked = await invoke(tool, serve("dies_once"))
         assert len((await anyio.Path(note).read_text("utf-8")).splitlines()) == calls
         if calls == 1:
-            said = "it ended before it had answered (exit code 3)"
+            said = "server exited (code 3) before responding"
             assert only(invoked) == (FaultCode.SOURCE_UNAVAILABLE, said)
         else:
             assert invoked.is_success
@@ -229,7 +229,7 @@ async def test_time_is_limited(serve: Callable[[str], ServerSource]) -> None:
     limits = Limits(invoke_seconds=0.1, longest_seconds=0.1)
     for seconds in (None, 60):
         invoked = await invoke(a_tool(), serve("mute"), None, limits, timeout=seconds)
-        assert only(invoked) == (FaultCode.TIMED_OUT, "it gave no answer within 0.1 s")
+        assert only(invoked) == (FaultCode.TIMED_OUT, "no response within 0.1 s")
     with pytest.raises(UsageError, match="time is"):
         await invoke(a_tool(), None, timeout=-1)
 
@@ -363,7 +363,7 @@ async def test_functions_that_block_hold_up_nothing_else(
         assert served.structured == {"result": 3}
         assert (await invoker.invoke(tools["answer"], source, {}, timeout=30)).structured == 42
         late = await invoker.invoke(tools["block"], source, {}, timeout=0.2)
-        assert only(late) == (FaultCode.TIMED_OUT, "it gave no answer within 0.2 s")
+        assert only(late) == (FaultCode.TIMED_OUT, "no response within 0.2 s")
         assert not done
         free.set()
     assert [one.structured for one in done] == [True] * 50
@@ -375,7 +375,7 @@ async def test_asynchronous_functions_are_awaited() -> None:
     assert (await call("sleep", {"seconds": 0})).structured != threading.get_ident()
     for name in ("wait", "sleep"):
         invoked = await call(name, {"seconds": 0.3}, timeout=0.05)
-        assert only(invoked) == (FaultCode.TIMED_OUT, "it gave no answer within 0.05 s")
+        assert only(invoked) == (FaultCode.TIMED_OUT, "no response within 0.05 s")
 
 
 async def test_what_functions_print_goes_to_standard_error(

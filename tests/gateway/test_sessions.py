@@ -245,11 +245,11 @@ async def test_a_cancelled_call_over_http(address: HttpServer) -> None:
 @pytest.mark.parametrize(
     ("mode", "code", "message"),
     [
-        ("dies", FaultCode.SOURCE_UNAVAILABLE, "it ended before it had answered (exit code 3)"),
-        ("rubbish", FaultCode.SOURCE_UNAVAILABLE, "holds something else than messages"),
-        ("huge", FaultCode.TOO_LARGE, "it answered more than 32 MB"),
+        ("dies", FaultCode.SOURCE_UNAVAILABLE, "server exited (code 3) before responding"),
+        ("rubbish", FaultCode.SOURCE_UNAVAILABLE, "has too many lines that are not messages"),
+        ("huge", FaultCode.TOO_LARGE, "response is larger than 32 MB"),
         ("refuses", FaultCode.TOOL_FAILED, "no tool of *** (error -32602)"),
-        ("wrong", FaultCode.TOOL_FAILED, "its answer is not as MCP says"),
+        ("wrong", FaultCode.TOOL_FAILED, "invalid MCP response"),
     ],
 )
 async def test_a_server_that_fails_a_call(
@@ -291,7 +291,7 @@ async def test_a_server_that_hangs_at_its_start(serve: Callable[[str], StdioServ
         fault = await fault_of(sessions, server, 0.3)
         assert (fault.code, fault.message) == (
             FaultCode.TIMED_OUT,
-            "it gave no answer within 0.3 s",
+            "no response within 0.3 s",
         )
         (pid,) = children() - before
     assert not is_alive(pid)
@@ -304,12 +304,12 @@ async def test_a_start_that_takes_too_long_is_a_diagnostic(
     """Asking for tools says why there are none, in the words of asking once."""
     async with Sessions(Live(QUICK.environ, timeout=0.3)) as sessions:
         (said,) = (await sessions.tools(serve("hangs"))).diagnostics
-        assert (said.code, said.message) == ("source_load_failed", "it gave no answer within 0.3 s")
+        assert (said.code, said.message) == ("source_load_failed", "no response within 0.3 s")
         (said,) = (await sessions.tools(serve("dies_listing"), 10)).diagnostics
-        assert said.message == "it ended before it had answered (exit code 4)"
+        assert said.message == "server exited (code 4) before responding"
         missing = StdioServer("missing", "missing", "/no/such/program")
         (said,) = (await sessions.tools(missing, 10)).diagnostics
-        assert said.message == "its command cannot be started: no such file or directory"
+        assert said.message == "command cannot be started: no such file or directory"
 
 
 async def test_a_server_that_answers_nothing_any_more_is_started_anew(
@@ -332,7 +332,7 @@ async def test_a_server_that_answers_nothing_any_more_is_started_anew(
             assert (await fault_of(sessions, server, 2)).code is FaultCode.TIMED_OUT
     assert (waited[0].code, waited[0].message) == (
         FaultCode.SOURCE_UNAVAILABLE,
-        "it was ended, for it answered neither calls nor pings",
+        "server was stopped: it responded to neither calls nor pings",
     )
     assert len(set(pids_of(note))) > 1
 
@@ -570,7 +570,7 @@ async def test_a_session_that_the_server_has_forgotten_is_opened_anew(
         fault = await fault_of(sessions, forgetful)
     assert (fault.code, fault.message, fault.has_died) == (
         FaultCode.SOURCE_UNAVAILABLE,
-        "it answered with HTTP status 503",
+        "server responded with HTTP status 503",
         False,
     )
 
@@ -654,10 +654,10 @@ async def test_a_server_of_the_newest_protocol() -> None:
     async with Sessions(QUICK) as sessions:
         called = await sessions.call(server, "first", {"n": 1}, timeout=10)
         assert called.content == ()
-        with pytest.raises(CallError, match="asks for something in between") as caught:
+        with pytest.raises(CallError, match="requests further input") as caught:
             await sessions.call(server, "asks", {}, timeout=10)
         assert caught.value.code is FaultCode.TOOL_FAILED
-        with pytest.raises(CallError, match="its answer broke off") as caught:
+        with pytest.raises(CallError, match="response was cut off") as caught:
             await sessions.call(server, "breaks", {}, timeout=10)
         assert (caught.value.code, caught.value.has_died) == (FaultCode.SOURCE_UNAVAILABLE, True)
     web.shutdown()
@@ -705,10 +705,10 @@ class Mixed(Modern):
 @pytest.mark.parametrize(
     ("name", "code", "message", "has_died"),
     [
-        ("fails", FaultCode.SOURCE_UNAVAILABLE, "it answered with HTTP status 500", False),
-        ("huge", FaultCode.TOO_LARGE, "it answered more than 32 MB", False),
-        ("hangs up", FaultCode.SOURCE_UNAVAILABLE, "it cannot be reached", True),
-        ("half", FaultCode.SOURCE_UNAVAILABLE, "its answer broke off", True),
+        ("fails", FaultCode.SOURCE_UNAVAILABLE, "server responded with HTTP status 500", False),
+        ("huge", FaultCode.TOO_LARGE, "response is larger than 32 MB", False),
+        ("hangs up", FaultCode.SOURCE_UNAVAILABLE, "server cannot be reached", True),
+        ("half", FaultCode.SOURCE_UNAVAILABLE, "response was cut off", True),
     ],
 )
 async def test_each_call_over_http_fails_for_itself(
@@ -790,7 +790,7 @@ async def test_a_message_that_does_not_arrive_is_answered_by_nobody() -> None:
             assert (await sessions.call(server, "first", {}, timeout=60)).content == ()
             with pytest.raises(CallError) as caught:
                 await sessions.call(server, "fails", {}, timeout=60)
-            assert caught.value.message == "it answered with HTTP status 500"
+            assert caught.value.message == "server responded with HTTP status 500"
     web.shutdown()
     web.server_close()
 
@@ -802,5 +802,5 @@ async def test_an_address_where_nobody_is() -> None:
         fault = await fault_of(sessions, nobody)
     assert (fault.code, fault.message) == (
         FaultCode.SOURCE_UNAVAILABLE,
-        "it cannot be reached",
+        "server cannot be reached",
     )

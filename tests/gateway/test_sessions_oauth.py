@@ -103,7 +103,7 @@ async def test_a_login_that_is_removed_under_way(realm: Realm, tmp_path: Path) -
         await sessions.call(server, "whoami", {}, timeout=10)
         log_out(server, str(tmp_path))
         realm.provider.access.clear()
-        with pytest.raises(CallError, match="its login is gone: run `mcpg login guarded"):
+        with pytest.raises(CallError, match="stored login was removed: run `mcpg login guarded"):
             await sessions.call(server, "whoami", {}, timeout=10)
     assert not log_out(server, str(tmp_path))
 

@@ -68,7 +68,7 @@ class _Call:
 
     def timed_out(self) -> CallError:
         """Return the error of a call that took too long."""
-        return CallError(FaultCode.TIMED_OUT, f"it gave no answer within {self.seconds:g} s")
+        return CallError(FaultCode.TIMED_OUT, f"no response within {self.seconds:g} s")
 
     def meta(self) -> JsonObject | None:
         """Return the `_meta` that tells a server of query and context, `None` without either."""
@@ -302,7 +302,7 @@ class Invoker:
         invoked = _invoked(tool, result.content, structured)
         if not result.is_error:
             return invoked
-        message = invoked.text or "it says that it failed, and not why"
+        message = invoked.text or "tool failed without a message"
         failed = self._fault(CallError(FaultCode.TOOL_FAILED, message))
         return _invoked(tool, result.content, structured, (failed,))
 

@@ -200,7 +200,7 @@ class OperationCaller:
             further = response.next_request
             if not is_safe or further is None or _origin(further.url) != _origin(sent.url):
                 message = (
-                    f"it sends us to another address (HTTP status {status}), which is not followed"
+                    f"redirected to another address (HTTP status {status}), which is not followed"
                 )
                 raise CallError(FaultCode.TOOL_FAILED, message)
             if "Cookie" in sent.headers:
@@ -215,11 +215,11 @@ async def _send(
     try:
         return await client.send(request, stream=True)
     except _UNSENT:
-        raise CallError(FaultCode.SOURCE_UNAVAILABLE, "it cannot be reached") from None
+        raise CallError(FaultCode.SOURCE_UNAVAILABLE, "server cannot be reached") from None
     except httpx2.TransportError:
         if attempts > 1:
             return await _send(client, request, attempts - 1)
-        message = "its connection was lost before there was an answer"
+        message = "connection was lost before there was an answer"
         raise CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True) from None
 
 
@@ -243,7 +243,7 @@ async def _read_response(
         CallError: It is too large, compressed, or breaks off.
     """
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
-        message = "it packed its answer, which it was not asked to"
+        message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)
     if response.status_code not in _SUCCESS:
         return await _failed(response, limits, secrets)
@@ -257,7 +257,7 @@ async def _read_response(
             f"it answered with more than {limit} bytes of {media}, which stay there"
         )
     if not is_whole:
-        message = f"its answer is larger than {limits.result_bytes} bytes"
+        message = f"response is larger than {limits.result_bytes} bytes"
         raise CallError(FaultCode.TOO_LARGE, message)
     if not data:
         return _text_result(_status(response))
@@ -298,7 +298,7 @@ async def _bytes(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
             if len(found) > limit:
                 return bytes(found[:limit]), False
     except httpx2.TransportError:
-        raise CallError(FaultCode.SOURCE_UNAVAILABLE, "its answer broke off") from None
+        raise CallError(FaultCode.SOURCE_UNAVAILABLE, "response was cut off") from None
     return bytes(found), True
 
 

@@ -30,8 +30,8 @@ RESTS = 1.0, 60.0
 """Shortest and longest pause, in seconds, of a server that announces changes without any."""
 
 _ATTEMPTS = 2
-_LOST = "its connection was lost"
-_REMOVED = "its source was removed"
+_LOST = "connection was lost"
+_REMOVED = "source was removed"
 _CLOSED = "the gateway was closed"
 
 

@@ -98,7 +98,7 @@ def _requiring_sdk(server: Server) -> Iterator[None]:
         yield
     except ModuleNotFoundError as fault:
         raise UsageError(
-            f"servers cannot be asked without the MCP SDK: {fault.name} is not installed",
+            f"servers cannot be queried without the MCP SDK: {fault.name} is not installed",
             place=server.place,
             remedy="pip install 'mcpg-graph[mcp]'",
         ) from None

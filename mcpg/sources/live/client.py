@@ -57,7 +57,7 @@ Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 _CLOSE_SECONDS = 3.0
 _PING_SECONDS = 5.0
 _MAX_UNANSWERED_PINGS = 2
-_UNRESPONSIVE = "it was ended, for it answered neither calls nor pings"
+_UNRESPONSIVE = "server was stopped: it responded to neither calls nor pings"
 _LISTEN_PAUSE, _MAX_LISTEN_PAUSE = 1.0, 60.0
 _MAX_PAGES = 1000
 _MAX_HEADER_PAGES = 100
@@ -191,7 +191,7 @@ async def _pages(client: Client) -> list[Any]:
         cursor = page.cursor
         if not cursor:
             return tools
-    raise ServerError("its list of tools has no end")
+    raise ServerError("list of tools has no end")
 
 
 def failure(fault: BaseException, errors: TransportErrors, seconds: float) -> str:
@@ -204,17 +204,17 @@ def failure(fault: BaseException, errors: TransportErrors, seconds: float) -> st
         return timed_out(errors, seconds)
     code = next((one.error.code for one in causes if isinstance(one, MCPError)), None)
     if code is not None:
-        return f"it answered with the error {code}"
+        return f"server responded with error {code}"
     if any(isinstance(one, ValidationError) for one in causes):
-        return "its answer is not as MCP says"
-    return f"asking it failed ({type(causes[0]).__name__})"
+        return "invalid MCP response"
+    return f"query failed ({type(causes[0]).__name__})"
 
 
 def timed_out(errors: TransportErrors, seconds: float) -> str:
     """Describe a time-out after *seconds*."""
     count = errors.invalid_lines
-    lines = f", and {count} lines that are no messages" if count else ""
-    return f"it gave no answer within {seconds:g} s{lines}"
+    lines = f", and {count} lines that are not messages" if count else ""
+    return f"no response within {seconds:g} s{lines}"
 
 
 def _leaves(fault: BaseException) -> Iterator[BaseException]:
@@ -379,7 +379,7 @@ class Connection:
         async with self._request(quotes_server=True) as (client, _):
             result = await _send_call(client, CallToolRequest(params=params), progress)
         if result.kind == "input_required":
-            message = "it asks for something in between, which cannot be passed on"
+            message = "tool requests further input, which is not supported"
             raise ServerError(message, FailureKind.FAILED)
         content, structured = result.content, result.structured
         if result.is_error:
@@ -460,7 +460,7 @@ class Connection:
 
     def _refusal(self, fault: MCPError) -> ServerError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
-            return ServerError("its answer broke off", has_died=True)
+            return ServerError("response was cut off", has_died=True)
         message, _ = redact(fault.message, self._secrets)
         return ServerError(f"{message} (error {fault.code})", FailureKind.FAILED)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_RESPONSE = 32 << 20
 """Bytes of one response of a server, and of its list of tools as a whole."""
 
-TOO_LARGE = f"it answered more than {MAX_RESPONSE >> 20} MB"
+TOO_LARGE = f"response is larger than {MAX_RESPONSE >> 20} MB"
 
 _MIN_SECRET = 12
 _REDACTED = "***"

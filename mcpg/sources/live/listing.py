@@ -96,7 +96,7 @@ def read_listing(
         return _failed(fault.message, server.place)
     noticed = found.diagnostics
     if is_redacted:
-        message = "its tools repeat a value of its configuration, which was replaced by ***"
+        message = "tools repeat a value of the configuration, which was replaced by ***"
         noticed = (*noticed, warning(Code.TEXT_REPAIRED, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=noticed)
 

@@ -173,7 +173,7 @@ class AuthorizationCode(GuardedProvider):
 
     async def _redirect(self, address: str) -> None:
         if self._was_shown:
-            raise ServerError("it wants another login although one was just made")
+            raise ServerError("another login required although one was just made")
         self._was_shown = True
         self.check_address(address)
         await self._show(address)
@@ -183,7 +183,7 @@ class AuthorizationCode(GuardedProvider):
         if "error" in answer:
             is_denied = answer["error"] == _DENIED
             raise ServerError(
-                "the login was refused" if is_denied else "its authorisation server made no login"
+                "the login was refused" if is_denied else "authorisation server made no login"
             )
         members = {key: answer.get(key) for key in ("state", "iss")}
         return AuthorizationCodeResult(code=answer.get("code", ""), **members)

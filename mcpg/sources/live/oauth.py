@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 OAUTH_REQUEST = "mcpg.oauth"
 """The extension of a request that is part of an OAuth flow."""
 
-OTHER_ISSUER = "it leads to another authorisation server than its client belongs to"
+OTHER_ISSUER = "server names another authorisation server than that of its client"
 
-_NO_ISSUER = "it wants OAuth, but names no authorisation server that can be used"
+_NO_ISSUER = "OAuth required, but no usable authorisation server is named"
 _OK, _ERROR = 200, 300
 _UNAUTHORISED = 401
 _REFUSALS = (400, 401)
@@ -222,7 +222,7 @@ class GuardedProvider(OAuthClientProvider):
         parts = urlsplit(address)
         is_local = self.is_local and parts.scheme == "http" and is_loopback(parts.hostname or "")
         if parts.scheme != "https" and not is_local:
-            raise ServerError("its authorisation server has an address that is not https")
+            raise ServerError("address of the authorisation server is not https")
 
     def describe(self, fault: Exception, status: int) -> str:
         """Describe a failure, without a word of the server's; *status* is of the last response."""
@@ -230,13 +230,13 @@ class GuardedProvider(OAuthClientProvider):
         if isinstance(fault, ServerError):
             return str(fault)
         if isinstance(fault, McpgError):
-            return f"its login cannot be kept: {fault.message}"
+            return f"login cannot be stored: {fault.message}"
         if isinstance(fault, OAuthRegistrationError):
-            return f"its authorisation server registers no client{shown}"
+            return f"authorisation server registered no client{shown}"
         if isinstance(fault, OAuthTokenError):
-            return f"its authorisation server grants nothing{shown}"
+            return f"authorisation server granted no token{shown}"
         if isinstance(fault, ValidationError):
-            return "what its authorisation server answers is not as OAuth says"
+            return "invalid OAuth response of the authorisation server"
         return _NO_ISSUER
 
     def check_issuer(self) -> None:
@@ -346,12 +346,12 @@ class StoredLogin(GuardedProvider):
     def _use(self, login: Login | None) -> None:
         """Put *login* into the state of the SDK."""
         if login is None:
-            raise ServerError(f"its login is gone: {self._remedy}")
+            raise ServerError(f"stored login was removed: {self._remedy}")
         context = self.context
         try:
             client = OAuthClientInformationFull.model_validate(login.client)
             if self._client is not None and self._client.client_id != client.client_id:
-                raise ServerError(f"its login was made for another client: {self._remedy}")
+                raise ServerError(f"stored login belongs to another client: {self._remedy}")
             context.client_info = self._client or client
             context.current_tokens = OAuthToken.model_validate(login.tokens)
             context.token_expiry_time = login.expires
@@ -363,13 +363,13 @@ class StoredLogin(GuardedProvider):
                 context.protected_resource_metadata = resource
             self._endpoint = httpx2.URL(login.endpoint)
         except (ValidationError, httpx2.InvalidURL):
-            raise ServerError(f"its login cannot be read: {self._remedy}") from None
+            raise ServerError(f"stored login cannot be read: {self._remedy}") from None
 
     def check(self, request: httpx2.Request) -> None:
         """Check that nothing is sent but where the login was made: no token to anybody else."""
         super().check(request)
         if request.method != "GET" and request.url != self._endpoint:
-            raise ServerError(f"its authorisation server has changed: {self._remedy}")
+            raise ServerError(f"authorisation server has changed: {self._remedy}")
 
     async def _refresh_token(self) -> httpx2.Request:
         await self._file_lock.enter_async_context(self._file.locked(self.seconds))
@@ -397,7 +397,7 @@ class StoredLogin(GuardedProvider):
             self._store()
         elif response.status_code not in _REFUSALS:
             status = response.status_code
-            raise ServerError(f"its login cannot be renewed now (HTTP status {status})")
+            raise ServerError(f"stored login cannot be renewed now (HTTP status {status})")
         await self.settle()
         return renewed
 
@@ -412,11 +412,11 @@ class StoredLogin(GuardedProvider):
     async def _perform_authorization(self) -> httpx2.Request:
         if self.context.can_refresh_token():  # the token was refused before it expired
             return await self._refresh_token()
-        raise ServerError(f"its login has ended: {self._remedy}")
+        raise ServerError(f"stored login has expired: {self._remedy}")
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if not await self._handle_refresh_response(response):
-            raise ServerError(f"its login has ended: {self._remedy}")
+            raise ServerError(f"stored login has expired: {self._remedy}")
 
     async def settle(self) -> None:
         """Let other processes renew the login, if the present request locks it."""

@@ -140,7 +140,7 @@ class LoginFile:
         deadline = anyio.current_time() + seconds
         while not _acquired(lock):
             if anyio.current_time() > deadline:
-                raise ServerError("another program has been renewing its login for too long")
+                raise ServerError("another program has been renewing the login for too long")
             await anyio.sleep(_POLL_SECONDS)
         try:
             yield
@@ -178,5 +178,5 @@ def _acquired(lock: FileLock) -> bool:
     except Timeout:
         return False
     except OSError:
-        raise ServerError("its login cannot be renewed: its folder cannot be written") from None
+        raise ServerError("stored login cannot be renewed: its folder cannot be written") from None
     return True

@@ -161,9 +161,9 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         except httpx2.TransportError:
             if _is_message(request) and errors is not self._errors:
                 # An exception would end the connection and the other requests over it.
-                errors.interrupt("it cannot be reached")
+                errors.interrupt("server cannot be reached")
                 return httpx2.Response(_UNAVAILABLE, request=request)
-            who = "its authorisation server" if is_of_oauth else "it"
+            who = "authorisation server" if is_of_oauth else "server"
             self._errors.message = f"{who} cannot be reached"
             raise
         status = response.status_code
@@ -171,7 +171,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             errors.message = self._failed_status(status)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few compressed bytes could expand to gigabytes.
-            self._errors.message = "it packed its answer, which it was not asked to"
+            self._errors.message = "response is compressed, which was not requested"
             raise ServerError(self._errors.message)
         response.stream = _BoundedBody(response.stream, errors, _has_events(response))
         return response
@@ -181,12 +181,12 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             return None
         if status == _UNAUTHORISED and self._login:
             return (
-                f"it wants a login (run `{self._login}`) or a key in its headers"
-                f" (HTTP status {status})"
+                f"authentication required (HTTP status {status}):"
+                f" run `{self._login}`, or set a key in the headers"
             )
         if status < _CLIENT_ERROR:
-            return f"it sends us to another address (HTTP status {status})"
-        return f"it answered with HTTP status {status}"
+            return f"redirected to another address (HTTP status {status})"
+        return f"server responded with HTTP status {status}"
 
 
 class _SseTransport(_HttpTransport):
@@ -237,7 +237,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
         except httpx2.TransportError as fault:
             if self._is_events:  # the SDK reconnects
                 raise
-            self._errors.interrupt("its answer broke off")
+            self._errors.interrupt("response was cut off")
             raise httpx2.StreamError(str(fault)) from None
 
     async def aclose(self) -> None:
@@ -256,7 +256,7 @@ class _ConnectionBody(httpx2.AsyncByteStream):
             async for chunk in self._stream:
                 yield chunk
         finally:
-            self._errors.end("it has hung up")
+            self._errors.end("server closed the connection")
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -320,8 +320,8 @@ async def _start(server: StdioServer, env: Mapping[str, str]) -> Process:
                 start_new_session=True,
             )
     except (OSError, ValueError) as fault:
-        reason = getattr(fault, "strerror", None) or "its command or environment is no text"
-        raise ServerError(f"its command cannot be started: {reason.lower()}") from None
+        reason = getattr(fault, "strerror", None) or "command or environment is not text"
+        raise ServerError(f"command cannot be started: {reason.lower()}") from None
     return process
 
 
@@ -338,9 +338,8 @@ async def _read(
                     await incoming.send(message)
             await _wait_for_exit(process, GRACE)
             code = process.returncode
-            errors.message = "it ended before it had answered"
-            if code is not None:
-                errors.message += f" (exit code {code})" if code >= 0 else f" (signal {-code})"
+            how = "" if code is None else f"code {code}" if code >= 0 else f"signal {-code}"
+            errors.message = f"server exited{f' ({how})' if how else ''} before responding"
         if errors.on_end is not None:
             errors.on_end()
 
@@ -372,7 +371,7 @@ def _message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
         errors.invalid_lines = 0
         return message
     if errors.invalid_lines > _MAX_INVALID_LINES:
-        errors.message = "its standard output holds something else than messages"
+        errors.message = "standard output has too many lines that are not messages"
         raise ServerError(errors.message)
     return None
 

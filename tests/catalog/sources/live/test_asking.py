@@ -95,7 +95,7 @@ def test_servers_on_the_web(address: HttpServer) -> None:
         (failed,) = query_servers([refused], QUICK).diagnostics
         assert (failed.code, failed.message) == (
             Code.SOURCE_LOAD_FAILED,
-            "it answered with HTTP status 401",
+            "server responded with HTTP status 401",
         )
 
 
@@ -112,15 +112,15 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
     assert {item.code for item in batch.diagnostics} == {Code.SOURCE_LOAD_FAILED}
     said = {item.place: item.message for item in batch.diagnostics}
     assert said == {
-        "mcp.json: silent": "it gave no answer within 3 s",
-        "mcp.json: rubbish": "its standard output holds something else than messages",
-        "mcp.json: dies": "it ended before it had answered (exit code 3)",
-        "mcp.json: flood": "it answered more than 32 MB",
-        "mcp.json: endless": "its list of tools has no end",
-        "mcp.json: invalid": "its answer is not as MCP says",
-        "mcp.json: error": "it answered with the error -32005",
-        "mcp.json: missing": "its command cannot be started: no such file or directory",
-        "mcp.json: nobody": "it cannot be reached",
+        "mcp.json: silent": "no response within 3 s",
+        "mcp.json: rubbish": "standard output has too many lines that are not messages",
+        "mcp.json: dies": "server exited (code 3) before responding",
+        "mcp.json: flood": "response is larger than 32 MB",
+        "mcp.json: endless": "list of tools has no end",
+        "mcp.json: invalid": "invalid MCP response",
+        "mcp.json: error": "server responded with error -32005",
+        "mcp.json: missing": "command cannot be started: no such file or directory",
+        "mcp.json: nobody": "server cannot be reached",
     }
 
 
@@ -157,9 +157,9 @@ def test_answers_without_end_and_redirects() -> None:
     web.shutdown()
     web.server_close()
     assert said == {
-        "endless": "it answered more than 32 MB",
-        "moved": "it sends us to another address (HTTP status 302)",
-        "packed": "it packed its answer, which it was not asked to",
+        "endless": "response is larger than 32 MB",
+        "moved": "redirected to another address (HTTP status 302)",
+        "packed": "response is compressed, which was not requested",
     }
 
 
@@ -233,7 +233,7 @@ def test_what_a_server_is() -> None:
     assert len(good.batch.tools) == 3
     assert 0 < good.seconds < QUICK.timeout
     assert not silent.has_answered
-    assert [one.message for one in silent.batch.diagnostics] == ["it gave no answer within 0.5 s"]
+    assert [one.message for one in silent.batch.diagnostics] == ["no response within 0.5 s"]
     assert (silent.name, silent.protocol) == ("", "")
     assert (secret.name, secret.has_answered) == ("by hand ***", True)
     assert query_each([], QUICK) == ()
@@ -338,7 +338,7 @@ def streaming(end: bytes, mark: bytes) -> Callable[[Conversation], None]:
         (b"\n", b"\n", "first"),
         (b"\r\n", b"\r\n", "first"),
         (b"\r", b"\r", "first"),
-        (b"\n", b":\n", "it answered more than 32 MB"),
+        (b"\n", b":\n", "response is larger than 32 MB"),
     ],
 )
 def test_only_one_event_is_bounded(end: bytes, mark: bytes, expected: str) -> None:

@@ -84,7 +84,9 @@ def test_a_person_logs_in_once(realm: Realm, tmp_path: Path) -> None:
     """After a login in a browser, the server is asked without one."""
     server = server_of(realm)
     (refused,) = asked(server, tmp_path)
-    assert refused == f"it wants a login ({AGAIN}) or a key in its headers (HTTP status 401)"
+    assert refused == (
+        f"authentication required (HTTP status 401): {AGAIN}, or set a key in the headers"
+    )
     assert realm.paths() == ["/mcp"] * len(realm.paths())
     told = log_in(server, str(tmp_path), manner())
     assert (told.is_new, told.tools) == (True, 1)
@@ -151,7 +153,7 @@ def test_a_login_that_has_ended(realm: Realm, tmp_path: Path) -> None:
     change(tmp_path, expires=1.0)
     realm.provider.refresh.clear()
     realm.provider.access.clear()
-    assert asked(server, tmp_path) == [f"its login has ended: {AGAIN}"]
+    assert asked(server, tmp_path) == [f"stored login has expired: {AGAIN}"]
     assert len(realm.provider.clients) == len(realm.provider.asked) == 1
 
 
@@ -163,7 +165,7 @@ def test_a_token_without_more(realm: Realm, tmp_path: Path) -> None:
     change(tmp_path, tokens={"access_token": login.access})
     assert asked(server, tmp_path) == ["whoami"]
     realm.provider.access.clear()
-    assert asked(server, tmp_path) == [f"its login has ended: {AGAIN}"]
+    assert asked(server, tmp_path) == [f"stored login has expired: {AGAIN}"]
 
 
 def test_a_renewal_that_fails_for_now(realm: Realm, tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_a_renewal_that_fails_for_now(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     change(tmp_path, expires=1.0)
     realm.instead["/token"] = (503, {}, b"marker")
-    assert asked(server, tmp_path) == ["its login cannot be renewed now (HTTP status 503)"]
+    assert asked(server, tmp_path) == ["stored login cannot be renewed now (HTTP status 503)"]
     del realm.instead["/token"]
     assert asked(server, tmp_path) == ["whoami"]
 
@@ -184,7 +186,7 @@ def test_a_refresh_token_stays_where_it_was_made(realm: Realm, tmp_path: Path) -
         told = {"resource": realm.url, "authorization_servers": [f"{thief.origin}/"]}
         path = "/.well-known/oauth-protected-resource/mcp"
         realm.instead[path] = (200, {}, json.dumps(told).encode())
-        assert asked(server, tmp_path) == [f"its authorisation server has changed: {AGAIN}"]
+        assert asked(server, tmp_path) == [f"authorisation server has changed: {AGAIN}"]
         assert thief.paths() == []
         assert thief.provider.clients == {}
 
@@ -241,7 +243,7 @@ def test_a_lock_that_is_not_let_go(realm: Realm, tmp_path: Path) -> None:
         other.kill()
     (failed,) = batch.diagnostics
     assert failed.message.startswith(
-        ("another program has been renewing its login", "it gave no answer within")
+        ("another program has been renewing the login", "no response within")
     )
     assert asked(server, tmp_path) == ["whoami"]
 
@@ -251,7 +253,7 @@ def test_logging_out(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     assert log_out(server, str(tmp_path))
     assert not log_out(server, str(tmp_path))
-    assert asked(server, tmp_path)[0].startswith("it wants a login")
+    assert asked(server, tmp_path)[0].startswith("authentication required")
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ def test_a_file_that_is_no_login(realm: Realm, tmp_path: Path, content: bytes) -
     """A damaged file counts as no login."""
     server = logged_in(realm, tmp_path)
     file_in(tmp_path).write_bytes(content)
-    assert asked(server, tmp_path)[0].startswith("it wants a login")
+    assert asked(server, tmp_path)[0].startswith("authentication required")
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_a_login_of_other_kinds(realm: Realm, tmp_path: Path, members: dict[str,
     """A file whose parts are of other kinds, or that is of another server, counts as no login."""
     server = logged_in(realm, tmp_path)
     change(tmp_path, **members)
-    assert asked(server, tmp_path)[0].startswith("it wants a login")
+    assert asked(server, tmp_path)[0].startswith("authentication required")
 
 
 @pytest.mark.parametrize(
@@ -297,7 +299,7 @@ def test_a_login_that_cannot_be_read(realm: Realm, tmp_path: Path, members: dict
     """A file of which the SDK can make nothing is told."""
     server = logged_in(realm, tmp_path)
     change(tmp_path, **members)
-    assert asked(server, tmp_path) == [f"its login cannot be read: {AGAIN}"]
+    assert asked(server, tmp_path) == [f"stored login cannot be read: {AGAIN}"]
 
 
 def test_a_folder_in_which_nothing_can_be_kept(realm: Realm, tmp_path: Path) -> None:
@@ -339,7 +341,7 @@ def test_a_person_who_says_no(realm: Realm, tmp_path: Path) -> None:
 def test_a_browser_that_never_comes_back(realm: Realm, tmp_path: Path) -> None:
     """A login has its time."""
     said = refusal(server_of(realm), tmp_path, show=lambda _: None, seconds=1)
-    assert said == "it gave no answer within 1 s"
+    assert said == "no response within 1 s"
 
 
 @pytest.mark.parametrize("query", ["state=other&code=marker-code", "state=other"])
@@ -366,14 +368,14 @@ def test_a_token_that_is_refused_at_once(realm: Realm, tmp_path: Path) -> None:
         realm.instead["/mcp"] = (401, {}, b"marker")
 
     said = refusal(server_of(realm), tmp_path, show=show)
-    assert said == "it wants another login although one was just made"
+    assert said == "another login required although one was just made"
 
 
 def test_a_server_that_registers_nobody(realm: Realm, tmp_path: Path) -> None:
     """Where a client must be registered by hand, the message says what failed."""
     realm.instead["/register"] = (403, {}, b"marker")
     said = refusal(server_of(realm), tmp_path)
-    assert said == "its authorisation server registers no client (HTTP status 403)"
+    assert said == "authorisation server registered no client (HTTP status 403)"
 
 
 def test_a_server_that_wants_no_login(tmp_path: Path) -> None:
@@ -438,7 +440,7 @@ def test_a_client_that_is_registered_already(realm: Realm, tmp_path: Path) -> No
     change(tmp_path, expires=1.0)
     assert asked(server, tmp_path) == ["whoami"]
     other = server_of(realm, **{**oauth, "client_id": "another"})
-    assert asked(other, tmp_path) == [f"its login was made for another client: {AGAIN}"]
+    assert asked(other, tmp_path) == [f"stored login belongs to another client: {AGAIN}"]
 
 
 def test_a_client_of_another_issuer(realm: Realm, tmp_path: Path) -> None:
@@ -447,7 +449,7 @@ def test_a_client_of_another_issuer(realm: Realm, tmp_path: Path) -> None:
         realm, client_id="me", client_secret="marker-secret-1", issuer="https://example.com"
     )
     said = refusal(server, tmp_path)
-    assert said.startswith("it leads to another authorisation server than its client belongs to")
+    assert said.startswith("server names another authorisation server than that of its client")
     assert realm.provider.asked == []
 
 
@@ -469,7 +471,7 @@ def test_an_issuer_that_publishes_nothing(realm: Realm, tmp_path: Path) -> None:
     with authorising(issuer) as stranger:
         oauth = {"client_id": "me", "client_secret": "marker-secret-1", "issuer": issuer}
         said = refusal(server_of(stranger, **oauth), tmp_path, show=come_back)
-        assert said == "it wants OAuth, but names no authorisation server that can be used"
+        assert said == "OAuth required, but no usable authorisation server is named"
         assert stranger.grants() == []
         assert any("realms/none" in path for path in realm.paths("GET"))
 
@@ -487,7 +489,7 @@ def test_a_server_that_claims_to_be_the_issuer(realm: Realm, tmp_path: Path) -> 
     realm.instead[METADATA] = (200, {}, json.dumps(claim).encode())
     server = server_of(realm, client_id="me", client_secret="marker-secret-1", issuer=issuer)
     said = refusal(server, tmp_path, show=come_back)
-    assert said.startswith("it leads to another authorisation server than its client belongs to")
+    assert said.startswith("server names another authorisation server than that of its client")
     assert realm.grants() == []
 
 
@@ -503,7 +505,7 @@ def test_a_login_made_elsewhere_gets_no_secret(realm: Realm, tmp_path: Path) -> 
     )
     change(tmp_path, expires=1.0)
     (said,) = asked(server, tmp_path)
-    assert said.startswith("it leads to another authorisation server than its client belongs to")
+    assert said.startswith("server names another authorisation server than that of its client")
     assert realm.grants() == ["authorization_code"]
 
 

@@ -74,7 +74,7 @@ def test_a_wrong_secret(realm: Realm) -> None:
     """Who is refused is told so, without what the server says."""
     wrong = server_of(realm, client_secret="marker-wrong-secret")
     said = failure_of(wrong)
-    assert said == "its authorisation server grants nothing (HTTP status 401)"
+    assert said == "authorisation server granted no token (HTTP status 401)"
 
 
 PROTECTED = "/.well-known/oauth-protected-resource/mcp"
@@ -87,7 +87,7 @@ def test_a_secret_goes_to_its_issuer_alone(realm: Realm) -> None:
         told = {"resource": realm.url, "authorization_servers": [f"{thief.origin}/"]}
         realm.instead[PROTECTED] = (200, {}, json.dumps(told).encode())
         assert failure_of(server_of(realm)) == (
-            "it leads to another authorisation server than its client belongs to "
+            "server names another authorisation server than that of its client "
             "(name that as `issuer` in its `oauth`)"
         )
         assert thief.asked == []
@@ -104,7 +104,7 @@ def test_metadata_that_names_another_issuer(realm: Realm) -> None:
     }
     realm.instead[METADATA] = (200, {}, json.dumps(told).encode())
     said = failure_of(server_of(realm))
-    assert said == "it wants OAuth, but names no authorisation server that can be used"
+    assert said == "OAuth required, but no usable authorisation server is named"
     assert realm.grants() == []
 
 
@@ -117,7 +117,7 @@ def test_an_endpoint_without_encryption(realm: Realm) -> None:
     }
     realm.instead[METADATA] = (200, {}, json.dumps(told).encode())
     said = failure_of(server_of(realm))
-    assert said == "its authorisation server has an address that is not https"
+    assert said == "address of the authorisation server is not https"
 
 
 async def endless(send: Any) -> None:
@@ -136,14 +136,14 @@ async def silent(send: Any) -> None:
 def test_metadata_without_end(realm: Realm) -> None:
     """What an authorisation server answers is bounded in size."""
     realm.instead[METADATA] = (200, {}, endless)
-    assert failure_of(server_of(realm)) == "it answered more than 32 MB"
+    assert failure_of(server_of(realm)) == "response is larger than 32 MB"
 
 
 def test_metadata_that_do_not_come(realm: Realm) -> None:
     """What an authorisation server answers is bounded in time."""
     realm.instead[METADATA] = (200, {}, silent)
     said = failure_of(server_of(realm), Live(timeout=1))
-    assert said == "it gave no answer within 1 s"
+    assert said == "no response within 1 s"
 
 
 def test_a_redirect_to_another_host(realm: Realm) -> None:
@@ -151,7 +151,7 @@ def test_a_redirect_to_another_host(realm: Realm) -> None:
     with authorising() as thief:
         realm.instead["/token"] = (307, {"Location": f"{thief.origin}/token"}, b"")
         said = failure_of(server_of(realm))
-        assert said == "its authorisation server grants nothing (HTTP status 307)"
+        assert said == "authorisation server granted no token (HTTP status 307)"
         assert thief.asked == []
 
 
@@ -159,7 +159,7 @@ def test_an_answer_that_is_no_token(realm: Realm) -> None:
     """Nonsense for a token is told."""
     realm.instead["/token"] = (200, {}, b'{"access_token": 7}')
     said = failure_of(server_of(realm))
-    assert said == "its authorisation server grants nothing"
+    assert said == "authorisation server granted no token"
 
 
 def test_a_server_elsewhere_is_asked_over_https_alone() -> None:
