@@ -1,4 +1,4 @@
-"""Tools that are functions of this process: found, called, and their answers made JSON."""
+"""Calls of Python functions of this process."""
 
 from __future__ import annotations
 
@@ -33,17 +33,14 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-# SECTION quiet: Keeps what functions print from standard output, where perhaps a protocol is
-# spoken.
-
-
+_MAX_CAUSES = 20
 _LOCK = Lock()
 _count = [0]
 _is_diverted: ContextVar[bool] = ContextVar("_is_diverted", default=False)
 
 
-class _Door:
-    """Stands in for standard output: whoever is diverted reaches standard error."""
+class _Stdout:
+    """Replaces standard output; what is diverted goes to standard error."""
 
     def __init__(self) -> None:
         self.real: Any = None
@@ -52,18 +49,21 @@ class _Door:
         return getattr(sys.stderr if _is_diverted.get() else self.real, name)
 
 
-# One for all times: `print` borrows `sys.stdout` from the interpreter, and crashes when another
-# thread takes away the last reference while it writes (github.com/python/cpython/issues/130163).
-_DOOR = _Door()
+# A single one: `print` borrows `sys.stdout` from the interpreter, and crashes when another thread
+# drops the last reference while it writes (github.com/python/cpython/issues/130163).
+_STDOUT = _Stdout()
 
 
 @contextmanager
 def stdout_diverted() -> Iterator[None]:
-    """Send what this thread or task prints to standard error; the others print as before."""
+    """Send what this thread or task prints to standard error, as standard output may be a protocol.
+
+    Other threads and tasks print as before.
+    """
     with _LOCK:
         _count[0] += 1
-        if sys.stdout is not _DOOR:
-            _DOOR.real, sys.stdout = sys.stdout, _DOOR
+        if sys.stdout is not _STDOUT:
+            _STDOUT.real, sys.stdout = sys.stdout, _STDOUT
     token = _is_diverted.set(True)
     try:
         yield
@@ -71,18 +71,15 @@ def stdout_diverted() -> Iterator[None]:
         _is_diverted.reset(token)
         with _LOCK:
             _count[0] -= 1
-            if _count[0] == 0 and sys.stdout is _DOOR:
-                sys.stdout = _DOOR.real
-
-
-_MOST_CAUSES = 20
+            if _count[0] == 0 and sys.stdout is _STDOUT:
+                sys.stdout = _STDOUT.real
 
 
 class ArgumentsError(Exception):
-    """A function does not take its arguments.
+    """A function does not accept its arguments.
 
     Attributes:
-        faults: What is wrong, each with the field.
+        faults: What is wrong, each with its field.
     """
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:
@@ -91,7 +88,7 @@ class ArgumentsError(Exception):
 
 
 def function_of(owner: FunctionSource | FileSource, name: str) -> Function | None:
-    """Give the function that is the tool called *name*; `None` where there is none any more.
+    """Return the function of the tool *name*, `None` where there is none any more.
 
     Raises:
         McpgError: The module of *owner* cannot be imported.
@@ -111,12 +108,12 @@ async def call_function(
 
     Args:
         function: The function.
-        arguments: Its arguments by name, converted to what its annotations say.
+        arguments: Its arguments by name, to be converted to the types of its annotations.
         limiter: Bounds the threads.
 
     Raises:
-        ArgumentsError: It does not take these arguments.
-        CallError: It raised an exception, or what it returned is no JSON.
+        ArgumentsError: It does not accept these arguments.
+        CallError: It raised an exception, or its result cannot be written as JSON.
     """
     positional, named = _bound(function, arguments)
     work = partial(_outcome, partial(function, *positional, **named))
@@ -127,12 +124,12 @@ async def call_function(
     if inspect.isawaitable(value):
         value = await _awaited(value)
     if isinstance(value, _Raised):
-        raise CallError(FaultCode.TOOL_FAILED, _told(value.fault))
+        raise CallError(FaultCode.TOOL_FAILED, _description(value.fault))
     return _called(function, value)
 
 
 class _Raised:
-    """What a function raised, as something that can be returned."""
+    """An exception of a function, as a value."""
 
     def __init__(self, fault: BaseException) -> None:
         self.fault = fault
@@ -142,7 +139,7 @@ def _outcome(call: Function) -> Any:
     try:
         with stdout_diverted():
             return call()
-    except (Exception, SystemExit, CancelledError) as fault:  # noqa: BLE001 - told
+    except (Exception, SystemExit, CancelledError) as fault:  # noqa: BLE001 - reported
         return _Raised(fault)
 
 
@@ -162,8 +159,8 @@ async def _awaited(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _binder(function: Function) -> SchemaValidator:
-    """Give what converts arguments, from the same description as the tool's schema."""
-    form: Any = function  # its type does not say that a function is a form, too
+    """Return the converter of arguments, made of the same description as the tool's schema."""
+    form: Any = function  # the types of pydantic allow classes alone
     schema: Any = TypeAdapter[Any](form).core_schema
     if schema["type"] == "definitions":
         return SchemaValidator({**schema, "schema": _binding(schema["schema"])})
@@ -190,19 +187,19 @@ def _fault(error: Any) -> Fault:
     return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
 
 
-def _told(fault: BaseException) -> str:
-    """Say what was raised, in the words of what lies at the bottom of it."""
-    for _ in range(_MOST_CAUSES):
+def _description(fault: BaseException) -> str:
+    """Describe an exception by its innermost cause."""
+    for _ in range(_MAX_CAUSES):
         inner = fault.exceptions[0] if isinstance(fault, BaseExceptionGroup) else fault.__cause__
         if inner is None:
             break
         fault = inner
     try:
-        said = str(fault).strip()
-    except Exception:  # noqa: BLE001 - even saying what is wrong is up to the function
-        said = ""
+        message = str(fault).strip()
+    except Exception:  # noqa: BLE001 - `__str__` is the function's own
+        message = ""
     name = type(fault).__name__
-    return str(repair_surrogates(f"{name}: {said}" if said else name, "", []))
+    return str(repair_surrogates(f"{name}: {message}" if message else name, "", []))
 
 
 def _called(function: Function, value: Any) -> CallResult:
@@ -212,7 +209,7 @@ def _called(function: Function, value: Any) -> CallResult:
         return CallResult(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
     try:
         plain = json.loads(_written(function, value))
-    except Exception as fault:  # noqa: BLE001 - how a value of others is written is up to them
+    except Exception as fault:  # noqa: BLE001 - values of others raise anything
         message = f"what it returned cannot be written as JSON ({type(fault).__name__})"
         raise CallError(FaultCode.TOOL_FAILED, message) from None
     text = json.dumps(plain, ensure_ascii=False)
@@ -223,5 +220,5 @@ def _written(function: Function, value: Any) -> bytes:
     try:
         hint = get_type_hints(function, include_extras=True).get("return", Any)
         return TypeAdapter[Any](hint).dump_json(value, warnings="error")
-    except Exception:  # noqa: BLE001 - it returns something else than it says
+    except Exception:  # noqa: BLE001 - it returns another type than it declares
         return to_json(value, bytes_mode="base64", inf_nan_mode="null")

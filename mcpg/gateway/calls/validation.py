@@ -1,4 +1,7 @@
-"""Values checked against JSON Schemas that others wrote, within bounds of time and memory."""
+"""Validation of values by JSON Schemas of others, within bounds of time and memory.
+
+Their regular expressions are run by an engine whose time is linear in the text.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,19 @@ if TYPE_CHECKING:
 
     from mcpg.json_types import JsonObject, JsonValue
 
-# SECTION patterns: Regular expressions that others wrote, run by an engine whose time is linear in
-# the text.
+_MAX_NODES = 3_000
+_MAX_CHARS = 256 << 10
+_MAX_STEPS = 10_000
+_MAX_ALL_PATTERN_STEPS = 50_000_000
+_MAX_MESSAGE_CHARS = 50_000_000
+_VALIDATORS = 256
+# Deeper, Python's own stack would end, on which a library in Rust below panics.
+_MAX_DEPTH = 40
+_MAX_SCHEMA_DEPTH = 60
 
-
-_LONGEST = 500
-_LARGEST = 20_000
-_MOST_STEPS_of_patterns = 5_000_000
+_MAX_PATTERN = 500
+_MAX_STATES = 20_000
+_MAX_PATTERN_STEPS = 5_000_000
 _TO_COMPILE = 100
 _UNICODE_CLASS = 100
 _TOKEN = re.compile(r"\\.|\[(?:\\.|[^\\\]])*\]|\{[^}]*\}|\(\?[a-zA-Z-]*|.", re.DOTALL)
@@ -38,11 +47,15 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 
 def finds(pattern: str, text: str) -> bool | None:
-    """Search for *pattern* in *text*, or give `None` where that cannot be done within bounds.
+    """Return whether *pattern* is found in *text*, `None` where bounds do not allow to search.
 
-    Lookaround and back references have no linear time, so that patterns with them give `None`.
+    Nor do lookaround and back references, which take no linear time.
     """
-    if steps(pattern, text) > _MOST_STEPS_of_patterns or not _is_unicode(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return None
+    if steps(pattern, text) > _MAX_PATTERN_STEPS:
         return None
     compiled = _compiled(pattern)
     return compiled.isinstance_python(text) if compiled is not None else None
@@ -55,12 +68,12 @@ def steps(pattern: str, text: str) -> float:
 
 @lru_cache(maxsize=1024)
 def _size(pattern: str) -> float:
-    """Estimate the states that *pattern* needs, infinitely many where it is not run at all.
+    """Estimate the states of the automaton of *pattern*, infinite where it is not run at all.
 
-    Repetitions are written out by the engine, so that nested ones multiply.
+    The engine expands repetitions, so that nested ones multiply.
     """
     parts: list[str] = _TOKEN.findall(pattern)
-    if len(pattern) > _LONGEST or any(map(_means_something_else, parts)):
+    if len(pattern) > _MAX_PATTERN or any(map(_means_something_else, parts)):
         return math.inf
     groups = [[1]]
     for part in parts:
@@ -74,11 +87,11 @@ def _size(pattern: str) -> float:
         else:
             groups[-1].append(1 + len(part) // 8 + _UNICODE_CLASS * len(_UNICODE.findall(part)))
     size = sum(map(sum, groups))
-    return size if size <= _LARGEST else math.inf
+    return size if size <= _MAX_STATES else math.inf
 
 
 def _means_something_else(part: str) -> bool:
-    """Return whether the engine reads *part* otherwise than ECMA-262, which JSON Schema names."""
+    """Return whether the engine reads *part* otherwise than ECMA-262, as JSON Schema requires."""
     if part.startswith("(?"):
         return "x" in part  # blanks and comments would be no part of the pattern
     if part.startswith("[") and part.endswith("]"):
@@ -97,41 +110,24 @@ def _compiled(pattern: str) -> SchemaValidator | None:
         return None
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-_MOST_NODES = 3_000
-_MOST_CHARS = 256 << 10
-_MOST_STEPS = 10_000
-_MOST_PATTERN_STEPS = 50_000_000
-_MOST_MESSAGE_CHARS = 50_000_000
-_KEPT = 256
-# Deeper, Python's own stack would end, which a library in Rust below takes for a reason to panic.
-_DEEPEST = 40
-_DEEPEST_SCHEMA = 60
 _left: ContextVar[_Left] = ContextVar("_left")
 
 
 @dataclass(slots=True)
 class _Left:
-    """What a check may still take.
+    """What is left of the bounds of a check.
 
     Attributes:
-        steps: Keywords that may be looked at.
-        depth: How far one may lie inside another.
+        steps: Keywords to be evaluated.
+        depth: Levels of nesting.
         pattern_steps: Steps of regular expressions.
         message_chars: Length of the messages of errors, each of which repeats its value.
     """
 
-    steps: int = _MOST_STEPS
-    depth: int = _DEEPEST
-    pattern_steps: float = _MOST_PATTERN_STEPS
-    message_chars: int = _MOST_MESSAGE_CHARS
+    steps: int = _MAX_STEPS
+    depth: int = _MAX_DEPTH
+    pattern_steps: float = _MAX_ALL_PATTERN_STEPS
+    message_chars: int = _MAX_MESSAGE_CHARS
 
 
 class TooMuchError(Exception):
@@ -139,7 +135,7 @@ class TooMuchError(Exception):
 
 
 class BoundedValidator:
-    """A validator of one schema of which every step is counted."""
+    """A validator of one schema that counts every step."""
 
     def __init__(self, schema: JsonObject) -> None:
         """Make a validator.
@@ -155,13 +151,13 @@ class BoundedValidator:
         self._validator = _bounded(known)(schema, registry=Registry())
 
     def errors(self, value: JsonValue) -> Iterator[ValidationError]:
-        """Return what is wrong with *value*; formats are not checked.
+        """Iterate over the errors of *value*; formats are not checked.
 
         An error of `additionalProperties` has the unknown members for its instance.
 
         Raises:
             TooMuchError: The check would take too long.
-            Exception: Whatever a schema makes the library raise.
+            Exception: Any that a schema makes the library raise.
         """
         _left.set(_Left())
         found: Iterator[ValidationError] = self._validator.iter_errors(value)
@@ -171,38 +167,38 @@ class BoundedValidator:
         """Return whether *value* is valid, or cannot be checked."""
         try:
             return next(self.errors(value), None) is None
-        except Exception:  # noqa: BLE001 - a schema that nobody can use refuses nothing
+        except Exception:  # noqa: BLE001 - an unusable schema refuses nothing
             return True
 
 
 def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
-    """Return a validator for *schema*, kept since checking the schema itself takes longest.
+    """Return a validator for *schema*, cached since checking the schema itself takes longest.
 
     Returns:
-        `None` where *schema* is too large or cannot be used.
+        `None` where *schema* is too large or not usable.
     """
     if not _is_small(schema):
         return None
     text = json.dumps(schema)
-    return _kept(text) if len(text) <= _MOST_CHARS else None
+    return _cached(text) if len(text) <= _MAX_CHARS else None
 
 
-@lru_cache(maxsize=_KEPT)
-def _kept(text: str) -> BoundedValidator | None:
+@lru_cache(maxsize=_VALIDATORS)
+def _cached(text: str) -> BoundedValidator | None:
     try:
         return BoundedValidator(json.loads(text))
-    except Exception:  # noqa: BLE001 - nobody knows what a schema makes the library raise
+    except Exception:  # noqa: BLE001 - a schema makes the library raise anything
         return None
 
 
 def _is_small(schema: JsonValue) -> bool:
-    """Return whether a schema has so few parts that checking it takes no time worth naming."""
+    """Return whether a schema has few enough parts to be checked quickly."""
     waiting: list[tuple[Any, int]] = [(schema, 0)]
     count = 0
     while waiting:
         node, depth = waiting.pop()
         count += 1
-        if count > _MOST_NODES or depth > _DEEPEST_SCHEMA:
+        if count > _MAX_NODES or depth > _MAX_SCHEMA_DEPTH:
             return False
         members = node.values() if isinstance(node, dict) else node
         if isinstance(node, dict | list):
@@ -212,7 +208,7 @@ def _is_small(schema: JsonValue) -> bool:
 
 @cache
 def _bounded(known: Any) -> Any:
-    """Return a validator like *known* of which every step is counted."""
+    """Return a validator class like *known* that counts every step."""
     own = {
         "additionalProperties": _additional_properties,
         "pattern": _pattern,
@@ -223,7 +219,7 @@ def _bounded(known: Any) -> Any:
     }
     counted = {name: _counted(check) for name, check in {**known.VALIDATORS, **own}.items()}
     bounded: Any = extend(known, counted)  # type: ignore[no-untyped-call]
-    # The library's own way takes an unbounded validator where a part of a schema names its draft.
+    # The library's own takes an unbounded validator where a part of a schema names its draft.
     bounded.evolve = attrs.evolve
     return bounded
 
@@ -288,15 +284,15 @@ def _unique_items(validator: Any, wanted: Any, value: Any, _: Any) -> Iterator[V
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether the members called *name* are meant.
+    """Return whether *pattern* matches the name of a member.
 
     Raises:
-        TooMuchError: That cannot be said within bounds.
+        TooMuchError: That takes too long.
     """
-    is_meant = _found(pattern, name)
-    if is_meant is None:
+    found = _found(pattern, name)
+    if found is None:
         raise TooMuchError
-    return is_meant
+    return found
 
 
 def _found(pattern: str, text: str) -> bool | None:
