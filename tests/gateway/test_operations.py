@@ -573,7 +573,7 @@ async def test_answers_that_are_too_much(trying: Trying) -> None:
     found, _ = await trying.answered(endless)
     assert found.faults[0].code == FaultCode.TOO_LARGE
     found, _ = await trying.answered(answer("x", Content_Encoding="gzip"))
-    assert "packed" in found.faults[0].message
+    assert "compressed" in found.faults[0].message
 
 
 async def test_servers_that_are_slow_or_break_off(trying: Trying) -> None:

@@ -215,7 +215,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(
     async with Sessions(QUICK) as sessions:
         server = serve("sdk")
         await sessions.tools(server)
-        with pytest.raises(CallError, match="no answer within") as caught:
+        with pytest.raises(CallError, match="no response within") as caught:
             await sessions.call(server, "wait", {}, timeout=0.3)
         assert caught.value.code is FaultCode.TIMED_OUT
         await noted(note, "cancelled")
@@ -237,7 +237,7 @@ async def test_a_cancelled_call_over_http(address: HttpServer) -> None:
     """A call over HTTP that takes too long is given up, and the next is answered."""
     async with Sessions(QUICK) as sessions:
         await sessions.tools(address)
-        with pytest.raises(CallError, match="no answer"):
+        with pytest.raises(CallError, match="no response"):
             await sessions.call(address, "wait", {}, timeout=0.3)
         assert (await sessions.call(address, "add", {"a": 1, "b": 1}, timeout=10)).structured
 
@@ -357,7 +357,7 @@ async def test_calls_that_time_out_together_end_no_server_that_is_well(
 
 
 async def _too_slow(sessions: Sessions, server: Server) -> None:
-    with pytest.raises(CallError, match="no answer within"):
+    with pytest.raises(CallError, match="no response within"):
         await sessions.call(server, "wait", {}, timeout=0.3)
 
 
