@@ -1,1 +1,1 @@
-"""gateway/calls/__init__.py."""
+"""Calls of tools: checked arguments, and servers, OpenAPI operations and functions behind them."""

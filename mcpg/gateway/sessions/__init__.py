@@ -1,1 +1,1 @@
-"""gateway/sessions/__init__.py."""
+"""Sources of a gateway, and its connections to servers."""

@@ -539,36 +539,27 @@ _muted = 0
 def sdk_muted() -> Iterator[None]:
     """Keep the SDK's client from logging while any such context is open, in any thread."""
     global _muted  # noqa: PLW0603 - counts the contexts, under the lock
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
     with _lock:
         _muted += 1
         if _muted == 1:
-            _mute()
+            logging.getLogger(_SHARED_LOGGER).addFilter(_is_of_host)
+            for logger in loggers:
+                _propagation[logger.name] = logger.propagate
+                logger.propagate = False
+                logger.addHandler(_silent)
     try:
         yield
     finally:
         with _lock:
             _muted -= 1
             if _muted == 0:
-                _unmute()
+                logging.getLogger(_SHARED_LOGGER).removeFilter(_is_of_host)
+                for logger in loggers:
+                    logger.propagate = _propagation[logger.name]
+                    logger.removeHandler(_silent)
 
 
 def _is_of_host(record: logging.LogRecord) -> bool:
     """Return whether a record of the logger `client` comes from elsewhere than the SDK."""
     return record.pathname != session.__file__
-
-
-def _mute() -> None:
-    logging.getLogger(_SHARED_LOGGER).addFilter(_is_of_host)
-    for name in _LOGGERS:
-        logger = logging.getLogger(name)
-        _propagation[name] = logger.propagate
-        logger.propagate = False
-        logger.addHandler(_silent)
-
-
-def _unmute() -> None:
-    logging.getLogger(_SHARED_LOGGER).removeFilter(_is_of_host)
-    for name in _LOGGERS:
-        logger = logging.getLogger(name)
-        logger.propagate = _propagation[name]
-        logger.removeHandler(_silent)
