@@ -1,4 +1,10 @@
-"""The catalogue: all tools of a host, each with its id, hints and what authors say of them."""
+"""The catalogue: all tools of a host with ids, hints, and relations that authors state.
+
+Ids are short, safe, unique, and independent of the order of the tools. Their rules are those of the
+.NET gateway, so that an id means the same tool on both sides; only a name of which nothing can be
+kept gets a hash here, because a fallback for the first such tool would change its meaning when one
+is added.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +32,6 @@ __all__ = [
     "build_catalog",
 ]
 
-# SECTION lookup: Finding tools by what a person or a hints file calls them.
-
-
 _GLOB = re.compile(r"[*?\[]")
 _GRAM = 3
 _SHORTLIST = 40
@@ -37,7 +40,7 @@ _LIKENESS = 0.6
 
 
 class ToolLookup:
-    """Answers which tools of a catalogue a name or glob means, in any case.
+    """Finds tools by id, name or glob, ignoring case.
 
     Names are looked up in tables; only globs look at every tool.
     """
@@ -53,7 +56,7 @@ class ToolLookup:
         self._grams: dict[str, list[int]] | None = None
 
     def get(self, tool_id: str) -> Tool | None:
-        """Give the tool of this id, or `None`."""
+        """Return the tool of this id, or `None`."""
         return self._by_id.get(tool_id.strip().casefold())
 
     def is_name(self, pattern: str) -> bool:
@@ -62,7 +65,7 @@ class ToolLookup:
         return wanted in self._by_id or wanted in self._by_key
 
     def matching(self, pattern: str) -> tuple[Tool, ...]:
-        """Give the tools that an id, `source::name`, raw name or glob over any of these means.
+        """Return the tools that an id, `source::name`, raw name or glob over any of these means.
 
         An id means its one tool, whatever other tools are called.
         """
@@ -74,7 +77,7 @@ class ToolLookup:
         return tuple(self._globbed(wanted)) if _GLOB.search(wanted) else ()
 
     def suggest(self, reference: str) -> tuple[str, ...]:
-        """Give up to three ids that *reference* may be a slip of, the likeliest first."""
+        """Return up to three ids that *reference* may be a slip of, the likeliest first."""
         wanted = reference.strip().casefold()
         names = {wanted, wanted.rpartition("::")[2]}
         grams = [gram for name in sorted(names) for gram in _grams(name)]
@@ -98,7 +101,7 @@ class ToolLookup:
                 yield tool
 
     def _with(self, gram: str) -> list[int]:
-        """Give the tools that have *gram* in one of their names; the table is made when needed."""
+        """Return the tools with *gram* in a name; the table is made when it is needed."""
         if self._grams is None:
             self._grams = defaultdict(list)
             for index, keys in enumerate(self._keys):
@@ -115,13 +118,6 @@ def _keys(tool: Tool) -> tuple[str, str, str]:
 def _grams(text: str) -> list[str]:
     padded = f" {text} "
     return [padded[at : at + _GRAM] for at in range(max(1, len(padded) - _GRAM + 1))]
-
-
-# SECTION naming: Tool ids: short, safe, unique, and the same whatever order the tools came in.
-#
-# The rules are those of the .NET gateway, so that an id means the same tool on both sides; but a
-# name of which nothing can be kept has a hash in its id here, for a fallback that the first such
-# tool gets would come to mean another tool when one is added.
 
 
 MAX_LENGTH = 64
@@ -195,7 +191,7 @@ def tool_id(
 def assign_ids(
     tools: Iterable[Tool], reserved: Collection[str] = ()
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
-    """Give every tool of a catalogue its id.
+    """Assign an id to every tool of a catalogue.
 
     A tool whose normalised name nobody else has is called so; where several tools share one, each
     is called by its source and name, with a diagnostic. See `tool_id` for what follows when these
@@ -217,11 +213,13 @@ def assign_ids(
     # Sole holders come first, so that no qualified name can take theirs away.
     pairs = sorted(zip(ordered, names, strict=True), key=lambda pair: holders[pair[1]] > 1)
     for tool, name in pairs:
-        shared = holders[name] > 1
-        found = pool.take(tool.source_id, tool.name, require_source_prefix=shared)
+        count = holders[name]
+        found = pool.take(tool.source_id, tool.name, require_source_prefix=count > 1)
         assigned.append(replace(tool, id=found))
-        if shared or found != name:
-            diagnostics.append(_not_its_name(assigned[-1], name, holders[name]))
+        if count > 1 or found != name:
+            why = f"{count} tools are called {name!r}" if count > 1 else f"the id {name!r} is taken"
+            message = f"{why}, so {tool.name!r} of source {tool.source_id!r} has the id {found!r}"
+            diagnostics.append(info(Code.DUPLICATE_TOOL_ID, message, tool.place or None))
     return tuple(sorted(assigned, key=lambda tool: tool.id)), tuple(diagnostics)
 
 
@@ -261,27 +259,21 @@ class _IdPool:
 
     def take(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
         """Find the first free id and mark it as taken."""
-        found = self._free(source_id, name, require_source_prefix=require_source_prefix)
+        candidates = self._candidates(source_id, name, require_source_prefix)
+        found = next(one for one in candidates if one not in self._taken)
         self._taken.add(found)
         return found
 
-    def _free(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
-        alone = _alone(source_id, name)
-        if not require_source_prefix and alone not in self._taken:
-            return alone
-        qualified = source_qualified(source_id, name, TOOL_FALLBACK)
-        if qualified not in self._taken and _kept(name) and _kept(source_id):
-            return qualified
-        hashed = _hashed(source_id, name)
-        return hashed if hashed not in self._taken else self._numbered(hashed)
-
-    def _numbered(self, hashed: str) -> str:
+    def _candidates(self, source_id: str, name: str, require_source_prefix: bool) -> Iterator[str]:
+        if not require_source_prefix:
+            yield _alone(source_id, name)
+        if _kept(name) and _kept(source_id):
+            yield source_qualified(source_id, name, TOOL_FALLBACK)
+        yield (hashed := _hashed(source_id, name))
         # Numbering goes on where it stopped: thousands of namesakes must not cost a square.
-        number = self._numbers.get(hashed, 2)
-        while (found := append_suffix(hashed, f"_{number}")) in self._taken:
-            number += 1
-        self._numbers[hashed] = number + 1
-        return found
+        for number in itertools.count(self._numbers.get(hashed, 2)):
+            self._numbers[hashed] = number + 1
+            yield append_suffix(hashed, f"_{number}")
 
 
 def _alone(source_id: str, name: str) -> str:
@@ -290,15 +282,11 @@ def _alone(source_id: str, name: str) -> str:
 
 
 def _hashed(source_id: str, name: str) -> str:
-    qualified = source_qualified(source_id, name, TOOL_FALLBACK)
-    return append_suffix(qualified, f"_{_identity_hash(source_id, name)}")
-
-
-def _identity_hash(source_id: str, name: str) -> str:
     # The length in front keeps ("ab", "c") apart from ("a", "bc").
     source = source_id.encode("utf-8", "surrogatepass")
     content = len(source).to_bytes(4, "big") + source + name.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]
+    digest = hashlib.sha256(content).hexdigest()[:_HASH_DIGITS]
+    return append_suffix(source_qualified(source_id, name, TOOL_FALLBACK), f"_{digest}")
 
 
 def _shorten(name: str) -> str:
@@ -306,15 +294,6 @@ def _shorten(name: str) -> str:
         return name
     digest = hashlib.sha256(name.encode("utf-8")).hexdigest()[:_HASH_DIGITS]
     return f"{name[:_KEPT_OF_LONG].rstrip(_EDGE)}_{digest}"
-
-
-def _not_its_name(tool: Tool, name: str, holders: int) -> Diagnostic:
-    why = f"{holders} tools are called {name!r}" if holders > 1 else f"the id {name!r} is taken"
-    message = f"{why}, so {tool.name!r} of source {tool.source_id!r} has the id {tool.id!r}"
-    return info(Code.DUPLICATE_TOOL_ID, message, tool.place or None)
-
-
-# SECTION repeats: Tools that were given more than once.
 
 
 def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, ...]]:
@@ -333,32 +312,24 @@ def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, .
 
 
 def _distinct(group: list[Tool], noticed: list[Diagnostic]) -> list[Tool]:
-    """Keep the tools of *group* that differ, noting what they are."""
+    """Keep the tools of a *group* of namesakes that differ."""
+    called = f"the tool {group[0].name!r} of source {group[0].source_id!r}"
     kept: dict[str, Tool] = {}
     for tool in group:
         first = kept.setdefault(content_key(tool), tool)
         if first is not tool:
-            message = f"{_called(tool)} is given again, unchanged; it is kept once{_seen(first)}"
+            seen = f" (first at {first.place})" if first.place else ""
+            message = f"{called} is given again, unchanged; it is kept once{seen}"
             noticed.append(info(Code.TOOL_REPEATED, message, tool.place or None))
     distinct = list(kept.values())
+    seen = f" (first at {distinct[0].place})" if distinct[0].place else ""
     for tool in distinct[1:]:
         message = (
-            f"{_called(tool)} is given again with other content{_seen(distinct[0])}; "
+            f"{called} is given again with other content{seen}; "
             "both are kept: give one another name or source"
         )
         noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
     return distinct
-
-
-def _called(tool: Tool) -> str:
-    return f"the tool {tool.name!r} of source {tool.source_id!r}"
-
-
-def _seen(first: Tool) -> str:
-    return f" (first at {first.place})" if first.place else ""
-
-
-# SECTION rules: Applying the rules of hints files to the tools that they name.
 
 
 MAX_TARGETS = 50
@@ -432,7 +403,7 @@ class _Application:
         self._relate(rule, tools, "nextStep", rule.next_steps)
 
     def hinted(self, tool: Tool) -> Tool:
-        """Give *tool* with the hints of all rules."""
+        """Return *tool* with the hints of all rules."""
         parts = (*self._named.get(tool.id, ()), *self._globbed.get(tool.id, ()))
         return replace(tool, hints=Hints.merge(*parts, tool.hints)) if parts else tool
 
@@ -498,11 +469,11 @@ class Catalog:
         object.__setattr__(self, "_lookup", ToolLookup(self.tools))
 
     def get(self, tool_id: str) -> Tool | None:
-        """Give the tool of this id, in any case, or `None`."""
+        """Return the tool of this id, in any case, or `None`."""
         return self._lookup.get(tool_id)
 
     def matching(self, pattern: str) -> tuple[Tool, ...]:
-        """Give the tools that a pattern means, in any case, sorted by id.
+        """Return the tools that a pattern means, in any case, sorted by id.
 
         Args:
             pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
@@ -511,7 +482,7 @@ class Catalog:
         return self._lookup.matching(pattern)
 
     def named(self, name: str) -> Tool:
-        """Give the one tool that *name* means: an id, `source::name`, a raw name or a glob.
+        """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
@@ -528,7 +499,7 @@ class Catalog:
         raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
-        """Give up to three ids that *reference* may be a slip of, the likeliest first."""
+        """Return up to three ids that *reference* may be a slip of, the likeliest first."""
         return self._lookup.suggest(reference)
 
 

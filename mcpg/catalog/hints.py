@@ -1,4 +1,7 @@
-"""Which keys of a JSON object are hints, and how their values are read."""
+"""Hints: the keys of a JSON object that hold them, and hints files.
+
+A hints file adds to tools whose manifests its author does not own.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ _FIRST_NAMESPACES = ("mcpg", "managedCodeMcpGateway")
 def read_texts(value: JsonValue) -> tuple[str, ...] | None:
     """Read one text or number or an array of them; `None` when nothing in it is one."""
     items = value if isinstance(value, list) else [value]
-    texts = [str(item) for item in items if _is_text(item)]
+    texts = [
+        str(item)
+        for item in items
+        if isinstance(item, str | int | float) and not isinstance(item, bool)
+    ]
     return unique(texts) if texts or not items else None
-
-
-def _is_text(item: JsonValue) -> bool:
-    return isinstance(item, str | int | float) and not isinstance(item, bool)
 
 
 def _read_boolean(value: JsonValue) -> bool | None:
@@ -81,7 +84,7 @@ class HintField:
     read: Callable[[JsonValue], object | None]
 
     def find(self, mapping: JsonObject) -> object | None:
-        """Give the value of the first key that holds a usable one, or `None`."""
+        """Return the value of the first key that holds a usable one, or `None`."""
         for key in self.keys:
             value = mapping.get(key)
             found = None if value is None else self.read(value)
@@ -182,9 +185,6 @@ def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
             yield value
 
 
-# SECTION hintfiles: Hints files: what an author adds to tools whose manifests they do not own.
-
-
 _RELATED = ("related",)
 _NEXT_STEPS = ("nextSteps", "next_steps")
 _KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS)
@@ -215,7 +215,8 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
     for pattern, entry in (tools or {}).items():
         at = line_of(pattern)
         if isinstance(entry, dict) and pattern.strip():
-            rules.append(_rule(pattern.strip(), entry, at))
+            related, next_steps = _patterns(entry, _RELATED), _patterns(entry, _NEXT_STEPS)
+            rules.append(HintRule(pattern.strip(), hints_from(entry), related, next_steps, at))
             diagnostics.extend(_problems(entry, at))
         else:
             message = f"the entry {pattern!r} is no mapping of hints; it is left out"
@@ -242,16 +243,6 @@ def _line_of_key(text: str, key: str) -> int:
     spellings = (json.dumps(key, ensure_ascii=False), json.dumps(key))
     found = next((at for spelling in spellings if (at := text.find(spelling)) >= 0), 0)
     return text.count("\n", 0, found) + 1
-
-
-def _rule(pattern: str, entry: JsonObject, place: str) -> HintRule:
-    return HintRule(
-        pattern=pattern,
-        hints=hints_from(entry),
-        related=_patterns(entry, _RELATED),
-        next_steps=_patterns(entry, _NEXT_STEPS),
-        place=place,
-    )
 
 
 def _patterns(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:

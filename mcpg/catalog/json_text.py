@@ -1,4 +1,4 @@
-"""JSON from strangers: strict, of bounded depth, with whole characters only."""
+"""Untrusted JSON: strict, of bounded depth, with whole characters only."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def parse_json_documents(
     """
     if not text.strip():
         raise SourceError("is empty", place=place, remedy="save the list of tools into it")
-    content = _event_data(text) if _SERVER_EVENT.match(text.lstrip()) else text
+    content = text
+    if _SERVER_EVENT.match(text.lstrip()):
+        lines = (line.partition(":") for line in _LINE_END.split(text))
+        content = "\n".join(value for name, _, value in lines if name == "data")
     try:
         values = _decode_all(content, repeated)
     except json.JSONDecodeError as fault:
@@ -72,7 +75,7 @@ def parse_json_documents(
 
 
 def has_surrogate_escapes(text: str) -> bool:
-    """Tell whether strings of this JSON text may hold lone surrogates."""
+    """Return whether strings of this JSON text may hold lone surrogates."""
     return _SURROGATE_ESCAPE.search(text) is not None
 
 
@@ -156,11 +159,6 @@ def _int(text: str) -> int:
     return int(text)
 
 
-def _event_data(text: str) -> str:
-    lines = (line.partition(":") for line in _LINE_END.split(text))
-    return "\n".join(value for name, _, value in lines if name == "data")
-
-
 def is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
     """Return whether lists and mappings nest deeper than *levels*, without recursion."""
     level = [value for value in values if isinstance(value, (dict, list))]
@@ -199,6 +197,6 @@ def _place_of_bad_number(text: str) -> str:
 
 
 def _position(text: str, at: int) -> str:
-    """Give line and column, both counted from 1."""
+    """Return line and column, both counted from 1."""
     line = text.count("\n", 0, at) + 1
     return f"{line}:{at - (text.rfind(chr(10), 0, at) + 1) + 1}"

@@ -1,4 +1,4 @@
-"""From the JSON text of a manifest to tools."""
+"""Tools of a manifest, in the shapes in which lists of tools are met in practice."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcpg.json_types import JsonObject, JsonValue
-
-# SECTION toolshapes: Where the tools are in a JSON value: the shapes in which tool lists are met
-# in practice.
-
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
@@ -142,7 +138,7 @@ def bounded_source(name: str) -> str:
 
 
 def stated_kind(mapping: JsonObject) -> str | None:
-    """Give the source kind that a tool or manifest states, or `None`."""
+    """Return the source kind that a tool or manifest states, or `None`."""
     values = (mapping.get(key) for key in _KIND_KEYS)
     return next((value for value in values if isinstance(value, str)), None)
 
@@ -163,7 +159,10 @@ def _item(value: JsonValue, context: _Context, *, is_only: bool = False) -> Iter
 
     Beside others, a message that holds no tools costs nobody else a tool; alone, it is the answer.
     """
-    is_page = isinstance(value, dict) and (_is_page(value) or (is_only and _is_message(value)))
+    is_page = False
+    if isinstance(value, dict) and not _is_tool(value):
+        is_message = "name" not in value and ("result" in value or "error" in value)
+        is_page = _holds_list(value) or _holds_list(value.get("result")) or (is_only and is_message)
     if isinstance(value, dict) and is_page:
         yield from _page(value, context)
     else:
@@ -205,23 +204,15 @@ def _without_list(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
 
 
 def _is_tool(value: JsonObject) -> bool:
-    """Tell whether an object on its own, in no list of tools, is one."""
+    """Return whether an object on its own, in no list of tools, is one."""
     named = isinstance(value.get("name"), str) and any(key in value for key in INPUT_KEYS)
     return named or isinstance(value.get("function"), dict)
-
-
-def _is_page(value: JsonObject) -> bool:
-    return not _is_tool(value) and (_holds_list(value) or _holds_list(value.get("result")))
 
 
 def _holds_list(value: JsonValue) -> bool:
     if isinstance(value, dict):
         return any(isinstance(value.get(key), list) for key in _LISTS)
     return isinstance(value, list)
-
-
-def _is_message(value: JsonObject) -> bool:
-    return "name" not in value and not _is_tool(value) and ("result" in value or "error" in value)
 
 
 def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:
@@ -240,7 +231,7 @@ def _is_other_message(value: JsonValue) -> bool:
 
 
 def _has_cursor(value: JsonValue) -> bool:
-    """Tell whether a page, or the last of several, names a next one."""
+    """Return whether a page, or the last of several, names a next one."""
     for _ in range(4):
         if isinstance(value, list):
             value = value[-1] if value else None
@@ -266,7 +257,7 @@ def _lower_types(value: JsonValue) -> JsonValue:
 
 
 _OUTPUT_KEYS = ("outputSchema", "output_schema", "response", "responseJsonSchema")
-_KEYS_TOLD = 5
+_KEYS_SHOWN = 5
 _KEY_SHOWN = 80
 _TITLE_KEYS = ("title", "displayName", "display_name")
 
@@ -323,19 +314,12 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     repeated: set[str] = set()
     values = parse_json_documents(text, place, repeated)
     if repeated:
-        noticed.append(_repeated(repeated, place))
-    return _repaired(values, place, noticed) if has_surrogate_escapes(text) else values
-
-
-def _repeated(keys: set[str], place: str) -> Diagnostic:
-    shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(keys)[:_KEYS_TOLD])
-    more = f" and {len(keys) - _KEYS_TOLD} more" if len(keys) > _KEYS_TOLD else ""
-    message = f"stands more than once in one object, where the last one counts: {shown}{more}"
-    return warning(Code.KEY_REPEATED, message, place)
-
-
-def _repaired(values: list[JsonValue], place: str, noticed: list[Diagnostic]) -> list[JsonValue]:
-    """Make all text whole, noting where it was not."""
+        shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(repeated)[:_KEYS_SHOWN])
+        more = f" and {len(repeated) - _KEYS_SHOWN} more" if len(repeated) > _KEYS_SHOWN else ""
+        message = f"stands more than once in one object, where the last one counts: {shown}{more}"
+        noticed.append(warning(Code.KEY_REPEATED, message, place))
+    if not has_surrogate_escapes(text):
+        return values
     paths: list[str] = []
     single = len(values) == 1
     clean = [
@@ -355,7 +339,10 @@ def _tool(
     where = f"{place}: {found.path}" if found.path else place
     if not isinstance(found.value, dict):
         return warning(Code.TOOL_INVALID, "this is no tool but plain JSON; it is left out", where)
-    entry = _flattened(found.value)
+    # OpenAI nests a tool under `function`.
+    function = _object(found.value.get("function"))
+    others = {key: value for key, value in found.value.items() if key != "function"}
+    entry = found.value if function is None else others | function
     name = _text(entry.get("name"))
     if not name:
         return warning(Code.TOOL_INVALID, "this tool has no name; it is left out", where)
@@ -364,6 +351,7 @@ def _tool(
     description = entry.get("description")
     schema = _first_object(entry, INPUT_KEYS)
     stated = stated_source(entry) or found.source or default_source
+    kind = (stated_kind(entry) or found.kind or "").strip().casefold()
     return Tool(
         id="",
         source_id=(source_id or "").strip() or stated,
@@ -375,17 +363,9 @@ def _tool(
         annotations=annotations,
         meta=meta,
         hints=hints_of_tool(entry, annotations, meta),
-        source_kind=_source_kind(stated_kind(entry) or found.kind),
+        source_kind=next((one for one in SourceKind if one.casefold() == kind), SourceKind.LOCAL),
         place=where,
     )
-
-
-def _flattened(entry: JsonObject) -> JsonObject:
-    """Lift what OpenAI nests under `function` beside the members around it."""
-    function = entry.get("function")
-    if not isinstance(function, dict):
-        return entry
-    return {key: value for key, value in entry.items() if key != "function"} | function
 
 
 def _text(value: JsonValue) -> str:
@@ -399,8 +379,3 @@ def _object(value: JsonValue) -> JsonObject | None:
 def _first_object(entry: JsonObject, keys: tuple[str, ...]) -> JsonObject | None:
     values = (_object(entry.get(key)) for key in keys)
     return next((value for value in values if value is not None), None)
-
-
-def _source_kind(stated: str | None) -> SourceKind:
-    wanted = (stated or "").strip().casefold()
-    return next((kind for kind in SourceKind if kind.casefold() == wanted), SourceKind.LOCAL)

@@ -1,4 +1,4 @@
-"""What a tool is: the value objects that every floor above shares."""
+"""What a tool is: the value objects that everything above shares, and the parameters of schemas."""
 
 from __future__ import annotations
 
@@ -184,9 +184,6 @@ class SourceDocument:
     place: str = field(default="", compare=False)
 
 
-# SECTION schema: The parameters that a JSON Schema describes, nested ones included.
-
-
 MAX_TEXT = 256 * 1024
 """How much text the parameters of one schema have at most, in characters, and as much in paths.
 
@@ -312,7 +309,7 @@ class _Walk:
         return found
 
     def _properties(self, schema: JsonObject) -> Iterator[tuple[str, JsonObject, bool]]:
-        """Give name, schema and "is required" of every property, each name once."""
+        """Return name, schema and "is required" of every property, each name once."""
         parts = self._parts(schema)
         required = [part.required for part, certain in parts if certain and part.required]
         seen: set[str] = set()
@@ -324,7 +321,7 @@ class _Walk:
                     yield name, member if isinstance(member, dict) else {}, is_required
 
     def _inner(self, node: _Node, member: JsonObject, path: str) -> Iterator[_Node]:
-        """Give the schemas within *member* that have properties of their own."""
+        """Return the schemas within *member* that have properties of their own."""
         holders = [(member, path)]
         trail = node.trail | {id(part.schema) for part, _ in self._parts(node.schema)}
         for depth in range(node.depth + 1, self._max_depth + 1):
@@ -345,19 +342,15 @@ class _Walk:
         items = [item for part in parts for item, mark in part.items if mark == "[]"]
         nested = [part for item in items[:_MAX_HOLDERS] for part, _ in self._parts(item)]
         types = dict.fromkeys(name for part in parts for name in part.types)
+        fitting = description[: self._room]
+        self._room -= len(fitting)
         return Parameter(
             path,
-            self._fitting(description),
+            fitting,
             "|".join(types) or None,
             unique(self._values((*parts, *nested))),
             required,
         )
-
-    def _fitting(self, text: str) -> str:
-        """Return as much of *text* as there is room for."""
-        fitting = text[: self._room]
-        self._room -= len(fitting)
-        return fitting
 
     def _values(self, parts: Iterable[_Part]) -> Iterator[str]:
         for part in parts:

@@ -147,7 +147,10 @@ class OAuthTable(Table):
 
     client_id: Text = ""
     client_secret: Secret = ""
-    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
+    grant: Annotated[
+        Literal["authorization_code", "client_credentials"],
+        BeforeValidator(lambda text: text.replace("-", "_") if isinstance(text, str) else text),
+    ] = "authorization_code"
     scope: Annotated[Text, BeforeValidator(_joined)] = ""
     issuer: Text = ""
     auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"

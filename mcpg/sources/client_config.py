@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from mcpg.json_types import JsonObject, JsonValue
 
-# SECTION servers: Servers that are asked for their tools, and how they are asked.
-
-
 DEFAULT_TIMEOUT = 30.0
 """Timeout of a server in seconds, from its start to its last page of tools."""
 
@@ -130,7 +127,7 @@ Server = StdioServer | HttpServer
 
 
 def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
-    """Give what may be secret in an address and its headers, also without `Bearer` before it."""
+    """Return what may be secret in an address and its headers, also without `Bearer` before it."""
     values = tuple(headers.values())
     return (url, *values, *(word for value in values for word in value.split()))
 
@@ -154,10 +151,6 @@ class Live:
     tokens: str | None = field(default=None, repr=False)
 
 
-# SECTION variables: Variables of the environment in texts of a configuration, filled in when it is
-# used.
-
-
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _OTHER = re.compile(r"\$\{([^}]{0,60})\}")
 
@@ -178,7 +171,7 @@ def check_variables(text: str, place: str) -> None:
 
 
 def without_variables(text: str, stand_in: str = "") -> str:
-    """Give *text* with *stand_in* in the place of every variable."""
+    """Return *text* with *stand_in* in the place of every variable."""
     return _VARIABLE.sub(lambda _: stand_in, text)
 
 
@@ -218,24 +211,20 @@ def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | 
     return _VARIABLE.sub(value, text)
 
 
-# SECTION addresses: Servers named on the command line: `stdio:COMMAND ...` and
-# `https://HOST/PATH`.
-
-
-_STDIO_of_addresses = "stdio:"
-_HTTP_of_addresses = re.compile(r"https?://", re.IGNORECASE)
+_STDIO_PREFIX = "stdio:"
+HTTP_PREFIX = re.compile(r"https?://", re.IGNORECASE)
 _FILES = (".json", ".yaml", ".yml")
 
 
 def is_address(argument: str) -> bool:
-    """Tell whether *argument* names a server rather than a path.
+    """Return whether *argument* names a server rather than a path.
 
     An address that ends like a file is none of a server.
     """
-    if argument.startswith(_STDIO_of_addresses):
+    if argument.startswith(_STDIO_PREFIX):
         return True
     path = argument.partition("?")[0].partition("#")[0].casefold()
-    return bool(_HTTP_of_addresses.match(argument)) and not path.endswith(_FILES)
+    return bool(HTTP_PREFIX.match(argument)) and not path.endswith(_FILES)
 
 
 def server_at(argument: str, live: Live) -> Server:
@@ -245,8 +234,8 @@ def server_at(argument: str, live: Live) -> Server:
         UsageError: The command or the address makes no sense.
         SourceError: A header names a variable that is not set.
     """
-    if argument.startswith(_STDIO_of_addresses):
-        return _program(argument.removeprefix(_STDIO_of_addresses))
+    if argument.startswith(_STDIO_PREFIX):
+        return _program(argument.removeprefix(_STDIO_PREFIX))
     host = host_of(argument)
     headers = {name: expand(text, live.environ, "--header") for name, text in live.headers.items()}
     secrets = secrets_of(argument, headers)
@@ -261,16 +250,16 @@ def _program(line: str) -> StdioServer:
     if not words or not words[0] or "\0" in line:
         raise UsageError(
             "no command follows, or its quotes do not match",
-            place=_STDIO_of_addresses,
+            place=_STDIO_PREFIX,
             remedy="write 'stdio:COMMAND ARGUMENT ...' in one pair of quotes",
         )
     return StdioServer(
-        f"{_STDIO_of_addresses}{PurePath(words[0]).name}", None, words[0], tuple(words[1:])
+        f"{_STDIO_PREFIX}{PurePath(words[0]).name}", None, words[0], tuple(words[1:])
     )
 
 
 def host_of(address: str) -> str:
-    """Give the *address* without what may be secret in it: user, path and query.
+    """Return the *address* without what may be secret in it: user, path and query.
 
     Raises:
         UsageError: It makes no sense.
@@ -284,14 +273,6 @@ def host_of(address: str) -> str:
     return f"{address.partition(':')[0].lower()}://{shown}{port}"
 
 
-# SECTION oauthconfig: What configurations of clients say of OAuth: which client mcpg is, and what
-# it asks for.
-#
-# Clients write this in several ways: an object `oauth` (most) or `auth` (Cursor) with members such
-# as `clientId`, `client_id` or `CLIENT_ID`, or members of the server itself such as
-# `oauthClientId`.
-
-
 _METHODS = ("client_secret_basic", "client_secret_post")
 _SHOWN = {
     "authmethod": "authMethod",
@@ -300,7 +281,7 @@ _SHOWN = {
     "redirecturi": "redirectUri",
 }
 _MOST_PORT = 65535
-_REMEDY_of_oauthconfig = "see the documentation of mcpg for its layout"
+_OAUTH_REMEDY = "see the documentation of mcpg for its layout"
 
 
 def read_oauth(
@@ -328,7 +309,7 @@ def read_oauth(
 
 
 def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Give the members by names without case, hyphens and underscores."""
+    """Return *members* by names without case, hyphens and underscores."""
     return {
         name.casefold().replace("_", "").replace("-", ""): value for name, value in members.items()
     }
@@ -349,12 +330,15 @@ class _Members:
 
     def oauth(self) -> OAuth:
         """Read all of it."""
+        scope = self._members.get("scope", self._members.get("scopes"))
+        words = scope if isinstance(scope, list) else [scope or ""]
+        grants = (AUTHORIZATION_CODE, CLIENT_CREDENTIALS)
         found = OAuth(
-            grant=self._grant(),
+            grant=self._one_of(grants, "grant", "granttype"),
             client_id=self._text("clientid"),
             client_secret=self._text("clientsecret"),
-            scope=self._scope(),
-            method=self._method(),
+            scope=" ".join(self._filled("scope", word) for word in words).strip(),
+            method=self._one_of(_METHODS, "authmethod", "tokenendpointauthmethod"),
             issuer=self._text("issuer"),
             redirect=self._redirect(),
         )
@@ -363,24 +347,12 @@ class _Members:
             raise self._fail(message, f"the grant {CLIENT_CREDENTIALS} needs both")
         return found
 
-    def _grant(self) -> str:
-        said = self._text("grant", "granttype").replace("-", "_") or AUTHORIZATION_CODE
-        if said not in {AUTHORIZATION_CODE, CLIENT_CREDENTIALS}:
-            message = "the `grant` of its `oauth` is none that is known"
-            raise self._fail(message, f"write {AUTHORIZATION_CODE} or {CLIENT_CREDENTIALS}")
-        return said
-
-    def _method(self) -> str:
-        said = self._text("authmethod", "tokenendpointauthmethod") or _METHODS[0]
-        if said not in _METHODS:
-            message = "the `authMethod` of its `oauth` is none that is known"
-            raise self._fail(message, f"write {' or '.join(_METHODS)}")
-        return said
-
-    def _scope(self) -> str:
-        value = self._members.get("scope", self._members.get("scopes"))
-        words = value if isinstance(value, list) else [value or ""]
-        return " ".join(self._filled("scope", word) for word in words).strip()
+    def _one_of(self, choices: tuple[str, ...], key: str, other: str) -> str:
+        found = self._text(key, other).replace("-", "_") or choices[0]
+        if found not in choices:
+            message = f"the `{_SHOWN.get(key, key)}` of its `oauth` is none that is known"
+            raise self._fail(message, f"write {' or '.join(choices)}")
+        return found
 
     def _redirect(self) -> str:
         port = self._members.get("callbackport")
@@ -397,7 +369,7 @@ class _Members:
     def _filled(self, key: str, value: JsonValue) -> str:
         if not isinstance(value, str):
             raise self._fail(
-                f"the `{_SHOWN.get(key, key)}` of its `oauth` is no text", _REMEDY_of_oauthconfig
+                f"the `{_SHOWN.get(key, key)}` of its `oauth` is no text", _OAUTH_REMEDY
             )
         return self._fill(value)
 
@@ -416,7 +388,7 @@ _REMEDY = "see the documentation of the client for its layout"
 
 
 def is_client_configuration(text: str) -> bool:
-    """Tell whether a file is the configuration of an MCP client."""
+    """Return whether a file is the configuration of an MCP client."""
     if not _MENTIONS.search(text):
         return False
     try:
@@ -446,7 +418,10 @@ def read_client_configuration(
     if found is None:
         raise SourceError("names no servers", place=place, remedy=_REMEDY)
     servers: list[Server] = []
-    noticed = [_repeated(key, place) for key in sorted(repeated)]
+    message = "stands more than once in one object, where the last one counts: "
+    noticed = [
+        warning(Code.KEY_REPEATED, f"{message}{key[:80]!r}", place) for key in sorted(repeated)
+    ]
     for name, entry in found.items():
         where = f"{place}: {name}"
         try:
@@ -466,17 +441,15 @@ class SwitchedOffError(Exception):
 
 def _parse(text: str, place: str, repeated: set[str]) -> JsonValue:
     """Parse JSON with comments and trailing commas; both become spaces, so that places stay."""
-    plain = _COMMENT.sub(lambda found: found[1] or found[2] or _blank(found[0]), text)
+    plain = _COMMENT.sub(
+        lambda found: found[1] or found[2] or re.sub(r"[^\n]", " ", found[0]), text
+    )
     plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
     return parse_json_documents(plain, place, repeated)[0]
 
 
-def _blank(comment: str) -> str:
-    return re.sub(r"[^\n]", " ", comment)
-
-
 def _servers(value: JsonValue) -> JsonObject | None:
-    """Give the servers by their names, `None` where there are none."""
+    """Return the servers by their names, `None` where there are none."""
     if not isinstance(value, dict):
         return None
     inner = value.get("mcp")
@@ -548,7 +521,7 @@ class _Fields:
         return HttpServer(self._place, name, url, headers, is_sse, secrets, oauth)
 
     def text(self, key: str, default: str = "") -> str:
-        """Give a member that is text."""
+        """Return a member that is text."""
         value = self.entry.get(key)
         if value is None:
             return default
@@ -595,8 +568,3 @@ def _is_address(url: str) -> bool:
         return bool(_ADDRESS.match(url) and host_of(url))
     except UsageError:
         return False
-
-
-def _repeated(key: str, place: str) -> Diagnostic:
-    message = f"stands more than once in one object, where the last one counts: {key[:80]!r}"
-    return warning(Code.KEY_REPEATED, message, place)

@@ -58,7 +58,7 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
 
 
 def _fault(location: Path, root: str) -> str | None:
-    """Say what keeps a file of the folder *root* from being a source, `None` when nothing does."""
+    """Return why a file of the folder *root* cannot be a source, or `None`."""
     if not _is_unicode(location.name):
         return "the name of this file is not Unicode"
     if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):

@@ -1,4 +1,4 @@
-"""What reading sources yields."""
+"""Sources: what a file is by its content, how its text is read, and what reading yields."""
 
 from __future__ import annotations
 
@@ -69,9 +69,6 @@ class SourceBatch:
         )
 
 
-# SECTION kinds: What a source file is: its content decides, its name only helps.
-
-
 PYTHON = "python:"
 """What a source begins with that is a Python module."""
 
@@ -110,13 +107,13 @@ class FileKind(Enum):
 
 
 def may_be_source(name: str) -> bool:
-    """Tell whether a file of this name, found in a folder, is worth opening."""
+    """Return whether a file of this name, found in a folder, is worth opening."""
     lower = name.casefold()
     return lower.endswith(_OPEN) or _is_hints_name(lower)
 
 
 def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
-    """Tell what a file found in a folder is; `None` for Markdown that is no tool's document.
+    """Return what a file found in a folder is; `None` for Markdown that is no tool's document.
 
     Raises:
         SourceError: It is called like a bundle and is none, as after a cut.
@@ -137,15 +134,15 @@ def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
 
 
 def kind_of_named(name: str, text: str, place: str) -> FileKind:
-    """Tell what a file that the user named is.
+    """Return what a file that the user named is.
 
     Raises:
         SourceError: It is nothing that holds tools or says something about them.
     """
     lower = name.casefold()
-    fault = _fault(lower, text)
-    if fault:
-        raise SourceError(fault, place=place, remedy=_REMEDY)
+    if "\0" in text or not (text.strip() or _is_hints_name(lower)):
+        message = "holds null characters, so it is no text" if "\0" in text else "is empty"
+        raise SourceError(message, place=place, remedy=_REMEDY)
     if lower.endswith(_YAML) and not _is_hints_name(lower) and _is_openapi(text):
         return FileKind.OPENAPI
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
@@ -161,12 +158,6 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
         return FileKind.OPENAPI
     message = "is neither JSON nor a Markdown-LD document nor a hints file"
     raise SourceError(message, place=place, remedy=_REMEDY)
-
-
-def _fault(lower: str, text: str) -> str | None:
-    if "\0" in text:
-        return "holds null characters, so it is no text"
-    return None if text.strip() or _is_hints_name(lower) else "is empty"
 
 
 def _is_hints_name(lower: str) -> bool:
@@ -186,7 +177,7 @@ def _is_openapi(text: str) -> bool:
 
 
 def _json_kind(text: str) -> FileKind:
-    """Tell what a JSON text is, parsing only where its first member leaves that open."""
+    """Return what a JSON text is, parsing only where its first member leaves that open."""
     if _BUNDLE.match(text):
         return FileKind.BUNDLE
     if _OPENAPI.match(text):
@@ -201,9 +192,6 @@ def _json_kind(text: str) -> FileKind:
     if "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS):
         return FileKind.BUNDLE
     return FileKind.OPENAPI if keys & _OPENAPI_KEYS else FileKind.MANIFEST
-
-
-# SECTION missing: What to do about paths that do not exist.
 
 
 def present_sources(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
@@ -238,9 +226,6 @@ def _close_names(argument: str) -> str | None:
         return None
     close = difflib.get_close_matches(Path(argument).name, names, n=1)
     return (parent / close[0]).as_posix() if close else None
-
-
-# SECTION contents: From the text of one source file to what it holds, by its kind.
 
 
 class ToolReader(Protocol):
@@ -305,9 +290,6 @@ class SourceText:
         return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
 
 
-# SECTION textfile: From the bytes of a source to its text.
-
-
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -345,9 +327,6 @@ def decode(data: bytes, place: str) -> str:
         offset = fault.start + len(mark)
         message = f"is not {encoding.upper()} text: byte 0x{data[offset]:02x} at offset {offset}"
         raise SourceError(message, place=place, remedy="save it as UTF-8") from None
-
-
-# SECTION replies: What a server that was asked replied, beside its tools.
 
 
 @dataclass(frozen=True, slots=True)

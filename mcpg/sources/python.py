@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
 
-# SECTION importing: Importing a module that somebody else wrote.
-
 
 def import_module_of(argument: str) -> tuple[ModuleType, str]:
     """Import the module that `python:module:attribute` names; give it and the attribute's name.

@@ -84,13 +84,13 @@ def described(
 
 
 def tool_name(function: Callable[..., Any], name: str) -> str:
-    """Give the name of the tool that *function* is, which is called *name* where it stands."""
+    """Return the name of the tool that *function* is, which is called *name* where it stands."""
     mark = mark_of(function) or {}
     return _whole(str(mark.get("name", "")).strip() or name)
 
 
 def _documented(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:
-    """Give what the docstring says of the function, of each parameter, and of the answer."""
+    """Return what the docstring says of the function, of each parameter, and of the answer."""
     text = inspect.getdoc(function) or ""
     try:
         parsed = parse(text)
@@ -105,7 +105,7 @@ def _documented(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], s
 def _returned(
     function: Callable[..., Any], place: str, noticed: list[Diagnostic]
 ) -> JsonObject | None:
-    """Give the schema of what *function* returns, `None` where nothing is said of it."""
+    """Return the schema of what *function* returns, `None` where nothing is said of it."""
     try:
         annotation = get_type_hints(function, include_extras=True).get("return", Any)
         if annotation in (Any, type(None)):

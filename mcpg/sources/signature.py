@@ -53,7 +53,7 @@ def _add(digest: hashlib._Hash, name: str, content: bytes) -> None:
 
 
 def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Give the places of *arguments*, each with what matters of its name.
+    """Return the places of *arguments*, each with what matters of its name.
 
     How they lie to each other decides which files are reached twice.
     """
@@ -66,7 +66,7 @@ def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _files(place: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Give the files at *place*, a file or a folder, with their names in it."""
+    """Return the files at *place*, a file or a folder, with their names in it."""
     if is_folder(place):
         yield from _files_below(place, "", excluded)
     elif is_file(place):
