@@ -33,7 +33,7 @@ from mcpg.cli import main as program
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.engine.trace import Change
+    from mcpg.engine.trace import HintSuggestion
 
 
 class Case(NamedTuple):
@@ -81,7 +81,7 @@ def tried(engine: mcpg.Engine, manifest: Path, query: str, tool: str) -> Case:
     )
 
 
-def rank_with(manifest: Path, query: str, tool: str, change: Change) -> int:
+def rank_with(manifest: Path, query: str, tool: str, change: HintSuggestion) -> int:
     """Give the rank of *tool* in a bundle that is made with *change*, 0 when it is not found."""
     hints = {"keywords": list(change.hints.keywords), "aliases": list(change.hints.aliases)}
     with tempfile.TemporaryDirectory() as folder:

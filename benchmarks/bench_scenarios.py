@@ -35,7 +35,7 @@ import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.caches import MemoryCache
 from mcpg.embeddings import FunctionEmbeddings, count_tokens
-from mcpg.engine.results import Equipment
+from mcpg.engine.results import EngineServices
 from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
 from mcpg.llm.normalizer import FunctionNormalizer
 from mcpg.sources import read_sources
@@ -331,7 +331,7 @@ def verdict(
         rewriter = Rewriter(scenarios["normalizers"][name]["rules"])
         normalizer = FunctionNormalizer(rewriter.rewrite, name)
     watching = Watching()
-    equipment = Equipment(
+    equipment = EngineServices(
         embedder_of(case, scenarios.get("embedders", {})),
         normalizer=normalizer,
         cache=MemoryCache() if "search_cache" in case else None,

@@ -33,8 +33,8 @@ from scaling import standardised_logistic
 import mcpg.engine
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
-from mcpg.engine.model import INPUTS, Model, default_model, default_origin
-from mcpg.engine.provenance import ModelOrigin
+from mcpg.engine.model import INPUTS, Model, default_model, default_provenance
+from mcpg.engine.provenance import ModelProvenance
 from mcpg.engine.query import analyse
 from mcpg.evaluation.metrics import auroc
 from mcpg.text import split_words
@@ -355,7 +355,7 @@ def document(weights: Fit, calibration: Fit, provenance: str) -> str:
     """Write a model as the data file has it."""
     intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in calibration)
     model = Model(with_fitted(weights), intercept, tuple(coefficients))
-    ranking = Ranking(model, ModelOrigin(default_origin().name, provenance))
+    ranking = Ranking(model, ModelProvenance(default_provenance().name, provenance))
     return json.dumps(ranking_json(ranking, FEATURES), indent=2) + "\n"
 
 
@@ -375,7 +375,7 @@ def main() -> None:
         f"benchmarks/fit_ranking.py on {', '.join(names)}; {arguments.queries} queries a set, clean"
         " and misspelt, seed 0"
     )
-    weights, told = tuple(shipped_weights()), default_origin().provenance.split(SURE)[0]
+    weights, told = tuple(shipped_weights()), default_provenance().provenance.split(SURE)[0]
     if not arguments.keep_weights:
         queries = [one for folder in chosen for one in pools(folder, arguments.queries)]
         weights, unseen = fit_fusion(queries, names)

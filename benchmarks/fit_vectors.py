@@ -35,15 +35,15 @@ import mcpg.engine
 from mcpg.embeddings import provider_of
 from mcpg.embeddings.stores import MemoryStore
 from mcpg.engine.confidence import MARGIN_DEPTH
-from mcpg.engine.features import look_closely
+from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.hybrid import unknown_share
 from mcpg.engine.hybrid_scoring import (
     LEARNED,
     SCHEMES,
     VECTOR_INPUTS,
-    Evidence,
-    Seen,
+    HybridPool,
+    VectorCalibration,
     rank,
     scheme_of,
     words_of,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.engine.fusion import Fused
     from mcpg.engine.query import Analysis
-    from mcpg.engine.vectors import Nearness
+    from mcpg.engine.vectors import VectorScores
 
 Samples = dict[str, list[ranking.Top]]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"
@@ -83,8 +83,8 @@ class Looked(NamedTuple):
     """What was looked at for one query."""
 
     analysis: Analysis
-    nearness: Nearness
-    seen: Seen
+    vector_scores: VectorScores
+    hybrid_pool: HybridPool
 
 
 class Gains(NamedTuple):
@@ -112,7 +112,7 @@ class Asker:
         """Look at what words and vectors find, as a search does."""
         request = Request(query, limit=GAIN_DEPTH)
         analysis, pool = gather(request, self._index, frozenset(), size=POOL)
-        nearness = self._semantics.nearness(
+        vector_scores = self._semantics.vector_scores(
             self._semantics.built().vectors,
             self._semantics.embed(query),
             unknown_share(analysis),
@@ -120,11 +120,11 @@ class Asker:
             without=frozenset(),
             beside=pool.documents,
         )
-        near = [number for number, _ in nearness.nearest if number not in pool.documents]
-        sights = look_closely(pool.documents, analysis, self._index)
+        near = [number for number, _ in vector_scores.nearest if number not in pool.documents]
+        sights = extract_features(pool.documents, analysis, self._index)
         graph = fuse(sights, MODEL.weights, POOL)
-        together = [*sights, *look_closely(near, analysis, self._index)]
-        return Looked(analysis, nearness, Seen(together, len(sights), graph, []))
+        together = [*sights, *extract_features(near, analysis, self._index)]
+        return Looked(analysis, vector_scores, HybridPool(together, len(sights), graph, []))
 
     def gains(self, query: str, relevant: set[str]) -> list[float]:
         """Give the nDCG@5 of the learned fusion by each of `WEIGHTS`."""
@@ -140,11 +140,16 @@ class Asker:
     ) -> Iterator[tuple[str, ranking.Top]]:
         """Give each scheme's name with one of its best matches."""
         looked, right = self.look(query), ranking.numbers_of(self._index, relevant)
-        evidence = Evidence(looked.seen, looked.analysis, MODEL, len(self._index), looked.nearness)
+        vector_calibration = VectorCalibration(
+            looked.hybrid_pool, looked.analysis, MODEL, len(self._index), looked.vector_scores
+        )
         for scheme in SCHEMES:
             for place, one in enumerate(ranked(scheme, looked, weight, DEPTH)):
                 is_right = one.candidate.document in right
-                yield scheme, ranking.Top(*label, place, evidence.inputs(one.candidate), is_right)
+                yield (
+                    scheme,
+                    ranking.Top(*label, place, vector_calibration.inputs(one.candidate), is_right),
+                )
 
 
 def ranked(name: str, looked: Looked, weight: float, limit: int) -> list[Fused]:
@@ -152,9 +157,9 @@ def ranked(name: str, looked: Looked, weight: float, limit: int) -> list[Fused]:
     scheme = scheme_of(name, MODEL)
     if name == LEARNED:
         scheme = replace(scheme, weights=(*MODEL.weights, weight))
-    seen = looked.seen
+    hybrid_pool = looked.hybrid_pool
     words = words_of(looked.analysis)
-    return rank(scheme, seen, looked.nearness, words, MARGIN_DEPTH)[:limit]
+    return rank(scheme, hybrid_pool, looked.vector_scores, words, MARGIN_DEPTH)[:limit]
 
 
 class Source(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from mcpg.cli.settings import Settings
-    from mcpg.engine.results import Equipment
+    from mcpg.engine.results import EngineServices
     from mcpg.errors import Diagnostic
     from mcpg.gateway import Gateway, Limits, Source
 
@@ -132,14 +132,14 @@ def _arguments(wanted: Wanted, settings: Settings, reserved: Collection[str]) ->
     }
 
 
-def _equipment(settings: Settings) -> Equipment:
-    from mcpg.engine.results import Equipment  # noqa: PLC0415 - as above
+def _equipment(settings: Settings) -> EngineServices:
+    from mcpg.engine.results import EngineServices  # noqa: PLC0415 - as above
 
     equipping = Equipping(settings)
     given = equipping.arguments()
     # A gateway lives long, so that a cache pays where a single search would not gain from it.
     given["cache"] = equipping.cache()
-    return Equipment(embedder=given.pop("embeddings"), **given)
+    return EngineServices(embedder=given.pop("embeddings"), **given)
 
 
 _HEADER = re.compile(rf"({TCHAR}+):[ \t]*([^\r\n\0]*)")

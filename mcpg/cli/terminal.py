@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from mcpg.engine import Explanation
-    from mcpg.engine.query import Repair
+    from mcpg.engine.query import TermExpansion
     from mcpg.engine.trace import MatchExplanation, QueryWord
     from mcpg.errors import Diagnostic
 
@@ -262,7 +262,7 @@ def unrepaired(word: QueryWord) -> str:
     return _UNREPAIRED[word.role]
 
 
-def nearness(repair: Repair) -> str:
+def nearness(repair: TermExpansion) -> str:
     """Say how near the word that was taken is to the one that was typed."""
     distance = f", {counted(repair.distance, 'edit')}" if repair.distance else ""
     return f"{repair.kind}{distance}, similarity {repair.similarity:.2f}"
@@ -278,7 +278,7 @@ def and_pages(number: int) -> str:
     return f", {counted(number, 'page')}" if number else ""
 
 
-def _repair(repair: Repair, arrow: str) -> str:
+def _repair(repair: TermExpansion, arrow: str) -> str:
     return f"{arrow} {one_line(repair.word)} ({nearness(repair)})"
 
 

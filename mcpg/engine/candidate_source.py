@@ -77,7 +77,7 @@ def _narrowed(source: CandidateSource, how: str, *which: str) -> CandidateSource
     return found
 
 
-class Chooser:
+class GuardedSource:
     """Asks a source, and leaves it alone for a while after it failed.
 
     May be shared between threads.
@@ -133,16 +133,16 @@ class Chooser:
             return None, reason
 
 
-class Choice:
+class Selection:
     """What a source chose for one search.
 
     Attributes:
         diagnostics: What went wrong with it.
     """
 
-    def __init__(self, chooser: Chooser, index: Index, hidden: frozenset[int]) -> None:
+    def __init__(self, guarded_source: GuardedSource, index: Index, hidden: frozenset[int]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._chooser, self._index, self._hidden = chooser, index, hidden
+        self._chooser, self._index, self._hidden = guarded_source, index, hidden
         self._vector: NDArray[np.float32] | None = None
         self._maker = ""
 

@@ -122,7 +122,7 @@ def compare(
     """
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)
-    roll_then, roll_now = then.roll, now.roll
+    roll_then, roll_now = then.enabled_by_id, now.enabled_by_id
     return Comparison(
         before,
         after,
@@ -135,13 +135,13 @@ def compare(
     )
 
 
-def _standing(roll: Mapping[str, bool]) -> Callable[[str, MatchExplanation | None], str]:
+def _standing(enabled_by_id: Mapping[str, bool]) -> Callable[[str, MatchExplanation | None], str]:
     def standing(tool_id: str, match: MatchExplanation | None) -> str:
         if match is not None:
             return RANKED
-        if tool_id not in roll:
+        if tool_id not in enabled_by_id:
             return ABSENT
-        return UNRANKED if roll[tool_id] else DISABLED
+        return UNRANKED if enabled_by_id[tool_id] else DISABLED
 
     return standing
 

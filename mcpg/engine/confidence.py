@@ -77,7 +77,7 @@ def calibrate(
     where there are so many, and *tools* the number of tools in the catalogue. With a *limit*, only
     so many of the best are given theirs.
     """
-    evidence = Inputs(ranked, sights, analysis, model, tools)
+    evidence = CalibrationInputs(ranked, sights, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
     for fused in ranked[:limit]:
@@ -119,7 +119,7 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
     return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
 
 
-class Inputs:
+class CalibrationInputs:
     """Gives the calibration's inputs of the matches of one search."""
 
     def __init__(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.result_cache import Answering
-    from mcpg.engine.results import Context, Equipment, SearchResult
+    from mcpg.engine.results import Context, EngineServices, SearchResult
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.errors import Diagnostic
     from mcpg.index import Index
@@ -43,7 +43,7 @@ class Engine:
         index: Index,
         diagnostics: Iterable[Diagnostic] = (),
         rebuild: Callable[[], Index] | None = None,
-        equipment: Equipment | None = None,
+        equipment: EngineServices | None = None,
     ) -> None:
         """Make an engine.
 
@@ -85,9 +85,9 @@ class Engine:
         return tuple(document.tool for document in self._ask(Searcher.documents))
 
     @property
-    def roll(self) -> dict[str, bool]:
+    def enabled_by_id(self) -> dict[str, bool]:
         """Whether each tool is offered without being asked for, by tool id, in order of id."""
-        return self._ask(Searcher.roll)
+        return self._ask(Searcher.enabled_by_id)
 
     @property
     def catalog(self) -> Catalog:
@@ -239,7 +239,7 @@ class Engine:
             return self._searcher
 
 
-def _guarded(equipment: Equipment) -> Equipment:
+def _guarded(equipment: EngineServices) -> EngineServices:
     """Return *equipment* with a cache and an observer that no search can fail by."""
     if equipment.cache is not None:
         from mcpg.engine.circuit_breaker import GuardedCache  # noqa: PLC0415 - most engines have none
@@ -252,7 +252,7 @@ def _guarded(equipment: Equipment) -> Equipment:
     return equipment
 
 
-def _answering(equipment: Equipment | None) -> Answering:
+def _answering(equipment: EngineServices | None) -> Answering:
     """Return what answers searches: from the cache where *equipment* has one, else the searcher."""
     if equipment is None or equipment.cache is None:
         return _answered

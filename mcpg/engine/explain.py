@@ -14,7 +14,7 @@ from mcpg.engine.features import FEATURES, Candidate, named_exactly
 from mcpg.engine.fusion import fuse
 from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme, rank, words_of
 from mcpg.engine.model import INPUTS
-from mcpg.engine.provenance import origin_of
+from mcpg.engine.provenance import provenance_of
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.engine.trace import (
     CalibrationExplanation,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.query import Analysis, Clause, Repair
+    from mcpg.engine.query import Analysis, QueryTerm, TermExpansion
     from mcpg.engine.results import Request, SearchResult
     from mcpg.engine.searcher import Searcher
     from mcpg.errors import Diagnostic
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
 
 
-class Findings:
+class StageDetails:
     """Tells what the stages of one search found, as JSON values."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Findings:
             "names": list(reading.names),
         }
 
-    def _with(self, condition: Callable[[Clause], bool]) -> list[JsonValue]:
+    def _with(self, condition: Callable[[QueryTerm], bool]) -> list[JsonValue]:
         return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
 
     def _retrieved(self) -> JsonObject:
@@ -120,7 +120,7 @@ class Findings:
             ],
         }
 
-    def _lists(self, clause: Clause) -> Iterator[JsonObject]:
+    def _lists(self, clause: QueryTerm) -> Iterator[JsonObject]:
         """Describe each list of postings that the clause was looked up in."""
         share = clause.weight / self._outcome.analysis.total_weight
         for repair in clause.repairs:
@@ -138,13 +138,13 @@ class Findings:
         semantic = self._outcome.semantic
         if semantic is None:
             return {"failed": True}
-        return {"provider": semantic.nearness.fingerprint, "text": semantic.text}
+        return {"provider": semantic.vector_scores.fingerprint, "text": semantic.text}
 
     def _compared(self) -> JsonObject:
         semantic = self._outcome.semantic
         if semantic is None:
             return {}
-        near, name = semantic.nearness, self._index.tool_id
+        near, name = semantic.vector_scores, self._index.tool_id
         window = semantic.window(self._limit)
         return {
             "meanCosine": near.mean,
@@ -179,7 +179,7 @@ class Findings:
             return fuse(sights, weights, len(sights), ends), FEATURES, weights
         scheme = semantic.scheme
         words = words_of(self._outcome.analysis)
-        ranked = rank(scheme, semantic.seen, semantic.nearness, words, len(sights))
+        ranked = rank(scheme, semantic.pool, semantic.vector_scores, words, len(sights))
         return ranked, scheme.features, scheme.weights
 
     def _channel(
@@ -249,7 +249,7 @@ def _found(outcome: Outcome, index: Index) -> set[int]:
     return found
 
 
-def _is_exact(clause: Clause) -> bool:
+def _is_exact(clause: QueryTerm) -> bool:
     return clause.repairs[0].kind == "exact"
 
 
@@ -314,7 +314,7 @@ def explanation_of(
         return Explanation(result, None, None, (), None, (), (), ())
     index, model = searcher.index, searcher.model
     reading = _reading(request.query or request.context, outcome.analysis, index)
-    findings = Findings(outcome, result, reading, request, searcher)
+    stage_details = StageDetails(outcome, result, reading, request, searcher)
     asked = {clause.text: clause for clause in outcome.analysis.clauses if clause.origin == "query"}
     added = (clause for clause in outcome.analysis.clauses if clause.origin == "context")
     words = (
@@ -330,7 +330,7 @@ def explanation_of(
         reading=reading,
         words=words,
         language=outcome.analysis.language,
-        stages=tuple(replace(one, details=findings.of(one.name)) for one in trace.stages),
+        stages=tuple(replace(one, details=stage_details.of(one.name)) for one in trace.stages),
         matches=tuple(_matches(result, outcome, index, model)),
         expansions=tuple(expansions_of(result)),
         model=_model(index, numbers_of(outcome, model)),
@@ -375,7 +375,7 @@ def numbers_of(outcome: Outcome, model: Model) -> Scheme:
 
 
 def _model(index: Index, numbers: Scheme) -> ModelExplanation:
-    origin = origin_of(index)
+    origin = provenance_of(index)
     told = f"; with vectors: {numbers.provenance}" if numbers.name else ""
     return ModelExplanation(
         f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
@@ -395,7 +395,7 @@ def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
             yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
 
 
-def _word(text: str, clause: Clause | None, total: float) -> QueryWord:
+def _word(text: str, clause: QueryTerm | None, total: float) -> QueryWord:
     if clause is None:
         return QueryWord(text, stem(text), "function word")
     return QueryWord(
@@ -477,13 +477,13 @@ def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tup
     return tuple(sorted(matches, key=lambda match: (-match.contribution, match.query, match.field)))
 
 
-def _best_repair(clause: Clause, document: int, index: Index) -> Repair:
+def _best_repair(clause: QueryTerm, document: int, index: Index) -> TermExpansion:
     return max(
         clause.repairs, key=lambda one: impact_of(index, one.term, document) * one.similarity
     )
 
 
-def _term(clause: Clause, repair: Repair, field: str, contribution: float) -> TermMatch:
+def _term(clause: QueryTerm, repair: TermExpansion, field: str, contribution: float) -> TermMatch:
     is_alias = field == "aliases" and repair.kind == "exact"
     kind = "alias" if is_alias else repair.kind
     return TermMatch(clause.text, repair.word, kind, repair.similarity, field, contribution)

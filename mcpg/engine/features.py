@@ -88,7 +88,7 @@ class Candidate:
         return tuple(getattr(self, name) for name in self.__match_args__)
 
 
-def look_closely(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Sight]:
+def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Sight]:
     """Look at each document of the *pool*; a sight holds the members of a `Candidate` in order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
@@ -177,10 +177,10 @@ def _cosines(
     """
     size = len(index)
     weights = [clause.weight for clause in analysis.clauses]
-    rarities = [
+    idfs = [
         inverse_document_frequency(size, clause.document_frequency) for clause in analysis.clauses
     ]
-    products = list(map(mul, weights, rarities))
+    products = list(map(mul, weights, idfs))
     length = fsum(map(mul, weights, weights)) ** 0.5 or 1.0
     return [
         min(1.0, fsum(map(mul, products, row)) / (length * norm))
@@ -220,8 +220,8 @@ class NameMatcher:
         if name.terms.isdisjoint(self._credits):
             return 0.0, 0.0
         held = 0.0
-        for term, rarity in name.rarities:
-            held += rarity * self._credits.get(term, 0.0)
+        for term, idf in name.idfs:
+            held += idf * self._credits.get(term, 0.0)
         return held / name.weight, self._opening(name.terms)
 
     def _opening(self, names: frozenset[int]) -> float:
@@ -238,18 +238,18 @@ class GramMatcher:
     def __init__(self, analysis: Analysis, index: Index) -> None:
         self._all = index.grams
         weights: dict[int, float] = {}
-        rarities: dict[int, float] = {}
+        idfs: dict[int, float] = {}
         # Of the words that share a 3-gram the one that weighs most comes last, and counts.
         for clause in sorted(analysis.clauses, key=lambda one: one.weight):
             word = clause.repairs[0].word if clause.repairs else clause.text
             importance = clause.weight
-            for gram, rarity in self._all.of_word(word):
-                weights[gram] = importance * rarity
-                rarities[gram] = rarity
+            for gram, idf in self._all.of_word(word):
+                weights[gram] = importance * idf
+                idfs[gram] = idf
         self._norm = fsum([weight * weight for weight in weights.values()]) ** 0.5 * _GRAM_SCALE
         # Whole numbers add up to the same sum in whatever order they come.
         self._products = {
-            gram: int(weight * rarities[gram] * _GRAM_SCALE) for gram, weight in weights.items()
+            gram: int(weight * idfs[gram] * _GRAM_SCALE) for gram, weight in weights.items()
         }
         self._grams = frozenset(weights)
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from mcpg.catalog.model import Hints, SourceDocument
 from mcpg.documents import parse_document, write_document
 from mcpg.engine.confidence import calibrate
-from mcpg.engine.features import look_closely
+from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.pipeline import gather
 from mcpg.engine.provenance import SECTION
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.trace import Change
+from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section
 from mcpg.index.reader import Index
-from mcpg.index.what_if import HintableIndex
+from mcpg.index.what_if import WhatIf
 from mcpg.text import iter_words
 from mcpg.text.words import share_of_texts
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mcpg.documents import ToolDocument
     from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis, Clause
+    from mcpg.engine.query import Analysis, QueryTerm
     from mcpg.engine.results import Request
 
 
@@ -149,7 +149,7 @@ def preference(chosen: Sequence[Candidate]) -> tuple[int, int, int, list[str]]:
     return present, sum(one.is_common for one in chosen), sum(map(len, texts)), texts
 
 
-def _is_sayable(clause: Clause) -> bool:
+def _is_sayable(clause: QueryTerm) -> bool:
     """Return whether a clause is a word that one would write down as a keyword."""
     if clause.origin != "query" or clause.role not in ("term", "unknown"):
         return False
@@ -167,7 +167,7 @@ def _share(word: str, language: str | None) -> float:
     return share_of_texts(word, language) if language else 0.0
 
 
-def _texts(clause: Clause, language: str | None) -> list[str]:
+def _texts(clause: QueryTerm, language: str | None) -> list[str]:
     """Return the words to write down for a clause.
 
     A word of the language is taken as it stands, for it may well be meant, whatever the catalogue's
@@ -248,7 +248,7 @@ _MOST_PROVED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Lift:
+class HintTrial:
     """Where an edit puts the tool.
 
     Attributes:
@@ -268,7 +268,7 @@ class Lift:
         return self.rank == 1
 
 
-class Lifter:
+class HintSearch:
     """Tries edits to the hints of one tool for one request."""
 
     def __init__(
@@ -278,43 +278,45 @@ class Lifter:
         self._model = model
         self._disabled = disabled - {tool}
         self._tool = tool
-        self._hintable = HintableIndex(index, tool)
-        self._own = self._hintable.document.tool.hints
+        self._what_if = WhatIf(index, tool)
+        self._own = self._what_if.document.tool.hints
         self._enabling = Hints(enabled_by_default=True) if tool in disabled else Hints()
-        self._tried: dict[Hints, Lift] = {}
+        self._tried: dict[Hints, HintTrial] = {}
 
     @property
     def is_spent(self) -> bool:
         """Whether enough has been tried."""
         return len(self._tried) >= MOST_TRIED
 
-    def lift(self, added: Hints) -> Lift:
+    def trial(self, added: Hints) -> HintTrial:
         """Return where *added* hints would put the tool."""
         known = self._tried.get(added)
         if known is None:
-            index = self._hintable.with_hints(Hints.merge(added, self._own))
+            index = self._what_if.with_hints(Hints.merge(added, self._own))
             hints = Hints.merge(added, self._enabling)
             known = self._tried[added] = self._look(hints, index, self._disabled)
         return known
 
-    def prove(self, lift: Lift) -> Lift:
-        """Return where the hints of *lift* really put the tool, by compiling the catalogue."""
+    def prove(self, trial: HintTrial) -> HintTrial:
+        """Return where the hints of *trial* really put the tool, by compiling the catalogue."""
         try:
-            index = recompiled(self._hintable.index, self._tool, lift.hints)
+            index = recompiled(self._what_if.index, self._tool, trial.hints)
         except DocumentError:
-            return replace(lift, rank=None)
+            return replace(trial, rank=None)
         is_all = self._request.include_disabled
-        return self._look(lift.hints, index, frozenset() if is_all else frozenset(index.disabled()))
+        return self._look(
+            trial.hints, index, frozenset() if is_all else frozenset(index.disabled())
+        )
 
     @property
     def is_provable(self) -> bool:
         """Whether the catalogue is small enough to be compiled while somebody waits."""
-        return len(self._hintable.index) <= MOST_TOOLS_COMPILED
+        return len(self._what_if.index) <= MOST_TOOLS_COMPILED
 
     def candidates(self) -> list[Candidate]:
-        index = self._hintable.index
+        index = self._what_if.index
         analysis, _ = gather(self._request, index, self._disabled, size=POOL)
-        (sight,) = look_closely([self._tool], analysis, index)
+        (sight,) = extract_features([self._tool], analysis, index)
         text = self._request.query or self._request.context
         language = analysis.language or index.language
         return candidates(text, analysis, sight[2], self._own.keywords, language)
@@ -322,67 +324,67 @@ class Lifter:
     def whole(self) -> str | None:
         return whole_alias(self._request.query or self._request.context)
 
-    def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> Lift:
+    def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> HintTrial:
         analysis, pool = gather(self._request, index, disabled, size=POOL)
         documents = dict.fromkeys((*pool.documents, self._tool))
-        sights = look_closely(documents, analysis, index)
+        sights = extract_features(documents, analysis, index)
         ranked = fuse(sights, self._model.weights, len(sights), pool.ends)
         place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
         own = ranked[place].score
         others = [one.score for one in ranked if one.candidate.document != self._tool]
         lead = own - max(others, default=0.0)
         if self._tool not in pool.documents:
-            return Lift(added, None, lead, 0.0)
+            return HintTrial(added, None, lead, 0.0)
         scores = calibrate(ranked, sights, analysis, self._model, len(index))
-        return Lift(added, place + 1, lead, scores[place].score)
+        return HintTrial(added, place + 1, lead, scores[place].score)
 
 
-def smallest_change(lifter: Lifter) -> Change | None:
+def smallest_change(hint_search: HintSearch) -> HintSuggestion | None:
     """Find the smallest change that makes the tool first, or else the one that lifts it most.
 
     Of two changes the one with fewer added words is smaller, then keywords before an alias, then
     words that the tool lacks, then words of a subject, then the shorter. All single words and pairs
     are tried, of more words those that go on from the best. What is proposed has been proved.
     """
-    tried: list[Lift] = [lifter.lift(Hints())]
-    for lift in _edits(lifter, tried):
-        change = _proved(lifter, lift)
+    tried: list[HintTrial] = [hint_search.trial(Hints())]
+    for trial in _edits(hint_search, tried):
+        change = _proved(hint_search, trial)
         if change.rank_after == 1:
             return change
-    return _best(lifter, tried)
+    return _best(hint_search, tried)
 
 
-def _edits(lifter: Lifter, tried: list[Lift]) -> Iterator[Lift]:
+def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTrial]:
     """Return the edits that make the tool first, the smallest first; *tried* takes all."""
-    yield from (lift for lift in tried if lift.is_first)
-    words = lifter.candidates()
+    yield from (trial for trial in tried if trial.is_first)
+    words = hint_search.candidates()
     telling = [word for word in words if not word.is_doubtful]
     proved = 0
     for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
-        for lift in _searched(lifter, source, most, tried):
-            yield lift
+        for trial in _searched(hint_search, source, most, tried):
+            yield trial
             proved += 1
             if proved == _MOST_PROVED:
                 return
-    yield from _last_resorts(lifter, words, tried)
+    yield from _last_resorts(hint_search, words, tried)
 
 
 def _searched(
-    lifter: Lifter, words: Sequence[Candidate], most: int, tried: list[Lift]
-) -> Iterator[Lift]:
+    hint_search: HintSearch, words: Sequence[Candidate], most: int, tried: list[HintTrial]
+) -> Iterator[HintTrial]:
     beam: list[tuple[Candidate, ...]] = [()]
     for size in range(1, most + 1):
         sets = sorted(_grown(beam, words, size), key=preference)
-        lifts = [(lifter.lift(as_keywords(chosen)), chosen) for chosen in sets]
-        tried.extend(lift for lift, _ in lifts)
-        yield from (lift for lift, _ in lifts if lift.is_first)
-        lifts.sort(key=lambda entry: -entry[0].lead)
-        beam = [chosen for _, chosen in lifts[:_BEAM]]
+        trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in sets]
+        tried.extend(trial for trial, _ in trials)
+        yield from (trial for trial, _ in trials if trial.is_first)
+        trials.sort(key=lambda entry: -entry[0].lead)
+        beam = [chosen for _, chosen in trials[:_BEAM]]
         if size > 1:
-            aliases = [lifter.lift(as_alias(chosen)) for chosen in beam]
+            aliases = [hint_search.trial(as_alias(chosen)) for chosen in beam]
             tried.extend(aliases)
-            yield from (lift for lift in aliases if lift.is_first)
-        if lifter.is_spent:
+            yield from (trial for trial in aliases if trial.is_first)
+        if hint_search.is_spent:
             return
 
 
@@ -401,33 +403,35 @@ def _grown(
                 yield tuple(one for one in words if one in grown)
 
 
-def _last_resorts(lifter: Lifter, words: Sequence[Candidate], tried: list[Lift]) -> Iterator[Lift]:
+def _last_resorts(
+    hint_search: HintSearch, words: Sequence[Candidate], tried: list[HintTrial]
+) -> Iterator[HintTrial]:
     """Return an alias with keywords beside it that make the tool first.
 
     The alias is the whole request, where that can be one, or the best that there was of some words.
     """
     alone = [
-        lift.hints for lift in sorted(tried, key=lambda lift: -lift.lead) if lift.hints.aliases
+        trial.hints for trial in sorted(tried, key=lambda trial: -trial.lead) if trial.hints.aliases
     ]
-    whole = lifter.whole()
+    whole = hint_search.whole()
     edits = [] if whole is None else [Hints(aliases=(whole,))]
     edits += [
         Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone[:1]) for word in words
     ]
     edits += [Hints.merge(hints, as_keywords(words)) for hints in alone[:1]]
     for added in edits:
-        lift = lifter.lift(added)
-        tried.append(lift)
-        if lift.is_first:
-            yield lift
+        trial = hint_search.trial(added)
+        tried.append(trial)
+        if trial.is_first:
+            yield trial
 
 
-def _proved(lifter: Lifter, lift: Lift) -> Change:
-    found = lifter.prove(lift) if lifter.is_provable else lift
-    return Change(lift.hints, found.rank or 0, found.score, lifter.is_provable)
+def _proved(hint_search: HintSearch, trial: HintTrial) -> HintSuggestion:
+    found = hint_search.prove(trial) if hint_search.is_provable else trial
+    return HintSuggestion(trial.hints, found.rank or 0, found.score, hint_search.is_provable)
 
 
-def _best(lifter: Lifter, tried: Iterable[Lift]) -> Change | None:
+def _best(hint_search: HintSearch, tried: Iterable[HintTrial]) -> HintSuggestion | None:
     ranked = [
         (
             one.rank,
@@ -443,5 +447,5 @@ def _best(lifter: Lifter, tried: Iterable[Lift]) -> Change | None:
     # A tool that is disabled needs to be enabled wherever it would stand then.
     if best is None or best[-1].hints == Hints():
         return None
-    change = _proved(lifter, best[-1])
+    change = _proved(hint_search, best[-1])
     return change if change.rank_after else None

@@ -6,16 +6,16 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, worth_offering
-from mcpg.engine.features import look_closely
+from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.hybrid_scoring import (
     EMBEDDINGS,
     LEARNED,
     SEMANTIC,
     WINDOW_FACTOR,
-    Evidence,
-    Seen,
-    Semantic,
+    HybridDetails,
+    HybridPool,
+    VectorCalibration,
     rank,
     scheme_of,
     words_of,
@@ -27,14 +27,14 @@ from mcpg.engine.retrieval import POOL, depth
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.candidate_source import Choice
+    from mcpg.engine.candidate_source import Selection
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis, Memo
     from mcpg.engine.results import Request
     from mcpg.engine.retrieval import Pool
     from mcpg.engine.trace import Trace
-    from mcpg.engine.vectors import Nearness, SearchVectors
+    from mcpg.engine.vectors import SearchVectors, VectorScores
     from mcpg.index import Index
 
 _UNKNOWN = "unknown"
@@ -48,7 +48,7 @@ def run_with_vectors(
     vectors: SearchVectors,
     trace: Trace | None = None,
     memo: Memo | None = None,
-    choice: Choice | None = None,
+    selection: Selection | None = None,
 ) -> Outcome:
     """Answer *request* from the vectors and the graph; as `run_graph` does.
 
@@ -59,14 +59,14 @@ def run_with_vectors(
     with stage(trace, "embed"):
         built = vectors.built()
         vector = vectors.embed(text)
-        if choice is not None:
-            choice.know(vector, vectors.semantics.provider().fingerprint)
+        if selection is not None:
+            selection.know(vector, vectors.semantics.provider().fingerprint)
     size = depth(request.limit)
     analysis, pool = gather(
-        request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
+        request, index, disabled, size=size, trace=trace, memo=memo, selection=selection
     )
     with stage(trace, "compare"):
-        nearness = vectors.semantics.nearness(
+        vector_scores = vectors.semantics.vector_scores(
             built.vectors,
             vector,
             unknown_share(analysis),
@@ -75,20 +75,27 @@ def run_with_vectors(
             without=disabled,
             beside=pool.documents,
         )
-    if scheme.name == SEMANTIC and not all(map(nearness.knows, pool.documents[:POOL])):
+    if scheme.name == SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
         scheme = scheme_of(LEARNED, model)
     with stage(trace, "fuse"):
-        seen = _look(pool, analysis, index, model, nearness, size)
-        ranked = rank(scheme, seen, nearness, words_of(analysis), max(request.limit, MARGIN_DEPTH))
+        hybrid_pool = _look(pool, analysis, index, model, vector_scores, size)
+        ranked = rank(
+            scheme, hybrid_pool, vector_scores, words_of(analysis), max(request.limit, MARGIN_DEPTH)
+        )
     with stage(trace, "calibrate"):
-        evidence = Evidence(seen, analysis, model, len(index), nearness)
-        calibrations = evidence.calibrate(ranked[: request.limit], scheme)
+        vector_calibration = VectorCalibration(
+            hybrid_pool, analysis, model, len(index), vector_scores
+        )
+        calibrations = vector_calibration.calibrate(ranked[: request.limit], scheme)
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    lifted = _lifted(ranked, nearness) if scheme.name == SEMANTIC else ()
-    semantic = Semantic(scheme, nearness, text, seen, lifted, built.diagnostics)
-    sights, ends = [*seen.sights, *seen.further], (len(seen.sights), len(seen.sights))
+    lifted = _lifted(ranked, vector_scores) if scheme.name == SEMANTIC else ()
+    semantic = HybridDetails(scheme, vector_scores, text, hybrid_pool, lifted, built.diagnostics)
+    sights, ends = (
+        [*hybrid_pool.sights, *hybrid_pool.further],
+        (len(hybrid_pool.sights), len(hybrid_pool.sights)),
+    )
     return Outcome(analysis, ranked, calibrations, sights, ends, best, semantic)
 
 
@@ -97,25 +104,25 @@ def _look(
     analysis: Analysis,
     index: Index,
     model: Model,
-    nearness: Nearness,
+    vector_scores: VectorScores,
     size: int,
-) -> Seen:
+) -> HybridPool:
     """Look at what the graph and the vectors found, *size* by each.
 
     The first `POOL` by each are what every search looks at closely; the graph's come first.
     """
-    sights = look_closely(pool.documents, analysis, index)
+    sights = extract_features(pool.documents, analysis, index)
     graph = fuse(sights, model.weights, len(sights), pool.ends)
     found = pool.ends[0]
     known = set(pool.documents[:found])
-    near = [number for number, _ in nearness.nearest[:size]]
+    near = [number for number, _ in vector_scores.nearest[:size]]
     added = [number for number in near[:POOL] if number not in known]
-    first = [*sights[:found], *look_closely(added, analysis, index)]
+    first = [*sights[:found], *extract_features(added, analysis, index)]
     known.update(added)
     further = [sight for sight in sights[found:] if sight[0] not in known]
     known.update(pool.documents)
-    further += look_closely([one for one in near if one not in known], analysis, index)
-    return Seen(first, found, graph, further)
+    further += extract_features([one for one in near if one not in known], analysis, index)
+    return HybridPool(first, found, graph, further)
 
 
 def scheme_name(request: Request) -> str:
@@ -140,8 +147,8 @@ def unknown_share(analysis: Analysis) -> float:
     return unknown / total if total else 0.0
 
 
-def _lifted(ranked: Sequence[Fused], nearness: Nearness) -> tuple[int, ...]:
-    order = [number for number, _ in nearness.nearest]
+def _lifted(ranked: Sequence[Fused], vector_scores: VectorScores) -> tuple[int, ...]:
+    order = [number for number, _ in vector_scores.nearest]
     found = [one.candidate.document for one in ranked]
     named = [one.candidate.document for one in ranked if one.candidate.exact]
     return tuple(one for one in named if order[: len(named)] != found[: len(named)])

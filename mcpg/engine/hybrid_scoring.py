@@ -14,7 +14,7 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, Inputs, logistic
+from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, CalibrationInputs, logistic
 from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.fusion import Fused, feature_values, greatest_lexical, spread
 from mcpg.engine.results import MAX_LIMIT, RankingMode
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcpg.engine.features import Sight
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
-    from mcpg.engine.vectors import Nearness
+    from mcpg.engine.vectors import VectorScores
     from mcpg.errors import Diagnostic
 
     Values: TypeAlias = Callable[[Sight], tuple[float, ...]]
@@ -131,7 +131,7 @@ def _ranking(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class HybridPool:
     """What was looked at.
 
     Attributes:
@@ -149,22 +149,22 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Semantic:
+class HybridDetails:
     """What vectors had to do with an answer.
 
     Attributes:
         scheme: The numbers that ranked.
-        nearness: How near the tools are to the query.
+        vector_scores: How near the tools are to the query.
         text: What was embedded.
-        seen: What was looked at.
+        pool: What was looked at.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
         told: What went wrong when the vectors of the tools were found or made.
     """
 
     scheme: Scheme
-    nearness: Nearness
+    vector_scores: VectorScores
     text: str
-    seen: Seen
+    pool: HybridPool
     lifted: tuple[int, ...]
     told: tuple[Diagnostic, ...]
 
@@ -180,9 +180,9 @@ class Semantic:
         """
         if self.scheme.name == EMBEDDINGS:
             return ()
-        nearest = self.nearness.nearest[: max(WINDOW_FACTOR * limit, _LEAST_WINDOW)]
+        nearest = self.vector_scores.nearest[: max(WINDOW_FACTOR * limit, _LEAST_WINDOW)]
         # Once all have lost what they have in common, the sign of a cosine says no more.
-        return tuple(number for number, cosine in nearest if cosine > 0 or self.nearness.shift)
+        return tuple(number for number, cosine in nearest if cosine > 0 or self.vector_scores.shift)
 
     def mode(self, *, is_expanded: bool) -> str:
         """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
@@ -191,17 +191,17 @@ class Semantic:
         return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
 
 
-def closeness(nearness: Nearness, tool: int, words: int) -> float:
+def closeness(vector_scores: VectorScores, tool: int, words: int) -> float:
     """Return how near a tool is, as a share of the nearest one, weighed by what the graph can see.
 
     A graph sees each of many *words* that the catalogue knows, while one vector blurs them: so it
     is divided by the logarithm of their number. Where the catalogue knows next to none of the
     query, what the graph sees is next to nothing, and the vector is all there is to go by.
     """
-    if not nearness.best:
+    if not vector_scores.best:
         return 0.0
-    share = max(nearness.standardised(tool), 0.0) / nearness.best
-    known = max(1 - nearness.foreign**FOREIGN_POWER, _LEAST_KNOWN)
+    share = max(vector_scores.standardised(tool), 0.0) / vector_scores.best
+    known = max(1 - vector_scores.foreign**FOREIGN_POWER, _LEAST_KNOWN)
     return share / log(_BASE_WORDS + words) / known
 
 
@@ -210,25 +210,27 @@ def words_of(analysis: Analysis) -> int:
     return sum(one.origin == "query" and bool(one.repairs) for one in analysis.clauses)
 
 
-def rank(scheme: Scheme, seen: Seen, nearness: Nearness, words: int, limit: int) -> list[Fused]:
+def rank(
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, words: int, limit: int
+) -> list[Fused]:
     """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
 
     What every search looks at closely comes first, whatever the limit; so a limit only cuts.
     *words* is how many words of the query the catalogue knows.
     """
-    first, further = _tiers(scheme, seen, nearness)
+    first, further = _tiers(scheme, pool, vector_scores)
     if scheme.name == LEARNED:
-        values = _learned_values(seen.sights, nearness, words)
+        values = _learned_values(pool.sights, vector_scores, words)
         ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
         return [*ordered, *_ordered(scheme, further, values)][:limit]
-    ordered = _ordered(scheme, first, _values_of(scheme, nearness, seen.graph, POOL))
+    ordered = _ordered(scheme, first, _values_of(scheme, vector_scores, pool.graph, POOL))
     if len(ordered) < limit:
-        ordered += _ordered(scheme, further, _values_of(scheme, nearness, seen.graph))
+        ordered += _ordered(scheme, further, _values_of(scheme, vector_scores, pool.graph))
     return ordered[:limit]
 
 
 def _tiers(
-    scheme: Scheme, seen: Seen, nearness: Nearness
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores
 ) -> tuple[Sequence[Sight], Sequence[Sight]]:
     """Return what ranks first, and what ranks below it.
 
@@ -236,37 +238,37 @@ def _tiers(
     are named exactly stand among the first.
     """
     if scheme.name not in {EMBEDDINGS, SEMANTIC}:
-        return seen.sights, seen.further
-    near = [number for number, _ in nearness.nearest[:MAX_LIMIT]]
-    everything = (*seen.sights, *seen.further)
+        return pool.sights, pool.further
+    near = [number for number, _ in vector_scores.nearest[:MAX_LIMIT]]
+    everything = (*pool.sights, *pool.further)
     named = {one[_DOCUMENT] for one in everything if one[_EXACT] and scheme.name == SEMANTIC}
     nearest, ranked = named.union(near[:POOL]), named.union(near)
-    first = [one for one in seen.sights if one[_DOCUMENT] in nearest]
+    first = [one for one in pool.sights if one[_DOCUMENT] in nearest]
     known = {one[_DOCUMENT] for one in first}
     return first, [one for one in everything if one[_DOCUMENT] in ranked - known]
 
 
-def _learned_values(sights: Sequence[Sight], nearness: Nearness, words: int) -> Values:
+def _learned_values(sights: Sequence[Sight], vector_scores: VectorScores, words: int) -> Values:
     lexical = greatest_lexical(sights)
     return lambda sight: (
         *feature_values(sight, lexical),
-        closeness(nearness, sight[_DOCUMENT], words),
+        closeness(vector_scores, sight[_DOCUMENT], words),
     )
 
 
 def _values_of(
-    scheme: Scheme, nearness: Nearness, graph: Sequence[Fused], most: int | None = None
+    scheme: Scheme, vector_scores: VectorScores, graph: Sequence[Fused], most: int | None = None
 ) -> Values:
     """Return what tells the features of a sight, for all but the learned fusion.
 
     Of each list only the first *most* places count, where that is given.
     """
     if scheme.name == EMBEDDINGS:
-        return lambda sight: (nearness.cosines[sight[_DOCUMENT]],)
+        return lambda sight: (vector_scores.cosines[sight[_DOCUMENT]],)
     if scheme.name != RRF:
-        return lambda sight: (nearness.cosines[sight[_DOCUMENT]], sight[_EXACT])
+        return lambda sight: (vector_scores.cosines[sight[_DOCUMENT]], sight[_EXACT])
     by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
-    nearest = nearness.nearest[:most]
+    nearest = vector_scores.nearest[:most]
     by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
 
     def values(sight: Sight) -> tuple[float, ...]:
@@ -297,22 +299,29 @@ def _spread(ranked: Sequence[Fused], weight: float, limit: int) -> list[Fused]:
     return chosen
 
 
-class Evidence:
+class VectorCalibration:
     """Gives the probabilities of the matches of one search."""
 
     def __init__(
-        self, seen: Seen, analysis: Analysis, model: Model, tools: int, nearness: Nearness
+        self,
+        pool: HybridPool,
+        analysis: Analysis,
+        model: Model,
+        tools: int,
+        vector_scores: VectorScores,
     ) -> None:
-        """Look at what was *seen* and at the *nearness* of a catalogue of so many *tools*."""
-        own = seen.sights[: seen.found]
-        self._graph = Inputs(seen.graph[:MARGIN_DEPTH], own, analysis, model, tools)
+        """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
+        own = pool.sights[: pool.found]
+        self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
         self._lexical = greatest_lexical(own)
         self._model = model
-        self._nearness = nearness
-        near = [nearness.standardised(number) for number, _ in nearness.nearest[:MARGIN_DEPTH]]
+        self._nearness = vector_scores
+        near = [
+            vector_scores.standardised(number) for number, _ in vector_scores.nearest[:MARGIN_DEPTH]
+        ]
         self._usual = fsum(near) / len(near) if near else 0.0
-        firsts = [one.candidate.document for one in seen.graph[:1]]
-        self._agrees = float(firsts == [number for number, _ in nearness.nearest[:1]])
+        firsts = [one.candidate.document for one in pool.graph[:1]]
+        self._agrees = float(firsts == [number for number, _ in vector_scores.nearest[:1]])
 
     def calibrate(self, ranked: Sequence[Fused], scheme: Scheme) -> list[Calibration]:
         """Return each of the *ranked* its probability; it never rises down the ranks."""
@@ -326,8 +335,8 @@ class Evidence:
 
     def inputs(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the inputs of one match, in the order of `VECTOR_INPUTS`."""
-        nearness = self._nearness
-        standardised = nearness.standardised(candidate.document)
+        vector_scores = self._nearness
+        standardised = vector_scores.standardised(candidate.document)
         model = self._model
         values = feature_values(candidate.sight(), self._lexical)
         alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
@@ -336,7 +345,7 @@ class Evidence:
             round(fsum((model.intercept, *products)), DECIMALS),
             log1p(max(standardised, 0.0)),
             standardised - self._usual,
-            nearness.best - standardised,
-            nearness.foreign,
+            vector_scores.best - standardised,
+            vector_scores.foreign,
             self._agrees,
         )

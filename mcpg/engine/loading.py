@@ -15,9 +15,9 @@ from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.bundle import assemble
 from mcpg.engine.engine import Engine
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS, Model, default_model, default_origin, flatten, recipe
-from mcpg.engine.provenance import ModelOrigin, ignored_of, origin_sections
-from mcpg.engine.results import LOCAL, NONE, Equipment
+from mcpg.engine.model import INPUTS, Model, default_model, default_provenance, flatten, recipe
+from mcpg.engine.provenance import ModelProvenance, ignored_of, provenance_sections
+from mcpg.engine.results import LOCAL, NONE, EngineServices
 from mcpg.errors import Code, info, warning
 from mcpg.files import is_file
 from mcpg.index.compile import NO_KEY, compile_index
@@ -76,7 +76,7 @@ class Ranking:
     """A fitted model, and where it comes from."""
 
     model: Model
-    origin: ModelOrigin
+    origin: ModelProvenance
 
 
 class RankingError(ValueError):
@@ -85,7 +85,7 @@ class RankingError(ValueError):
 
 def shipped_ranking() -> Ranking:
     """Return the model that ships with mcpg."""
-    return Ranking(default_model(), default_origin())
+    return Ranking(default_model(), default_provenance())
 
 
 def ranking_json(ranking: Ranking, features: Collection[str] = FITTED) -> JsonObject:
@@ -117,7 +117,7 @@ def parse_ranking(found: JsonValue) -> Ranking:
     weights = _numbers(members.get("weights"), FITTED, "weights", (0.0, MOST_WEIGHT))
     bounds = (-_GREATEST_COEFFICIENT, _GREATEST_COEFFICIENT)
     coefficients = _numbers(calibration.get("coefficients"), INPUTS, "coefficients", bounds)
-    origin = ModelOrigin(
+    origin = ModelProvenance(
         _text(members.get("name"), "name", LONGEST_NAME),
         _text(members.get("provenance"), "provenance", LONGEST_PROVENANCE),
     )
@@ -219,7 +219,9 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
     """
-    equipment = Equipment(embeddings, store, None, normalizer, cache, candidates, observer=observer)
+    equipment = EngineServices(
+        embeddings, store, None, normalizer, cache, candidates, observer=observer
+    )
     paths = [path] if isinstance(path, str | PathLike) else list(path)
     present, missing = present_sources([fspath(one) for one in paths])
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
@@ -250,7 +252,7 @@ def _made(
     only: str | None,
     source_id: str | None,
     cache_dir: str | None,
-    equipment: Equipment,
+    equipment: EngineServices,
 ) -> Engine:
     key = _key(only) if only else NO_KEY
     batch = read_sources(present, source_id=source_id)
@@ -263,7 +265,7 @@ def _made(
 
 
 def open_engine(
-    path: str, cache_dir: str | None = None, equipment: Equipment = NONE
+    path: str, cache_dir: str | None = None, equipment: EngineServices = NONE
 ) -> Engine | None:
     """Open the compiled index of the bundle at *path*, `None` unless there is a fresh one."""
     index = fresh_index(path, recipe(), cache_dir)
@@ -283,7 +285,7 @@ def _engine(
     index: Index,
     path: str,
     cache_dir: str | None,
-    equipment: Equipment,
+    equipment: EngineServices,
     noticed: tuple[Diagnostic, ...] = (),
 ) -> Engine:
     return Engine(
@@ -294,7 +296,7 @@ def _engine(
     )
 
 
-def _kept(path: str, cache_dir: str | None, equipment: Equipment) -> str | None:
+def _kept(path: str, cache_dir: str | None, equipment: EngineServices) -> str | None:
     """Name the file in the cache folder for the vectors of the bundle at *path*."""
     if cache_dir is None or equipment.embedder is None:
         return None
@@ -355,7 +357,7 @@ def compile_assembly(
         recipe=recipe(),
         model=flatten(ranking.model),
         pages=assembly.pages,
-        extra=(*origin_sections(ranking.origin, reason), *extra),
+        extra=(*provenance_sections(ranking.origin, reason), *extra),
         memo=memo,
     )
 
@@ -366,7 +368,7 @@ def _indexed(
     key: bytes,
     noticed: tuple[Diagnostic, ...],
     cache_dir: str | None,
-    equipment: Equipment,
+    equipment: EngineServices,
 ) -> Engine:
     def build() -> bytes:
         return compile_assembly(assembly, key) if _key(path) == key else _compiled(path)

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.provenance import ModelOrigin
+    from mcpg.engine.provenance import ModelProvenance
     from mcpg.index import Index
 
 INPUTS = (
@@ -81,14 +81,14 @@ def recipe() -> bytes:
         return file.read()
 
 
-def default_origin() -> ModelOrigin:
+def default_provenance() -> ModelProvenance:
     """Return where the model of `data/ranking.json` comes from."""
     import json  # noqa: PLC0415 - as below
 
-    from mcpg.engine.provenance import ModelOrigin  # noqa: PLC0415 - as below
+    from mcpg.engine.provenance import ModelProvenance  # noqa: PLC0415 - as below
 
     members = json.loads(recipe())
-    return ModelOrigin(members["name"], members["provenance"])
+    return ModelProvenance(members["name"], members["provenance"])
 
 
 def default_model() -> Model:

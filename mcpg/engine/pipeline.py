@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate, worth_offering
-from mcpg.engine.features import look_closely, named_exactly
+from mcpg.engine.features import extract_features, named_exactly
 from mcpg.engine.fusion import fuse, retrieve_for_each
 from mcpg.engine.query import analyse
 from mcpg.engine.retrieval import depth, pooled
@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from mcpg.engine.candidate_source import Choice
+    from mcpg.engine.candidate_source import Selection
     from mcpg.engine.confidence import Calibration
     from mcpg.engine.features import Sight
     from mcpg.engine.fusion import Fused
-    from mcpg.engine.hybrid_scoring import Semantic
+    from mcpg.engine.hybrid_scoring import HybridDetails
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis, Memo
     from mcpg.engine.results import Request
@@ -46,7 +46,7 @@ class Outcome:
     sights: list[Sight]
     ends: tuple[int, int]
     best: float | None
-    semantic: Semantic | None = None
+    semantic: HybridDetails | None = None
 
     @property
     def primaries(self) -> list[tuple[int, float]]:
@@ -57,7 +57,7 @@ class Outcome:
         ]
 
 
-class _Untraced:
+class _NullTrace:
     """Stands where a trace would be, and keeps nothing."""
 
     def __enter__(self) -> None:
@@ -67,7 +67,7 @@ class _Untraced:
         pass
 
 
-_UNTRACED = _Untraced()
+_NULL_TRACE = _NullTrace()
 
 
 def run_graph(
@@ -77,15 +77,15 @@ def run_graph(
     disabled: frozenset[int],
     trace: Trace | None = None,
     memo: Memo | None = None,
-    choice: Choice | None = None,
+    selection: Selection | None = None,
 ) -> Outcome:
     """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
     size = depth(request.limit)
     analysis, pool = gather(
-        request, index, disabled, size=size, trace=trace, memo=memo, choice=choice
+        request, index, disabled, size=size, trace=trace, memo=memo, selection=selection
     )
     with stage(trace, "fuse"):
-        sights = look_closely(pool.documents, analysis, index)
+        sights = extract_features(pool.documents, analysis, index)
         ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
     with stage(trace, "calibrate"):
         calibrations = calibrate(ranked, sights, analysis, model, len(index), request.limit)
@@ -103,23 +103,23 @@ def gather(
     size: int,
     trace: Trace | None = None,
     memo: Memo | None = None,
-    choice: Choice | None = None,
+    selection: Selection | None = None,
 ) -> tuple[Analysis, Pool]:
     """Return what the query became, and the documents to look at.
 
-    They are the best *size* by their words of those that *choice* names if it names any, and those
-    whose name the query spells.
+    They are the best *size* by their words, of those in *selection* if it has any, and those whose
+    name the query spells.
     """
     with stage(trace, "analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
         analysis = analyse(query, index, context=context, memo=memo)
     with stage(trace, "retrieve"):
-        among = choice.among(analysis) if choice else None
+        among = selection.among(analysis) if selection else None
         by_words = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
         named = sorted(named_exactly(analysis, index) - disabled)
     return analysis, pooled(by_words, named, size)
 
 
-def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _Untraced:
+def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _NullTrace:
     """Return what times a stage, or nothing where nothing is traced."""
-    return trace.stage(name) if trace else _UNTRACED
+    return trace.stage(name) if trace else _NULL_TRACE

@@ -23,14 +23,14 @@ it only where that is so."""
 
 
 @value
-class ModelOrigin:
+class ModelProvenance:
     """A model's name, and for people what it was fitted on, how, and how well."""
 
     name: str
     provenance: str = ""
 
 
-def origin_sections(origin: ModelOrigin, ignored: str = "") -> list[Section]:
+def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Section]:
     """Return the sections that keep in an index where its model comes from.
 
     *ignored* is why it is not the model that the bundle carries, "" if it is or there is none.
@@ -40,7 +40,7 @@ def origin_sections(origin: ModelOrigin, ignored: str = "") -> list[Section]:
     return [*sections, Section(IGNORED, "B", ignored.encode())] if ignored else sections
 
 
-def origin_of(index: Index) -> ModelOrigin:
+def provenance_of(index: Index) -> ModelProvenance:
     """Return where the model of *index* comes from.
 
     Raises:
@@ -48,7 +48,7 @@ def origin_of(index: Index) -> ModelOrigin:
     """
     try:
         members = json.loads(bytes(index.section(SECTION)))
-        return ModelOrigin(str(members["name"]), str(members["provenance"]))
+        return ModelProvenance(str(members["name"]), str(members["provenance"]))
     except (KeyError, TypeError, ValueError, RecursionError) as fault:
         raise StaleIndexError("the origin of its model is broken") from fault
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import chain
 from math import fsum
 
-from mcpg.index.scoring import smoothed_rarity
-from mcpg.text import function_words_of, iter_words, joined, language_of, stem
+from mcpg.index.scoring import smoothed_idf
+from mcpg.text import iter_words, joined, language_of, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
-from mcpg.text.words import is_near_function_word, share_of_texts
+from mcpg.text.words import is_near_stop_word, share_of_texts
 from mcpg.values import replace, value
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcpg.index import Index
 
     Part: TypeAlias = tuple[int, ...]
-    Memo: TypeAlias = "dict[tuple[str, str | None], Clause | None]"
+    Memo: TypeAlias = "dict[tuple[str, str | None], QueryTerm | None]"
 
 
 # A request has no more intents than this; they are those that weigh most.
@@ -36,7 +36,7 @@ _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 _CLAUSE_ENDS = (", ", "\uff0c")
 
 
-def parts_of(query: str, texts: Sequence[str]) -> list[list[Part]]:
+def segments_of(query: str, texts: Sequence[str]) -> list[list[Part]]:
     """Return the parts of each sentence of *query*, as the places of their words in *texts*.
 
     A part reaches from comma to comma; one with too few words belongs to the part before it, or,
@@ -102,7 +102,7 @@ _MOST_REMEMBERED = 16_384
 
 
 @value
-class Repair:
+class TermExpansion:
     """A word of the catalogue that a word of the query may have meant.
 
     Attributes:
@@ -121,7 +121,7 @@ class Repair:
 
 
 @value
-class Clause:
+class QueryTerm:
     """One word of the query that can find tools.
 
     Attributes:
@@ -135,7 +135,7 @@ class Clause:
     """
 
     text: str
-    repairs: tuple[Repair, ...]
+    repairs: tuple[TermExpansion, ...]
     variants: tuple[tuple[int, float], ...]
     weight: float
     document_frequency: int
@@ -158,7 +158,7 @@ class Analysis:
         total_weight: What a perfect match of everything asked would weigh; above 0.
     """
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[QueryTerm, ...]
     sentences: tuple[tuple[int, ...], ...] = ()
     intents: tuple[tuple[int, ...], ...] = ()
     words: tuple[str, ...] = ()
@@ -182,7 +182,7 @@ def analyse(query: str, index: Index, *, context: str = "", memo: Memo | None = 
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     added = _lightened(reader.context(context, plain), asked)
     found = (*asked, *identifiers)
-    parts = parts_of(query, [clause.text for clause in found])
+    parts = segments_of(query, [clause.text for clause in found])
     return Analysis(
         (*found, *added),
         sentences_of(parts, len(asked)),
@@ -201,15 +201,15 @@ class _Reader:
         self._index = index
         self._memo = memo
         self._language = language
-        self._function_words = function_words_of(language) if language else frozenset()
+        self._stop_words = stop_words_of(language) if language else frozenset()
         self._expected = index.language
         self._background = language or self._expected
 
-    def clauses(self, words: Iterable[str]) -> list[Clause]:
+    def clauses(self, words: Iterable[str]) -> list[QueryTerm]:
         made = map(self._remembered, words)
         return [clause for clause in made if clause is not None]
 
-    def _remembered(self, word: str) -> Clause | None:
+    def _remembered(self, word: str) -> QueryTerm | None:
         key = word, self._language
         if key in self._memo:
             return self._memo[key]
@@ -218,16 +218,16 @@ class _Reader:
             self._memo[key] = clause
         return clause
 
-    def identifiers(self, wholes: Iterable[str]) -> list[Clause]:
+    def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
         """Make clauses of the compound identifiers that the catalogue holds as they stand."""
         found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
         return [
-            self._weighed(whole, (Repair(whole, term, "exact"),), "identifier")
+            self._weighed(whole, (TermExpansion(whole, term, "exact"),), "identifier")
             for whole, term in found
             if term >= 0
         ]
 
-    def context(self, context: str, asked: Sequence[str]) -> list[Clause]:
+    def context(self, context: str, asked: Sequence[str]) -> list[QueryTerm]:
         """Make clauses of the words that the context adds, as far as the catalogue holds them."""
         words = _distinct(word.text for word in iter_words(context) if not word.whole)
         added = (
@@ -242,57 +242,59 @@ class _Reader:
             if repairs
         ]
 
-    def _clause(self, word: str) -> Clause | None:
+    def _clause(self, word: str) -> QueryTerm | None:
         known = self._known(word)
         if known and known[0].kind == "exact":
             return self._weighed(word, known, "term")
-        if stem(word) in self._function_words:
+        if stem(word) in self._stop_words:
             return None
         is_literal = any(map(str.isdigit, word))
         repairs = known or self._compound(word)
         if not repairs and not is_literal:
             words = self._index.completions(word, _MOST_COMPLETIONS)
             repairs = tuple(
-                Repair(other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other))
+                TermExpansion(
+                    other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other)
+                )
                 for other in sorted(words, key=lambda other: (len(other), other))
             ) or self._respelt(word)
         if not repairs and is_literal:
             return self._weighed(word, (), "literal")
-        if self._is_function_word_misspelt(word, repairs):
+        if self._is_misspelt_stop_word(word, repairs):
             return None
         return self._weighed(word, repairs, "term" if repairs else "unknown")
 
-    def _is_function_word_misspelt(self, word: str, repairs: Sequence[Repair]) -> bool:
+    def _is_misspelt_stop_word(self, word: str, repairs: Sequence[TermExpansion]) -> bool:
         """Return whether *word* is as near to a function word as to any word of the catalogue."""
         distance = allowed_edits(word)
         if repairs:
             distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
         return bool(
-            self._language and distance and is_near_function_word(word, self._language, distance)
+            self._language and distance and is_near_stop_word(word, self._language, distance)
         )
 
-    def _weighed(self, word: str, repairs: tuple[Repair, ...], role: str) -> Clause:
+    def _weighed(self, word: str, repairs: tuple[TermExpansion, ...], role: str) -> QueryTerm:
         index = self._index
         frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
         common = share_of_texts(word, self._background) if self._background else 0.0
-        weight = smoothed_rarity(len(index), frequency, common, BACKGROUND_TEXTS)
+        weight = smoothed_idf(len(index), frequency, common, BACKGROUND_TEXTS)
         weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
         # The most similar come first: of two words of one term the first counts.
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
-        return Clause(word, repairs, variants, weight, frequency, role, "query")
+        return QueryTerm(word, repairs, variants, weight, frequency, role, "query")
 
-    def _known(self, word: str) -> tuple[Repair, ...]:
+    def _known(self, word: str) -> tuple[TermExpansion, ...]:
         index = self._index
         number = index.find_word(word)
         if number >= 0:
-            return (Repair(word, index.term_of_word(number), "exact", 0, 1.0),)
+            return (TermExpansion(word, index.term_of_word(number), "exact", 0, 1.0),)
         term = index.find_stem(stem(word))
         if term >= 0:
-            return (Repair(index.word(index.word_of_term(term)), term, "stem"),)
+            return (TermExpansion(index.word(index.word_of_term(term)), term, "stem"),)
         term = index.find_identifier(word)
-        return (Repair(word, term, "exact"),) if term >= 0 else ()
+        return (TermExpansion(word, term, "exact"),) if term >= 0 else ()
 
-    def _compound(self, word: str) -> tuple[Repair, ...]:
+    def _compound(self, word: str) -> tuple[TermExpansion, ...]:
         """Find *word* as two words of the catalogue written together."""
         shortest = _SHORTEST_COMPOUND_PART
         for cut in range(len(word) - shortest, shortest - 1, -1):
@@ -300,20 +302,20 @@ class _Reader:
             second = self._index.find_word(word[cut:]) if first >= 0 else -1
             if second >= 0:
                 return (
-                    Repair(word[:cut], self._index.term_of_word(first), "compound"),
-                    Repair(word[cut:], self._index.term_of_word(second), "compound"),
+                    TermExpansion(word[:cut], self._index.term_of_word(first), "compound"),
+                    TermExpansion(word[cut:], self._index.term_of_word(second), "compound"),
                 )
         return ()
 
     def _term(self, word: str) -> int:
         return self._index.term_of_word(self._index.find_word(word))
 
-    def _respelt(self, word: str) -> tuple[Repair, ...]:
+    def _respelt(self, word: str) -> tuple[TermExpansion, ...]:
         """Find the words that *word* may be a misspelling of; credit falls with distance."""
         distance, words = self._index.nearest(word)
         similarity = _TYPO_CREDIT * (1 - distance / max(1, len(word)))
         return tuple(
-            Repair(other, self._term(other), "typo", distance, similarity) for other in words
+            TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
         )
 
 
@@ -326,11 +328,11 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
 
     A query of nothing but function words keeps them: they are all there is to go by.
     """
-    function_words = function_words_of(language) if language else frozenset()
-    return [word for word in words if word not in function_words] or words
+    stop_words = stop_words_of(language) if language else frozenset()
+    return [word for word in words if word not in stop_words] or words
 
 
-def _lightened(added: Sequence[Clause], asked: Sequence[Clause]) -> list[Clause]:
+def _lightened(added: Sequence[QueryTerm], asked: Sequence[QueryTerm]) -> list[QueryTerm]:
     """Scale the context's clauses so that together they weigh their part of the query at most."""
     query = fsum(clause.weight for clause in asked)
     context = fsum(clause.weight for clause in added)

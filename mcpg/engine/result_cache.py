@@ -228,7 +228,7 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
     if request.normalize and equipment.normalizer is not None:
         told["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
     if equipment.candidates is not None:
-        told["candidates"] = searcher.chooser(request).fingerprint()
+        told["candidates"] = searcher.guarded_source(request).fingerprint()
     return told if all(isinstance(one, str) for one in told.values()) else None
 
 

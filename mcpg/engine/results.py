@@ -289,7 +289,7 @@ LOCAL = "local"
 
 
 @value
-class Equipment:
+class EngineServices:
     """What a host gave an engine beside the index; see `load`. `None` is nothing.
 
     Attributes:
@@ -310,5 +310,5 @@ class Equipment:
     observer: Any = None
 
 
-NONE = Equipment()
+NONE = EngineServices()
 """Nothing: what searches by the graph alone need."""

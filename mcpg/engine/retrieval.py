@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from mcpg.engine.query import Analysis, Clause
+    from mcpg.engine.query import Analysis, QueryTerm
     from mcpg.index import Index
 
 POOL = 20
@@ -133,7 +133,7 @@ def _score(analysis: Analysis, index: Index, among: Collection[int]) -> dict[int
     return scores
 
 
-def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, Clause]]:
+def _lists(analysis: Analysis, index: Index) -> list[tuple[float, float, QueryTerm]]:
     lists = []
     for clause in analysis.clauses:
         share = clause.weight / analysis.total_weight
@@ -153,7 +153,7 @@ def _nth_best(scores: Collection[float], place: int) -> float:
     return sorted([score for score in scores if score >= least], reverse=True)[place - 1]
 
 
-def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -> None:
+def _add(scores: dict[int, float], clause: QueryTerm, share: float, index: Index) -> None:
     if len(clause.variants) > 1:
         for document, impact in _best_impacts(clause, index).items():
             scores[document] = scores.get(document, 0.0) + share * impact
@@ -165,7 +165,7 @@ def _add(scores: dict[int, float], clause: Clause, share: float, index: Index) -
         scores[document] = get(document, 0.0) + unit * impact
 
 
-def _best_impacts(clause: Clause, index: Index) -> dict[int, float]:
+def _best_impacts(clause: QueryTerm, index: Index) -> dict[int, float]:
     best: dict[int, float] = {}
     for term, credit in clause.variants:
         unit = credit * _SCALE
@@ -184,7 +184,7 @@ def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
     return zip(documents, impacts, strict=True)
 
 
-def clause_impacts(clause: Clause, wanted: Collection[int], index: Index) -> dict[int, float]:
+def clause_impacts(clause: QueryTerm, wanted: Collection[int], index: Index) -> dict[int, float]:
     """Return the best credited impact of the clause's variants in those *wanted* that hold one."""
     best: dict[int, float] = {}
     for term, credit in clause.variants:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
-    from mcpg.engine.candidate_source import Choice, Chooser
+    from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.expansion import Reached
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.query import Memo
-    from mcpg.engine.results import Equipment, Request, Via
+    from mcpg.engine.results import EngineServices, Request, Via
     from mcpg.engine.trace import Trace
-    from mcpg.engine.vectors import SearchVectors, Semantics
+    from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic
     from mcpg.index import Index
 
@@ -51,7 +51,7 @@ class Searcher:
         self,
         index: Index,
         describe: Callable[[str], Tool],
-        equipment: Equipment | None = None,
+        equipment: EngineServices | None = None,
     ) -> None:
         """Prepare to search *index*; *describe* gives the whole tool of an id, for matches."""
         self.index = index
@@ -62,8 +62,8 @@ class Searcher:
         # Shared between threads: whoever comes second finds or makes the same.
         self._memo: Memo = {}
         # For searches that include disabled tools, and for those that do not.
-        self._choosers: dict[bool, Chooser] = {}
-        self._semantics: Semantics | None = None
+        self._sources: dict[bool, GuardedSource] = {}
+        self._semantics: IndexVectors | None = None
         self._normalizer: GuardedNormalizer | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
@@ -71,7 +71,7 @@ class Searcher:
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
 
-    def roll(self) -> dict[str, bool]:
+    def enabled_by_id(self) -> dict[str, bool]:
         """Return whether each tool, by id, is enabled by default."""
         numbers = range(len(self.index))
         return {self.index.tool_id(number): number not in self._disabled for number in numbers}
@@ -107,16 +107,16 @@ class Searcher:
         *vectors* are those of the search of which this is a part, if any.
         """
         disabled = self.disabled(request)
-        choice = self.choice(request)
+        selection = self.selection(request)
         told: tuple[Diagnostic, ...] = ()
         if request.strategy == Strategy.GRAPH:
             outcome = run_graph(
-                request, self.index, self.model, disabled, trace, self._memo, choice
+                request, self.index, self.model, disabled, trace, self._memo, selection
             )
         else:
             vectors = vectors or self.search_vectors()
-            outcome, told = self._with_vectors(request, disabled, trace, choice, vectors)
-        return outcome, (*choice.diagnostics, *told) if choice else told
+            outcome, told = self._with_vectors(request, disabled, trace, selection, vectors)
+        return outcome, (*selection.diagnostics, *told) if selection else told
 
     def matches(self, outcome: Outcome) -> tuple[Match, ...]:
         rows = zip(outcome.primaries, self._evidences(outcome), strict=True)
@@ -167,14 +167,14 @@ class Searcher:
     def disabled(self, request: Request) -> frozenset[int]:
         return frozenset() if request.include_disabled else self._disabled
 
-    def semantics(self) -> Semantics:
+    def semantics(self) -> IndexVectors:
         """Return the vectors of the index; nothing is loaded yet."""
         from mcpg.engine.results import NONE  # noqa: PLC0415 - the graph needs no vectors
-        from mcpg.engine.vectors import Semantics  # noqa: PLC0415 - as above
+        from mcpg.engine.vectors import IndexVectors  # noqa: PLC0415 - as above
 
         with self._lock:
             if self._semantics is None:
-                self._semantics = Semantics(self.equipment or NONE, self.index, self.documents)
+                self._semantics = IndexVectors(self.equipment or NONE, self.index, self.documents)
             return self._semantics
 
     def search_vectors(self) -> SearchVectors:
@@ -198,7 +198,7 @@ class Searcher:
         request: Request,
         disabled: frozenset[int],
         trace: Trace | None,
-        choice: Choice | None,
+        selection: Selection | None,
         vectors: SearchVectors,
     ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
         """Answer from vectors and graph, or from the graph alone where there are no vectors."""
@@ -209,32 +209,32 @@ class Searcher:
         index, model, memo = self.index, self.model, self._memo
         try:
             outcome = run_with_vectors(
-                request, index, model, disabled, vectors, trace, memo, choice
+                request, index, model, disabled, vectors, trace, memo, selection
             )
         except EmbeddingError as fault:
             told = (*vectors.semantics.diagnostics, *fallbacks(request.strategy, fault))
-            return run_graph(request, index, model, disabled, trace, memo, choice), told
+            return run_graph(request, index, model, disabled, trace, memo, selection), told
         return outcome, outcome.semantic.told if outcome.semantic else ()
 
-    def chooser(self, request: Request) -> Chooser:
+    def guarded_source(self, request: Request) -> GuardedSource:
         """Return the candidate choice for *request*; a candidate source is configured."""
-        from mcpg.engine.candidate_source import Chooser, source_of  # noqa: PLC0415 - most engines choose themselves
+        from mcpg.engine.candidate_source import GuardedSource, source_of  # noqa: PLC0415 - most engines choose themselves
 
         includes_disabled = request.include_disabled
-        chooser = self._choosers.get(includes_disabled)
-        if chooser is None:
+        guarded_source = self._sources.get(includes_disabled)
+        if guarded_source is None:
             source: Any = self.equipment.candidates if self.equipment else None
-            chooser = self._choosers[includes_disabled] = Chooser(
+            guarded_source = self._sources[includes_disabled] = GuardedSource(
                 lambda: source_of(source, self.index, includes_disabled=includes_disabled)
             )
-        return chooser
+        return guarded_source
 
-    def choice(self, request: Request) -> Choice | None:
+    def selection(self, request: Request) -> Selection | None:
         if self.equipment is None or self.equipment.candidates is None:
             return None
-        from mcpg.engine.candidate_source import Choice  # noqa: PLC0415 - as above
+        from mcpg.engine.candidate_source import Selection  # noqa: PLC0415 - as above
 
-        return Choice(self.chooser(request), self.index, self.disabled(request))
+        return Selection(self.guarded_source(request), self.index, self.disabled(request))
 
     def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
         index = self.index

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcpg.catalog.model import Hints
-    from mcpg.engine.query import Repair
+    from mcpg.engine.query import TermExpansion
     from mcpg.engine.results import SearchResult, Via
     from mcpg.json_types import JsonObject
 
@@ -60,7 +60,7 @@ class QueryWord:
     origin: str = "query"
     weight: float = 0.0
     document_frequency: int = 0
-    repairs: tuple[Repair, ...] = ()
+    repairs: tuple[TermExpansion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class Explanation:
     expansions: tuple[ExpansionExplanation, ...]
     model: ModelExplanation | None = None
     advice: tuple[str, ...] = ()
-    tool: Standing | None = None
+    tool: RankExplanation | None = None
 
 
 class Trace:
@@ -349,7 +349,7 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class HintSuggestion:
     """A change to the hints of a tool that would lift it.
 
     Attributes:
@@ -367,7 +367,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RankExplanation:
     """Why one tool is where it is.
 
     Attributes:
@@ -396,5 +396,5 @@ class Standing:
     retrieval: Retrieval
     missing: tuple[str, ...]
     above: tuple[Rival, ...]
-    change: Change | None
+    change: HintSuggestion | None
     remark: str = ""

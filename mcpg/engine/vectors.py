@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mcpg.caches import SearchCache
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings import EmbeddingProvider
-    from mcpg.engine.results import Equipment
+    from mcpg.engine.results import EngineServices
     from mcpg.errors import Diagnostic
     from mcpg.index import Index
     from mcpg.llm.normalizer import Normalizer
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _NUMBER, _NUMBER_SIZE = "<f4", 4
 
 
-def remembered_vector(
+def cached_query_vector(
     cache: SearchCache | None, provider: EmbeddingProvider, text: str
 ) -> NDArray[np.float32]:
     """Return the vector of the query *text*, of length 1, from *cache* or from *provider*.
@@ -68,7 +68,7 @@ def remembered_vector(
     return made
 
 
-def remembered_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
+def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
     """Return what *normalizer* makes of *query*, unchecked, from *cache* where it is known."""
     if cache is None:
         return normalizer.rewrite(query)
@@ -116,7 +116,7 @@ _LEAST_DEVIATION = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class VectorScores:
     """How near the tools of a catalogue are to one query.
 
     Attributes:
@@ -153,12 +153,12 @@ class Nearness:
         return self.cosines[tool] > -1
 
 
-class Semantics:
+class IndexVectors:
     """Makes and keeps the vectors of one index; may be used by several threads."""
 
     def __init__(
         self,
-        equipment: Equipment,
+        equipment: EngineServices,
         index: Index,
         documents: Callable[[], Iterable[ToolDocument]],
         clock: Callable[[], float] = time.monotonic,
@@ -227,14 +227,14 @@ class Semantics:
         Raises:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
-        vector = remembered_vector(self._equipment.cache, self.provider(), text)
+        vector = cached_query_vector(self._equipment.cache, self.provider(), text)
         wanted = self._built.vectors.dimensions if self._built else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
         return vector
 
-    def nearness(
+    def vector_scores(
         self,
         vectors: ToolVectors,
         vector: NDArray[np.float32],
@@ -243,7 +243,7 @@ class Semantics:
         count: int,
         without: frozenset[int],
         beside: Sequence[int],
-    ) -> Nearness:
+    ) -> VectorScores:
         """Compare the *vector* of a query with the *vectors* of the tools.
 
         A query in words that no tool uses, of another language most of all, lies off the tools'
@@ -275,7 +275,7 @@ class Semantics:
             for one, value in zip(others, looked, strict=True)
         }
         mean, deviation = _usual(vectors.cosines_of(vector, self._sample()))
-        return Nearness(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
+        return VectorScores(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
 
     def _sample(self) -> range:
         size = len(self._index)
@@ -365,7 +365,7 @@ class SearchVectors:
         semantics: Whose vectors they are.
     """
 
-    def __init__(self, semantics: Semantics) -> None:
+    def __init__(self, semantics: IndexVectors) -> None:
         self.semantics = semantics
         self._built: Built | None = None
         self._texts: dict[str, NDArray[np.float32]] = {}
@@ -375,7 +375,7 @@ class SearchVectors:
         """Return the vectors of the tools.
 
         Raises:
-            EmbeddingError: As for `Semantics.built`, or the provider has failed before.
+            EmbeddingError: As for `IndexVectors.built`, or the provider has failed before.
         """
         if self._built is None:
             with self._asking():
@@ -386,7 +386,7 @@ class SearchVectors:
         """Return the vector of *text*, of length 1.
 
         Raises:
-            EmbeddingError: As for `Semantics.embed`, or the provider has failed before.
+            EmbeddingError: As for `IndexVectors.embed`, or the provider has failed before.
         """
         if text not in self._texts:
             with self._asking():

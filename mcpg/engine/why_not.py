@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import calibrate
-from mcpg.engine.features import FEATURES, look_closely, named_exactly
+from mcpg.engine.features import FEATURES, extract_features, named_exactly
 from mcpg.engine.fusion import fuse
-from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, Lifter, smallest_change
+from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, smallest_change
 from mcpg.engine.pipeline import gather
 from mcpg.engine.results import MAX_LIMIT
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.trace import FeatureGap, Retrieval, Rival, Standing, WordGap
+from mcpg.engine.trace import FeatureGap, RankExplanation, Retrieval, Rival, WordGap
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.engine.candidate_source import Choice
+    from mcpg.engine.candidate_source import Selection
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
     from mcpg.engine.results import Request
     from mcpg.engine.searcher import Searcher
-    from mcpg.engine.trace import Change
+    from mcpg.engine.trace import HintSuggestion
     from mcpg.index import Index
 
 
@@ -105,7 +105,7 @@ class Field:
         model: Model,
         disabled: frozenset[int],
         tool: int,
-        choice: Choice | None = None,
+        selection: Selection | None = None,
     ) -> None:
         """Rank them; *tool* is looked at whether or not it is retrieved, or *disabled*."""
         self.index = index
@@ -114,10 +114,10 @@ class Field:
         self.is_hidden = tool in disabled
         size = min(MOST_RANKED, max(MAX_LIMIT, len(index)))
         self.analysis, self.pool = gather(
-            request, index, disabled - {tool}, size=size, choice=choice
+            request, index, disabled - {tool}, size=size, selection=selection
         )
         documents, ends = self.pool.documents, self.pool.ends
-        everything = look_closely(dict.fromkeys((*documents, tool)), self.analysis, index)
+        everything = extract_features(dict.fromkeys((*documents, tool)), self.analysis, index)
         ranked = fuse(everything, model.weights, len(everything), ends)
         self.own = next(one for one in ranked if one.candidate.document == tool)
         self.is_found = tool in documents
@@ -126,7 +126,7 @@ class Field:
         self.place = ranked.index(self.own) if self.is_found else len(ranked) - 1
         if not self.is_found:
             # The search sees the others without it.
-            everything = look_closely(documents, self.analysis, index)
+            everything = extract_features(documents, self.analysis, index)
             ranked = fuse(everything, model.weights, len(everything), ends)
         self.others = [one for one in ranked if one.candidate.document != tool]
         calibrations = calibrate(ranked, everything, self.analysis, model, len(index))
@@ -134,18 +134,18 @@ class Field:
         self.is_named = tool in named_exactly(self.analysis, index)
 
 
-def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
+def standing(searcher: Searcher, request: Request, tool_id: str) -> RankExplanation:
     """Explain the rank of a tool for *request*, which must not browse."""
     index, model, disabled = searcher.index, searcher.model, searcher.disabled(request)
     tool = searcher.number(tool_id)
-    field = Field(request, index, model, disabled, tool, searcher.choice(request))
-    lifter = Lifter(request, index, model, disabled, tool)
+    field = Field(request, index, model, disabled, tool, searcher.selection(request))
+    hint_search = HintSearch(request, index, model, disabled, tool)
     is_first = field.is_ranked and not field.place
-    change = None if is_first else smallest_change(lifter)
+    change = None if is_first else smallest_change(hint_search)
     retrieval = _retrieval(field)
     rows = zip(field.analysis.clauses, field.own.candidate.impacts, strict=True)
     lacking = [clause for clause, impact in rows if clause.origin == "query" and not impact]
-    return Standing(
+    return RankExplanation(
         tool_id=tool_id,
         rank=field.place + 1 if field.is_ranked else None,
         ranked=len(field.pool.documents),
@@ -160,7 +160,7 @@ def standing(searcher: Searcher, request: Request, tool_id: str) -> Standing:
             for place in sorted({0, field.place - 1} if field.place else ())
         ),
         change=change,
-        remark="it is first already" if is_first else _remark(change, lifter, field),
+        remark="it is first already" if is_first else _remark(change, hint_search, field),
     )
 
 
@@ -208,13 +208,13 @@ def _word_gaps(own: Fused, other: Fused, analysis: Analysis) -> tuple[WordGap, .
     )
 
 
-def _remark(change: Change | None, lifter: Lifter, field: Field) -> str:
+def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field) -> str:
     first = field.others[0].candidate if field.others else None
     if first and first.exact and (change is None or change.rank_after > 1):
         name = field.index.tool_id(first.document)
         return f"the query spells the name of {name}, and nothing drawn from it weighs as much"
     if change is None:
-        if not lifter.candidates() and lifter.whole() is None:
+        if not hint_search.candidates() and hint_search.whole() is None:
             return "the query holds no word that one would write down as a keyword"
         return "no keyword or alias drawn from the query lifts it"
     if not change.is_verified:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
     from mcpg.engine import Explanation, SearchResult
-    from mcpg.engine.results import Equipment
+    from mcpg.engine.results import EngineServices
     from mcpg.errors import Diagnostic
     from mcpg.gateway.index.manager import Snapshot
     from mcpg.gateway.routing.route import RouteResult
@@ -65,7 +65,7 @@ class Gateway:
         graph: GraphSource = GENERATED,
         live: Live | None = None,
         reserved: Collection[str] = (),
-        equipment: Equipment = NONE,
+        equipment: EngineServices = NONE,
         observer: Observer | None = None,
         limits: Limits | None = None,
         cache_dir: str | None = None,

@@ -240,7 +240,7 @@ SECTIONS = {
     "records.at": "Q",
     # for each record its CRC-32
     "records.crc": "I",
-    # for each tool; the norm is that of its vector of impacts times rarities
+    # for each tool; the norm is that of its vector of impacts times idfs
     "source_of": "I",
     "enabled": "B",
     "tools.norm": "d",

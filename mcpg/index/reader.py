@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mcpg.index.layout import Buffer
 
 
-# Tools whose names, and terms whose rarities, are kept once they have been read.
+# Tools whose names, and terms whose idfs, are kept once they have been read.
 _MOST_NAMES = 16_384
 
 
@@ -61,12 +61,12 @@ class Name:
     Attributes:
         terms: The distinct terms of the name; words of the source's name are left out, unless the
             name has no other.
-        rarities: Each of them, in the name's order, with its rarity, above 0.
+        idfs: Each of them, in the name's order, with its rarity, above 0.
         weight: The sum of the rarities.
     """
 
     terms: frozenset[int]
-    rarities: tuple[tuple[int, float], ...]
+    idfs: tuple[tuple[int, float], ...]
     weight: float
 
 
@@ -90,18 +90,18 @@ class Names:
     def _read(self, tool: int) -> Name:
         terms = self._index.name_terms(tool).tolist()
         weight = 0.0
-        rarities = []
+        idfs = []
         for term in terms:
-            rarity = self._rarities.get(term) or self._rarity(term)
-            weight += rarity
-            rarities.append((term, rarity))
-        return Name(frozenset(terms), tuple(rarities), weight)
+            idf = self._rarities.get(term) or self._rarity(term)
+            weight += idf
+            idfs.append((term, idf))
+        return Name(frozenset(terms), tuple(idfs), weight)
 
     def _rarity(self, term: int) -> float:
-        rarity = inverse_document_frequency(self._size, self._index.document_frequency(term))
+        idf = inverse_document_frequency(self._size, self._index.document_frequency(term))
         if len(self._rarities) < _MOST_NAMES:
-            self._rarities[term] = rarity
-        return rarity
+            self._rarities[term] = idf
+        return idf
 
 
 _SECTIONS = ("postings", "postings.impact", "postings.fields")

@@ -186,7 +186,7 @@ def inverse_document_frequency(size: float, frequency: float) -> float:
     return log1p((size - frequency + 0.5) / (frequency + 0.5))
 
 
-def smoothed_rarity(size: int, frequency: float, common: float, background: float) -> float:
+def smoothed_idf(size: int, frequency: float, common: float, background: float) -> float:
     """Return the same weight in a collection that the language has been added to; above 0.
 
     For every document, *background* texts are imagined of which a share of *common* hold the

@@ -34,7 +34,7 @@ _FIELDS = {name: FIELDS.index(name) for name in ("aliases", "keywords")}
 _MASK = sum(1 << field for field in _FIELDS.values())
 
 
-class HintableIndex:
+class WhatIf:
     """An index and what is needed to try hints on one of its tools."""
 
     def __init__(self, index: Index, tool: int) -> None:
@@ -53,7 +53,7 @@ class HintableIndex:
         They must hold the aliases and keywords that the tool has, in front of further ones or
         behind them, and be no other in anything else.
         """
-        return _HintedIndex(self, hints)
+        return _WhatIfIndex(self, hints)
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Return what the index answers, which every edit of one query asks again."""
@@ -81,10 +81,10 @@ def _filled(index: Index) -> dict[int, int]:
     return {field: len(held) for field, held in holders.items()}
 
 
-class _HintedIndex(Index):
+class _WhatIfIndex(Index):
     """An index that answers as one compiled with other hints would."""
 
-    def __init__(self, before: HintableIndex, hints: Hints) -> None:
+    def __init__(self, before: WhatIf, hints: Hints) -> None:
         # What has been read of the index below has been read for all.
         vars(self).update(vars(before.index))
         # But how rare the words of names are may differ.
@@ -254,7 +254,7 @@ class _HintedIndex(Index):
 
 
 def _recounted(
-    before: HintableIndex, lists: dict[str, tuple[str, ...]]
+    before: WhatIf, lists: dict[str, tuple[str, ...]]
 ) -> tuple[Counts, list[float], int]:
     """Count the fields that hints fill anew: the terms, the mean lengths, the fields changed."""
     counts, means, changed = dict(before.counts), list(before.means), 0

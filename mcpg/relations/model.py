@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import walk_parameters
-from mcpg.text import function_words_in, language_of, split_words, stem
+from mcpg.text import language_of, split_words, stem, stop_words_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -380,7 +380,7 @@ def _terms_of(subjects: _Subjects, forms: defaultdict[str, Counter[str]]) -> dic
 
 def _subject_words(text: str, language: str | None) -> list[str]:
     words = split_words(text)
-    dropped = function_words_in(words, language)
+    dropped = stop_words_in(words, language)
     return [word for word in words if word not in dropped and _names_a_subject(word)]
 
 

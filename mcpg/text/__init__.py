@@ -5,25 +5,25 @@ from __future__ import annotations
 from mcpg.text.words import (
     Word,
     fold,
-    function_words_in,
-    function_words_of,
     iter_words,
     joined,
     language_of,
     split_words,
     stem,
+    stop_words_in,
+    stop_words_of,
     strip_accents,
 )
 
 __all__ = [
     "Word",
     "fold",
-    "function_words_in",
-    "function_words_of",
     "iter_words",
     "joined",
     "language_of",
     "split_words",
     "stem",
+    "stop_words_in",
+    "stop_words_of",
     "strip_accents",
 ]

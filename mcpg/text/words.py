@@ -59,7 +59,7 @@ _languages: dict[str, tuple[int, ...]] = {}
 _by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
 
 
-def function_words_of(language: str) -> frozenset[str]:
+def stop_words_of(language: str) -> frozenset[str]:
     """Return the folded function words of *language*, a member of `LANGUAGES`."""
     if not _lists:
         _lists.update(_read())
@@ -83,17 +83,17 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
     return LANGUAGES[votes.index(best)] if best > 1 else None
 
 
-def function_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
+def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
     """Return those of *words* that are function words in the language they are written in.
 
     *expected* is the language that one function word is enough to tell.
     """
     words = list(words)
     language = language_of(words, expected)
-    return function_words_of(language).intersection(words) if language else frozenset()
+    return stop_words_of(language).intersection(words) if language else frozenset()
 
 
-def is_near_function_word(word: str, language: str, distance: int) -> bool:
+def is_near_stop_word(word: str, language: str, distance: int) -> bool:
     """Return whether at most *distance* edits, at least 1, make *word* a function word."""
     mine = signature(word)
     by_length = _by_length.get(language) or _sort_by_length(language)
@@ -107,7 +107,7 @@ def is_near_function_word(word: str, language: str, distance: int) -> bool:
 
 def _sort_by_length(language: str) -> dict[int, list[tuple[str, int]]]:
     rows: dict[int, list[tuple[str, int]]] = {}
-    for word in sorted(function_words_of(language)):
+    for word in sorted(stop_words_of(language)):
         rows.setdefault(len(word), []).append((word, signature(word)))
     return _by_length.setdefault(language, rows)
 
@@ -121,7 +121,7 @@ def _read() -> dict[str, frozenset[str]]:
 def _read_languages() -> dict[str, tuple[int, ...]]:
     table: dict[str, tuple[int, ...]] = {}
     for number, language in enumerate(LANGUAGES):
-        for word in function_words_of(language):
+        for word in stop_words_of(language):
             table[word] = (*table.get(word, ()), number)
     _languages.update(table)
     return _languages
@@ -475,7 +475,7 @@ def _ends_abbreviation(run: str, place: int) -> bool:
     if letter != "s" or following.islower():
         return False
     is_last = not following.isupper()
-    return is_last or run[place - 1 : place + 1].lower() not in function_words_of("english")
+    return is_last or run[place - 1 : place + 1].lower() not in stop_words_of("english")
 
 
 def _end_of(is_kind: Callable[[str], bool], run: str, start: int) -> int:

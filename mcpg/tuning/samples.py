@@ -17,7 +17,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
-from mcpg.engine.features import FEATURES, look_closely
+from mcpg.engine.features import FEATURES, extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.loading import BY_ORDER, FITTED, GIVEN, MOST_WEIGHT
 from mcpg.engine.pipeline import gather
@@ -88,7 +88,7 @@ def look(
     *hidden* documents are not to be found.
     """
     analysis, pool = gather(Request(query), index, frozenset(hidden), size=POOL)
-    sights = look_closely(pool.documents, analysis, index)
+    sights = extract_features(pool.documents, analysis, index)
     known = max(len(right), count or 0)
     return Sample(analysis, sights, frozenset(right - hidden), known, len(index))
 

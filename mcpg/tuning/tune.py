@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
 from mcpg.engine.model import Model
-from mcpg.engine.provenance import ModelOrigin
+from mcpg.engine.provenance import ModelProvenance
 from mcpg.evaluation.significance import paired_randomisation
 from mcpg.tuning.fit import (
     best_scored,
@@ -327,10 +327,10 @@ class TuneReport:
     refusal: str = ""
 
 
-def origin_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelOrigin:
+def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvenance:
     """Name a tuned model, and say how it was fitted."""
     name = _file_name(judgements.place)
-    return ModelOrigin(f"tuned on {name}", _provenance(tuning, judgements, name))
+    return ModelProvenance(f"tuned on {name}", _provenance(tuning, judgements, name))
 
 
 def _provenance(tuning: Tuning, judgements: Judgements, name: str) -> str:

@@ -18,7 +18,7 @@ from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.cache_entries import key_of
 from mcpg.engine.circuit_breaker import RESET_SECONDS, GuardedCache
 from mcpg.engine.result_cache import decode_result, encode_result, identity_of
-from mcpg.engine.results import Equipment, Request
+from mcpg.engine.results import EngineServices, Request
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer
 from mcpg.sources import SourceBatch
@@ -83,7 +83,7 @@ class Broken:
 
 def cached(cache: Any, engine: Engine = PLAIN) -> Engine:
     """Give an engine over the same index that has a cache."""
-    return mcpg.Engine(engine.index, equipment=Equipment(cache=cache))
+    return mcpg.Engine(engine.index, equipment=EngineServices(cache=cache))
 
 
 def everything(result: SearchResult) -> Any:
@@ -178,8 +178,8 @@ def test_a_change_of_one_field_is_another_question(
         "embedder": FunctionEmbeddings(lambda texts: [[len(one), 1.0] for one in texts], "a test"),
         "normalizer": FunctionNormalizer(lambda _: "export", "a test") if is_normalizing else None,
     }
-    fresh = mcpg.Engine(PLAIN.index, equipment=Equipment(**parts))
-    engine = mcpg.Engine(PLAIN.index, equipment=Equipment(cache=cache, **parts))
+    fresh = mcpg.Engine(PLAIN.index, equipment=EngineServices(**parts))
+    engine = mcpg.Engine(PLAIN.index, equipment=EngineServices(cache=cache, **parts))
     one, other = ({"query": "order", **way, **options} for options in CHANGES[name])
     engine.search("warm", strategy="embeddings")  # only then are the vectors named in a key
 
@@ -259,8 +259,8 @@ def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_answers_with_vectors_are_kept(asked: dict[str, Any]) -> None:
     """Once the vectors are there, the provider is asked for nothing that was searched before."""
     cache, provider = Listening(), HashProvider()
-    plain = mcpg.Engine(PLAIN.index, equipment=Equipment(HashProvider()))
-    engine = mcpg.Engine(PLAIN.index, equipment=Equipment(provider, cache=cache))
+    plain = mcpg.Engine(PLAIN.index, equipment=EngineServices(HashProvider()))
+    engine = mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, cache=cache))
     engine.search("else", **asked)
     provider.asked.clear()
 
@@ -271,7 +271,9 @@ def test_answers_with_vectors_are_kept(asked: dict[str, Any]) -> None:
     assert provider.asked == ["order"]
     assert cache.hits == 2
 
-    other = mcpg.Engine(PLAIN.index, equipment=Equipment(HashProvider(name="other"), cache=cache))
+    other = mcpg.Engine(
+        PLAIN.index, equipment=EngineServices(HashProvider(name="other"), cache=cache)
+    )
     for _ in range(2):
         other.search("order", **asked)
     assert cache.hits == 3
@@ -282,7 +284,7 @@ def test_engines_share_the_vectors_of_queries() -> None:
     cache = Listening()
     for number in range(2):
         provider = HashProvider()
-        engine = mcpg.Engine(PLAIN.index, equipment=Equipment(provider, cache=cache))
+        engine = mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, cache=cache))
         engine.search("order", strategy="embeddings")
         assert provider.asked.count("order") == 1 - number
 
@@ -306,7 +308,7 @@ def test_a_query_without_a_vector_is_kept() -> None:
 
     asked: list[str] = []
     cache = Listening()
-    equipment = Equipment(FunctionEmbeddings(embed, "words"), cache=cache)
+    equipment = EngineServices(FunctionEmbeddings(embed, "words"), cache=cache)
     engine = mcpg.Engine(PLAIN.index, equipment=equipment)
     first = engine.search("export", strategy="auto")
     assert {"query_vector_empty", "graph_fallback"} <= {one.code for one in first.diagnostics}
@@ -470,7 +472,9 @@ def test_rewrites_of_another_model_are_not_shared() -> None:
     cache = Listening()
     for name, text in (("one", "export invoices"), ("two", "cancel order")):
         normalizer = FunctionNormalizer(lambda _, text=text: text, name)
-        engine = mcpg.Engine(PLAIN.index, equipment=Equipment(normalizer=normalizer, cache=cache))
+        engine = mcpg.Engine(
+            PLAIN.index, equipment=EngineServices(normalizer=normalizer, cache=cache)
+        )
         first = engine.search("rechnungen exportieren", normalize=True)
         assert engine.search("rechnungen exportieren", normalize=True) == first
         assert next(one.code for one in first.diagnostics) == "query_normalized"
@@ -486,7 +490,7 @@ def test_a_rewrite_that_failed_is_asked_for_again() -> None:
         raise OSError
 
     cache = Listening()
-    equipment = Equipment(normalizer=FunctionNormalizer(fail, "mine"), cache=cache)
+    equipment = EngineServices(normalizer=FunctionNormalizer(fail, "mine"), cache=cache)
     engine = mcpg.Engine(PLAIN.index, equipment=equipment)
     engine.search("rechnungen exportieren", normalize=True)
     assert not cache.entries
@@ -502,7 +506,7 @@ def test_candidates_count_by_who_chose_them() -> None:
         (Chosen("order_get"), 1),
         (Chosen("order_get"), 1),
     ):
-        equipment = Equipment(candidates=source, cache=cache)
+        equipment = EngineServices(candidates=source, cache=cache)
         result = mcpg.Engine(PLAIN.index, equipment=equipment).search("order")
         assert [one.tool_id for one in result.matches] == source.ids
         assert cache.hits == hits
@@ -518,8 +522,10 @@ def test_a_publication_in_the_middle_of_a_search_makes_no_old_answer_new() -> No
             self.ids = ["order_list"]
             return chosen
 
-    equipment = Equipment(HashProvider(), candidates=Publishing("order_get"), cache=MemoryCache())
-    new = Equipment(HashProvider(), candidates=Named("order_list"))
+    equipment = EngineServices(
+        HashProvider(), candidates=Publishing("order_get"), cache=MemoryCache()
+    )
+    new = EngineServices(HashProvider(), candidates=Named("order_list"))
     engine = mcpg.Engine(PLAIN.index, equipment=equipment)
     asked = {"query": "customer", "strategy": "auto", "fusion": "rrf"}
 

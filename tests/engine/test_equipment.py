@@ -13,7 +13,7 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import Hints
-from mcpg.engine.results import Equipment
+from mcpg.engine.results import EngineServices
 from mcpg.sources import SourceBatch
 from mcpg.values import replace
 
@@ -34,9 +34,9 @@ class Untouchable:
         raise AssertionError(f"the graph strategy asked for {name}")
 
 
-def untouchable() -> Equipment:
+def untouchable() -> EngineServices:
     """Give equipment of which no part may be touched."""
-    return Equipment(*[Untouchable() for _ in Equipment.__match_args__])
+    return EngineServices(*[Untouchable() for _ in EngineServices.__match_args__])
 
 
 @pytest.mark.parametrize("query", ["order", "order_get", "ordre", "zzqx", "", "get orders; export"])
@@ -86,7 +86,7 @@ BAD = [
 def test_a_provider_may_fail_in_any_way(bad: str, fault: object) -> None:
     """Whatever is wrong with a provider of the host's, the graph answers and says why."""
     plain = make_engine(*TOOLS)
-    equipped = mcpg.Engine(plain.index, equipment=Equipment(Provider(bad, fault)))
+    equipped = mcpg.Engine(plain.index, equipment=EngineServices(Provider(bad, fault)))
 
     for strategy in ("auto", "embeddings"):
         result = equipped.search("list orders", strategy=strategy)
@@ -131,7 +131,7 @@ def test_a_normaliser_may_fail_in_any_way() -> None:
     """Whatever is wrong with a normaliser of the host's, the query is searched as it is."""
     plain = make_engine(*TOOLS)
     equipped = mcpg.Engine(
-        plain.index, equipment=Equipment(normalizer=Normalizer(), cache=MemoryCache())
+        plain.index, equipment=EngineServices(normalizer=Normalizer(), cache=MemoryCache())
     )
 
     result = equipped.search("покажи заказы orders", normalize=True)
@@ -152,7 +152,7 @@ def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
     for _ in ("made anew", "opened"):
         engine = mcpg.load(path, embeddings=given.embedder, **arguments)
         assert engine.equipment == replace(given, vectors=path, kept=None, observer=None)
-    assert mcpg.load(path).equipment == Equipment("local", vectors=path)
+    assert mcpg.load(path).equipment == EngineServices("local", vectors=path)
 
 
 def test_changed_hints_keep_the_provider_and_drop_the_vectors() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS, default_origin
+from mcpg.engine.model import INPUTS, default_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -282,7 +282,10 @@ def test_the_model_is_named(explanation: Explanation) -> None:
     model = explanation.model
 
     assert model is not None
-    assert (model.name, model.provenance) == (default_origin().name, default_origin().provenance)
+    assert (model.name, model.provenance) == (
+        default_provenance().name,
+        default_provenance().provenance,
+    )
     for match in explanation.matches:
         assert {part.feature: part.weight for part in match.contributions} == model.weights
         coefficients = {one.name: one.coefficient for one in match.calibration.inputs}

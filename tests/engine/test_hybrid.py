@@ -19,8 +19,8 @@ from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.circuit_breaker import RESET_SECONDS
 from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
 from mcpg.engine.loading import shipped_ranking
-from mcpg.engine.results import Equipment
-from mcpg.engine.vectors import Nearness, Semantics
+from mcpg.engine.results import EngineServices
+from mcpg.engine.vectors import IndexVectors, VectorScores
 from mcpg.errors import Code
 from mcpg.vectors.matrix import ToolVectors
 
@@ -62,7 +62,7 @@ PLAIN = make_engine(*TOOLS, rules=RULES)
 def engine_with(function: Callable[[list[str]], Any], **others: Any) -> mcpg.Engine:
     """Give an engine whose vectors *function* makes."""
     provider = FunctionEmbeddings(function, "a test")
-    return mcpg.Engine(PLAIN.index, equipment=Equipment(provider, **others))
+    return mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, **others))
 
 
 ENGINE = engine_with(topics)
@@ -269,7 +269,7 @@ class Flaky:
 def test_an_outage_costs_a_search_one_attempt_and_what_was_made_stays() -> None:
     """The next search asks for the vectors that are missing, and for no other."""
     flaky = Flaky(down_after=1)
-    engine = mcpg.Engine(MANY.index, equipment=Equipment(FunctionEmbeddings(flaky, "flaky")))
+    engine = mcpg.Engine(MANY.index, equipment=EngineServices(FunctionEmbeddings(flaky, "flaky")))
 
     first = engine.search("tool", strategy="auto")
     assert Code.EMBEDDING_FAILED in codes(first)
@@ -287,7 +287,7 @@ def test_an_outage_costs_a_search_one_attempt_and_what_was_made_stays() -> None:
 def test_an_outage_is_asked_about_until_it_ends() -> None:
     """However many searches fall into it, the vectors come once the provider is back."""
     flaky = Flaky(down_after=1)
-    engine = mcpg.Engine(MANY.index, equipment=Equipment(FunctionEmbeddings(flaky, "flaky")))
+    engine = mcpg.Engine(MANY.index, equipment=EngineServices(FunctionEmbeddings(flaky, "flaky")))
     for _ in range(7):
         engine.search("tool", strategy="embeddings")
     flaky.down_after = None
@@ -320,7 +320,9 @@ def test_a_provider_that_fails_slowly_is_left_alone() -> None:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
     slow = Slow()
-    semantics = Semantics(Equipment(slow), MANY.index, MANY.documents.values, lambda: slow.now)
+    semantics = IndexVectors(
+        EngineServices(slow), MANY.index, MANY.documents.values, lambda: slow.now
+    )
 
     def ask(_: int) -> str:
         with pytest.raises(EmbeddingError) as caught:
@@ -343,7 +345,9 @@ def test_a_query_that_fails_slowly_is_not_followed_by_others() -> None:
     """The same holds where the tools have their vectors, and the queries get none."""
     slow = Slow()
     slow.is_up = True
-    semantics = Semantics(Equipment(slow), MANY.index, MANY.documents.values, lambda: slow.now)
+    semantics = IndexVectors(
+        EngineServices(slow), MANY.index, MANY.documents.values, lambda: slow.now
+    )
     semantics.built()
     slow.is_up = False
     for query in "abc":
@@ -366,7 +370,9 @@ def test_a_query_that_has_no_vector_does_not_take_those_of_others() -> None:
         return np.ones((len(texts), 2))
 
     provider = FunctionEmbeddings(embed, "slow")
-    semantics = Semantics(Equipment(provider), MANY.index, MANY.documents.values, lambda: now)
+    semantics = IndexVectors(
+        EngineServices(provider), MANY.index, MANY.documents.values, lambda: now
+    )
     with pytest.raises(EmbeddingError):
         semantics.embed("nothing")
     assert semantics.embed("something").shape == (2,)
@@ -385,7 +391,7 @@ class Rewriter:
 def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> None:
     """Vectors of queries that were compared with each other are held to the tools' as well."""
     provider = FunctionEmbeddings(topics, "a test", queries=lambda texts: np.ones((len(texts), 3)))
-    equipment = Equipment(provider, normalizer=Rewriter())
+    equipment = EngineServices(provider, normalizer=Rewriter())
     engine = mcpg.Engine(PLAIN.index, equipment=equipment)
     result = engine.search("экспорт счетов за заказ", strategy="auto", normalize=True)
 
@@ -397,7 +403,7 @@ def test_a_rewritten_query_of_other_dimensions_is_answered_by_the_graph() -> Non
 def test_a_rewritten_query_asks_a_provider_that_fails_once() -> None:
     """A search of a query and of its rewrite is one search, and so is its one attempt."""
     flaky = Flaky(down_after=0)
-    equipment = Equipment(FunctionEmbeddings(flaky, "flaky"), normalizer=Rewriter())
+    equipment = EngineServices(FunctionEmbeddings(flaky, "flaky"), normalizer=Rewriter())
     engine = mcpg.Engine(MANY.index, equipment=equipment)
 
     for number in (1, 2):
@@ -421,7 +427,7 @@ def test_a_rewritten_query_has_vectors_for_both_or_for_neither(way: str) -> None
 
     faults: list[Exception] = [OSError()]
     provider = FunctionEmbeddings(topics, "a test", queries=queries)
-    equipment = Equipment(provider, normalizer=Rewriter(), cache=MemoryCache())
+    equipment = EngineServices(provider, normalizer=Rewriter(), cache=MemoryCache())
     engine = mcpg.Engine(PLAIN.index, equipment=equipment)
     asked = {"query": "экспорт счетов за заказ", "strategy": "auto", "normalize": True}
 
@@ -437,7 +443,7 @@ def test_texts_of_one_query_with_vectors_of_different_lengths_are_answered_by_th
     provider = FunctionEmbeddings(
         topics, "a test", queries=lambda texts: np.ones((1, 3 + texts[0].isascii()))
     )
-    host = mcpg.Engine(PLAIN.index, equipment=Equipment(provider, normalizer=Rewriter()))
+    host = mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, normalizer=Rewriter()))
 
     result = host.search("экспорт счетов за заказ", strategy="auto", normalize=True)
 
@@ -455,7 +461,7 @@ def test_an_answer_tells_of_the_vectors_that_it_was_made_with() -> None:
         return flaky(texts)
 
     provider = FunctionEmbeddings(embed, "flaky")
-    engine = mcpg.Engine(MANY.index, equipment=Equipment(provider, cache=MemoryCache()))
+    engine = mcpg.Engine(MANY.index, equipment=EngineServices(provider, cache=MemoryCache()))
 
     assert Code.EMBEDDING_FAILED in codes(engine.search("first", strategy="auto"))
     assert Code.EMBEDDING_FAILED not in codes(engine.search("first", strategy="auto"))
@@ -579,12 +585,12 @@ def test_a_foreign_query_loses_what_all_tools_have_in_common() -> None:
 
 def test_closeness_weighs_more_where_the_graph_sees_less() -> None:
     """It falls with the words that the catalogue knows, and is 0 where no tool stands out."""
-    near = Nearness("t", ((0, 0.9), (1, 0.5)), {0: 0.9, 1: 0.5}, 0.4, 0.1, 0.0, 0.0)
-    flat = Nearness("t", (), {0: 0.1}, 0.4, 0.1, 0.0, 0.0)
+    near = VectorScores("t", ((0, 0.9), (1, 0.5)), {0: 0.9, 1: 0.5}, 0.4, 0.1, 0.0, 0.0)
+    flat = VectorScores("t", (), {0: 0.1}, 0.4, 0.1, 0.0, 0.0)
 
     assert closeness(near, 0, 2) > closeness(near, 0, 20) > closeness(near, 1, 20) > 0
     assert closeness(flat, 0, 2) == 0.0
-    unknown = Nearness("t", near.nearest, near.cosines, 0.4, 0.1, 1.0, 0.0)
+    unknown = VectorScores("t", near.nearest, near.cosines, 0.4, 0.1, 1.0, 0.0)
     assert closeness(unknown, 0, 2) > closeness(near, 0, 2)
 
 

@@ -14,7 +14,7 @@ from mcpg.engine.query import (
     MOST_INTENTS,
     analyse,
     intents_of,
-    parts_of,
+    segments_of,
     sentences_of,
 )
 from mcpg.engine.retrieval import POOL, retrieve
@@ -163,8 +163,8 @@ def test_items_of_a_list_are_no_wishes() -> None:
     texts = ["show", "prices", "sizes", "every", *COLOURS]
     query = f"show every {' '.join(COLOURS)}, prices, sizes"
 
-    assert [len(sentence) for sentence in parts_of(query, texts)] == [1]
-    assert intents_of(parts_of(query, texts), [1.0] * len(texts)) == ()
+    assert [len(sentence) for sentence in segments_of(query, texts)] == [1]
+    assert intents_of(segments_of(query, texts), [1.0] * len(texts)) == ()
 
 
 def test_a_short_beginning_belongs_to_what_follows() -> None:
@@ -172,17 +172,17 @@ def test_a_short_beginning_belongs_to_what_follows() -> None:
     query = f"show every, {' '.join(COLOURS[:FEWEST_WORDS])}, {' '.join(COLOURS[FEWEST_WORDS:])}"
     texts = ["show", "every", *COLOURS]
 
-    assert parts_of(query, texts) == [[(0, 1, 2, 3, 4, 5), (6, 7, 8, 9)]]
+    assert segments_of(query, texts) == [[(0, 1, 2, 3, 4, 5), (6, 7, 8, 9)]]
 
 
 def test_sentences_are_whole_whatever_their_commas() -> None:
     """A sentence has the words of all its parts, of those that were asked for."""
     query = f"{' '.join(COLOURS[:4])}, {' '.join(COLOURS[4:])}. red again"
-    parts = parts_of(query, [*COLOURS, "again"])
+    parts = segments_of(query, [*COLOURS, "again"])
 
     assert sentences_of(parts, 8) == ((0, 1, 2, 3, 4, 5, 6, 7), (0,))
     assert intents_of(parts, [1.0] * 9) == ((0, 1, 2, 3), (4, 5, 6, 7), (0, 8))
-    assert parts_of("red again", ["red", "again"]) == []
+    assert segments_of("red again", ["red", "again"]) == []
 
 
 def test_the_heaviest_of_many_wishes_are_kept() -> None:
@@ -190,6 +190,6 @@ def test_the_heaviest_of_many_wishes_are_kept() -> None:
     texts = [f"word{number}" for number in range(2 * MOST_INTENTS)]
     query = ". ".join([*texts, texts[0]])
     weights = [float(number) for number in range(len(texts))]
-    kept = intents_of(parts_of(query, texts), weights)
+    kept = intents_of(segments_of(query, texts), weights)
 
     assert kept == tuple((number,) for number in range(MOST_INTENTS, 2 * MOST_INTENTS))

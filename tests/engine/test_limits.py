@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.engine.results import MAX_LIMIT, Equipment
+from mcpg.engine.results import MAX_LIMIT, EngineServices
 from mcpg.llm.normalizer import FunctionNormalizer
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def backwards(query: str) -> str:
 INDEX = make_engine(*catalogue()).index
 ENGINE = Engine(
     INDEX,
-    equipment=Equipment(
+    equipment=EngineServices(
         FunctionEmbeddings(counted, "a test"), normalizer=FunctionNormalizer(backwards, "a test")
     ),
 )

@@ -21,7 +21,7 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings, count_tokens
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.engine.results import Equipment
+from mcpg.engine.results import EngineServices
 from mcpg.index import reader
 from mcpg.llm.normalizer import FunctionNormalizer
 from mcpg.sources import SourceBatch
@@ -49,7 +49,7 @@ FOREIGN = "де моя посилка"
 def watched(**equipment: Any) -> tuple[Engine, Noting]:
     """Give an engine, and who watches it."""
     noting = Noting()
-    return mcpg.Engine(INDEX, equipment=Equipment(observer=noting, **equipment)), noting
+    return mcpg.Engine(INDEX, equipment=EngineServices(observer=noting, **equipment)), noting
 
 
 @pytest.mark.parametrize("query", ["order_get", "where is my parcel", "", "zzqx"])
@@ -206,9 +206,9 @@ def test_a_rewritten_query_is_one_search() -> None:
 def test_an_observer_that_raises_breaks_no_search(moment: str, cache: Any) -> None:
     """The answer is whole, with a diagnostic, which no cache keeps."""
     kept = cache() if cache else None
-    equipment = Equipment(TopicProvider(), cache=kept, observer=Raising(moment))
+    equipment = EngineServices(TopicProvider(), cache=kept, observer=Raising(moment))
     broken = mcpg.Engine(INDEX, equipment=equipment)
-    whole = mcpg.Engine(INDEX, equipment=Equipment(TopicProvider(), cache=kept))
+    whole = mcpg.Engine(INDEX, equipment=EngineServices(TopicProvider(), cache=kept))
     for strategy in ("graph", "auto", "auto"):
         found = broken.search("parcel", strategy=strategy)
         assert [one.code for one in found.diagnostics].count("telemetry_failed") == 1
@@ -225,7 +225,7 @@ def test_what_a_search_raises_reaches_caller_and_observer() -> None:
         def __getattr__(self, name: str) -> Any:
             raise KeyboardInterrupt
 
-    equipment = Equipment(candidates=Candidates(), observer=noting)
+    equipment = EngineServices(candidates=Candidates(), observer=noting)
     with pytest.raises(KeyboardInterrupt):
         mcpg.Engine(INDEX, equipment=equipment).search("order")
     assert noting.noted == [("search", "order", "graph")]
@@ -327,7 +327,7 @@ def test_without_an_observer_no_clock_is_read(monkeypatch: pytest.MonkeyPatch) -
     def read() -> float:
         raise AssertionError("a clock was read")
 
-    engine = mcpg.Engine(INDEX, equipment=Equipment(TopicProvider()))
+    engine = mcpg.Engine(INDEX, equipment=EngineServices(TopicProvider()))
     engine.search("order", strategy="auto")
     for clock in ("perf_counter", "time", "time_ns", "monotonic"):
         monkeypatch.setattr(time, clock, read)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.model import default_origin
-from mcpg.engine.provenance import SECTION, ModelOrigin, origin_of, origin_sections
+from mcpg.engine.model import default_provenance
+from mcpg.engine.provenance import SECTION, ModelProvenance, provenance_of, provenance_sections
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section, StaleIndexError
@@ -17,22 +17,22 @@ def index_with(section: Section) -> Index:
 
 def test_an_index_tells_where_its_model_comes_from() -> None:
     """The name and the provenance of the shipped model are kept with every index."""
-    origin = origin_of(make_engine(make_tool()).index)
+    origin = provenance_of(make_engine(make_tool()).index)
 
-    assert origin == default_origin()
+    assert origin == default_provenance()
     assert origin.name == "shipped with mcpg"
     assert origin.provenance.startswith("benchmarks/fit_ranking.py")
 
 
 def test_an_origin_is_read_as_it_was_written() -> None:
     """Any text may stand in an origin."""
-    origin = ModelOrigin("tuned: посилка \ud800\n", 'on "queries"')
+    origin = ModelProvenance("tuned: посилка \ud800\n", 'on "queries"')
 
-    assert origin_of(index_with(*origin_sections(origin))) == origin
+    assert provenance_of(index_with(*provenance_sections(origin))) == origin
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b"\xff", b'{"name": 1}', b"[" * 99_999])
 def test_a_broken_origin_is_damage(data: bytes) -> None:
     """An origin that cannot be read is a damaged index, not a crash."""
     with pytest.raises(StaleIndexError):
-        origin_of(index_with(Section(SECTION, "B", data)))
+        provenance_of(index_with(Section(SECTION, "B", data)))

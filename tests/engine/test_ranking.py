@@ -34,7 +34,7 @@ from mcpg.engine.loading import (
     with_fitted,
 )
 from mcpg.engine.model import INPUTS, Model
-from mcpg.engine.provenance import ModelOrigin, origin_of
+from mcpg.engine.provenance import ModelProvenance, provenance_of
 from mcpg.errors import Code
 from mcpg.sources import RawBundle, SourceBatch
 
@@ -50,7 +50,8 @@ COEFFICIENTS = st.floats(-100, 100)
 TEXTS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=50)
 RANKINGS = st.builds(
     lambda weights, intercept, coefficients, name, provenance: Ranking(
-        Model(with_fitted(weights), intercept, tuple(coefficients)), ModelOrigin(name, provenance)
+        Model(with_fitted(weights), intercept, tuple(coefficients)),
+        ModelProvenance(name, provenance),
     ),
     st.lists(st.floats(0, MOST_WEIGHT), min_size=len(FITTED), max_size=len(FITTED)),
     COEFFICIENTS,
@@ -61,7 +62,7 @@ RANKINGS = st.builds(
 SHIPPED = shipped_ranking()
 TUNED = Ranking(
     Model(with_fitted([0.5] * len(FITTED)), -1.0, (0.25,) * len(INPUTS)),
-    ModelOrigin("tuned on queries.jsonl", "mcpg tune"),
+    ModelProvenance("tuned on queries.jsonl", "mcpg tune"),
 )
 
 
@@ -187,7 +188,7 @@ def test_a_bundle_is_ranked_by_what_it_carries(tmp_path: Path) -> None:
 def test_whatever_ranking_is_believed_can_rank(coefficient: float, tmp_path: Path) -> None:
     """A ranking that passes every check gives scores in [0, 1], and explanations, of any match."""
     steepest = Model(SHIPPED.model.weights, coefficient, (coefficient,) * len(INPUTS))
-    ranking = Ranking(steepest, ModelOrigin("steep", "made"))
+    ranking = Ranking(steepest, ModelProvenance("steep", "made"))
     carried = ranking_json(ranking)
     assert ranking_of(carried) == (ranking, "")
     path = tmp_path / "graph.mdld"
@@ -219,7 +220,7 @@ def test_a_damaged_ranking_is_told_every_time(tmp_path: Path) -> None:
         assert [one.code for one in engine.diagnostics] == [Code.RANKING_IGNORED]
         assert engine.diagnostics[0].place == str(damaged)
         assert engine.search("find the invoice") == expected
-        assert origin_of(engine.index) == SHIPPED.origin
+        assert provenance_of(engine.index) == SHIPPED.origin
 
 
 def test_joined_with_others_a_bundle_keeps_its_ranking(tmp_path: Path) -> None:
@@ -228,13 +229,13 @@ def test_joined_with_others_a_bundle_keeps_its_ranking(tmp_path: Path) -> None:
     write_bundle(path, bundle(ranking_json(TUNED)))
     manifest.write_text(json.dumps([{"name": "other"}]), "utf-8")
     engine = mcpg.load([path, manifest])
-    assert origin_of(engine.index) == TUNED.origin
+    assert provenance_of(engine.index) == TUNED.origin
 
 
 def test_a_bundle_made_of_a_bundle_carries_on() -> None:
     """Bundling a bundle keeps its ranking; of equal rankings one, of different ones none."""
     carried = ranking_json(TUNED)
-    other = ranking_json(Ranking(TUNED.model, ModelOrigin("another", "mcpg tune")))
+    other = ranking_json(Ranking(TUNED.model, ModelProvenance("another", "mcpg tune")))
     assert bundle_of(assemble(batch(carried))).ranking == carried
     assert bundle_of(assemble(batch(carried, carried, None))).ranking == carried
     found = assemble(batch(carried, other))

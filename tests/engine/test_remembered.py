@@ -8,7 +8,7 @@ import pytest
 from mcpg.caches import QUERY, VECTOR, MemoryCache
 from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
 from mcpg.engine.cache_entries import key_of, sealed
-from mcpg.engine.vectors import remembered_rewrite, remembered_vector
+from mcpg.engine.vectors import cached_query_vector, cached_rewrite
 from mcpg.llm.normalizer import FunctionNormalizer
 
 
@@ -37,13 +37,13 @@ def test_a_vector_is_made_once() -> None:
     counting.asked.clear()
 
     for _ in range(2):
-        found = remembered_vector(cache, provider, "where is it")
+        found = cached_query_vector(cache, provider, "where is it")
         assert found.dtype == np.float32
         assert found.tolist() == right.tolist()
         found[:] = 0  # what a caller does with it changes nothing
-    remembered_vector(cache, provider, "else")
+    cached_query_vector(cache, provider, "else")
     assert counting.asked == ["where is it", "else"]
-    assert remembered_vector(None, provider, "else") is not None
+    assert cached_query_vector(None, provider, "else") is not None
     assert len(counting.asked) == 3
 
 
@@ -51,7 +51,7 @@ def test_providers_do_not_share() -> None:
     """A vector is found only for the fingerprint that made it."""
     counting, cache = Counting(), MemoryCache()
     for name in ("one", "two"):
-        remembered_vector(cache, FunctionEmbeddings(counting.rows, name), "a")
+        cached_query_vector(cache, FunctionEmbeddings(counting.rows, name), "a")
     assert counting.asked == ["a", "a"]
 
 
@@ -65,7 +65,7 @@ def test_what_is_no_vector_is_made_anew(payload: bytes) -> None:
     key = key_of(VECTOR, provider.fingerprint, "a")
     for entry in (sealed(payload, key), b"x" * 44):
         cache.put(VECTOR, key, entry)
-        assert remembered_vector(cache, provider, "a").shape == (3,)
+        assert cached_query_vector(cache, provider, "a").shape == (3,)
     assert counting.asked == ["a", "a"]
 
 
@@ -77,7 +77,7 @@ def test_a_failure_is_not_kept() -> None:
 
     cache = MemoryCache()
     with pytest.raises(EmbeddingError):
-        remembered_vector(cache, FunctionEmbeddings(fail, "mine"), "a")
+        cached_query_vector(cache, FunctionEmbeddings(fail, "mine"), "a")
     assert len(cache) == 0
 
 
@@ -86,10 +86,10 @@ def test_a_rewrite_is_made_once() -> None:
     counting, cache = Counting(), MemoryCache()
     normalizer = FunctionNormalizer(counting.rewrite, "mine")
     for query in ("wo ist es", "wo ist es", "\ud800"):
-        assert remembered_rewrite(cache, normalizer, query) == query.upper()
+        assert cached_rewrite(cache, normalizer, query) == query.upper()
     assert counting.asked == ["wo ist es", "\ud800"]
-    remembered_rewrite(cache, FunctionNormalizer(counting.rewrite, "other"), "wo ist es")
-    assert remembered_rewrite(None, normalizer, "wo ist es") == "WO IST ES"
+    cached_rewrite(cache, FunctionNormalizer(counting.rewrite, "other"), "wo ist es")
+    assert cached_rewrite(None, normalizer, "wo ist es") == "WO IST ES"
     assert len(counting.asked) == 4
 
 
@@ -97,7 +97,7 @@ def test_an_empty_rewrite_is_not_kept() -> None:
     """What says nothing may say something the next time; a damaged entry says nothing."""
     cache = MemoryCache()
     normalizer = FunctionNormalizer(lambda _: " ", "mine")
-    assert remembered_rewrite(cache, normalizer, "a") == " "
+    assert cached_rewrite(cache, normalizer, "a") == " "
     assert len(cache) == 0
     cache.put(QUERY, key_of(QUERY, "mine", "a"), b"damaged")
-    assert remembered_rewrite(cache, normalizer, "a") == " "
+    assert cached_rewrite(cache, normalizer, "a") == " "

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
-from mcpg.engine.hint_suggestions import Lifter
+from mcpg.engine.hint_suggestions import HintSearch
 from mcpg.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     import mcpg
-    from mcpg.engine.trace import Standing
+    from mcpg.engine.trace import RankExplanation
 
 TOOLS = (
     make_tool("shipment_status", description="Where a shipment is."),
@@ -26,7 +26,7 @@ ENGINE = make_engine(*TOOLS)
 WORDS = ["shipment", "shipmnt", "status", "order", "bill", "label", "zorb", "card", "the", "4711"]
 
 
-def ask(query: str, tool: str, engine: mcpg.Engine = ENGINE, **asked: object) -> Standing:
+def ask(query: str, tool: str, engine: mcpg.Engine = ENGINE, **asked: object) -> RankExplanation:
     """Say why *tool* is where it is."""
     found = engine.explain(query, tool=tool, **asked).tool  # type: ignore[arg-type]
     assert found is not None
@@ -204,7 +204,7 @@ def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> N
 def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """When enough has been tried, what there is has to do."""
     monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_TRIED", 1)
-    monkeypatch.setattr(Lifter, "whole", lambda _: None)
+    monkeypatch.setattr(HintSearch, "whole", lambda _: None)
     standing = ask("shipment status label", "invoice_list")
 
     assert standing.change is not None

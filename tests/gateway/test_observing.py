@@ -12,7 +12,7 @@ from mcp import Client
 from opentelemetry import trace
 from telemetrical import MOMENTS, Noting, Raising, Recording
 
-from mcpg.engine.results import Equipment
+from mcpg.engine.results import EngineServices
 from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
 from mcpg.gateway.observing import kind_of
 from mcpg.gateway.serve.answers import META_TOOLS, Serving
@@ -75,7 +75,7 @@ async def test_every_outcome_is_told(manifest: Manifest) -> None:
     """What was refused or failed has the code of its fault, and nothing of what was said."""
     noting = Noting()
     mail = manifest("mail", mail_send="Send a mail")
-    async with Gateway([mail, FUNCTIONS], equipment=Equipment(observer=noting)) as gateway:
+    async with Gateway([mail, FUNCTIONS], equipment=EngineServices(observer=noting)) as gateway:
         for name, arguments in (
             ("nothing_like_it", {}),
             ("mail_send", {}),

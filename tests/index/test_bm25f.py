@@ -14,7 +14,7 @@ from mcpg.index.scoring import (
     inverse_document_frequency,
     occurrence_weight,
     saturate,
-    smoothed_rarity,
+    smoothed_idf,
 )
 from mcpg.index.tool_sections import field_shares
 
@@ -73,4 +73,4 @@ def test_common_words_weigh_less(size: int, one: float, other: float) -> None:
     """Of two words that no tool holds, the one that everybody uses weighs less."""
     low, high = sorted((one, other))
 
-    assert 0 < smoothed_rarity(size, 0, high, 3.0) <= smoothed_rarity(size, 0, low, 3.0)
+    assert 0 < smoothed_idf(size, 0, high, 3.0) <= smoothed_idf(size, 0, low, 3.0)

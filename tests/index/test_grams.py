@@ -33,18 +33,18 @@ def test_norms_are_lengths_of_vectors(index: Index) -> None:
     """A tool's norm is the root of the sum of the squares of its rarities."""
     grams = Grams(index)
     words = "shipments", "billing"
-    rarities = {number: rarity for word in words for number, rarity in grams.of_word(word)}
+    idfs = {number: idf for word in words for number, idf in grams.of_word(word)}
 
-    assert set(grams.of_tool(HIDDEN)) == set(rarities)
-    assert grams.norm(HIDDEN) == pytest.approx(sum(one**2 for one in rarities.values()) ** 0.5)
+    assert set(grams.of_tool(HIDDEN)) == set(idfs)
+    assert grams.norm(HIDDEN) == pytest.approx(sum(one**2 for one in idfs.values()) ** 0.5)
 
 
 def test_rarity_falls_with_frequency() -> None:
     """What every tool holds says least, and still something."""
-    rarities = [inverse_document_frequency(10, frequency) for frequency in range(11)]
+    idfs = [inverse_document_frequency(10, frequency) for frequency in range(11)]
 
-    assert rarities == sorted(rarities, reverse=True)
-    assert rarities[-1] > 0
+    assert idfs == sorted(idfs, reverse=True)
+    assert idfs[-1] > 0
 
 
 def test_one_place_is_found_among_the_postings(index: Index) -> None:

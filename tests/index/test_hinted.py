@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import Hints
-from mcpg.engine.features import look_closely
+from mcpg.engine.features import extract_features
 from mcpg.engine.pipeline import gather
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
-from mcpg.index.what_if import HintableIndex
+from mcpg.index.what_if import WhatIf
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def seen(index: Index, query: str) -> object:
         )
         for clause in analysis.clauses
     ]
-    return clauses, pool.documents, look_closely(range(len(index)), analysis, index)
+    return clauses, pool.documents, extract_features(range(len(index)), analysis, index)
 
 
 @settings(deadline=None)
@@ -79,7 +79,7 @@ def test_hints_tried_give_what_hints_compiled_give(
     hints = Hints.merge(Hints(aliases=aliases, keywords=keywords), documents[tool].tool.hints)
     documents[tool] = replace(documents[tool], tool=replace(documents[tool].tool, hints=hints))
 
-    tried = HintableIndex(before, tool).with_hints(hints)
+    tried = WhatIf(before, tool).with_hints(hints)
 
     compiled = Index(compile_index(documents))
     assert seen(tried, query) == seen(compiled, query)
@@ -94,7 +94,7 @@ def test_trying_leaves_the_index_as_it_is() -> None:
     index = Index(compile_index(documents_of(make_tool("a"), make_tool("b", keywords=("parcel",)))))
     before = seen(index, "parcel tracker")
 
-    tried = HintableIndex(index, 0).with_hints(Hints(keywords=("parcel", "tracker")))
+    tried = WhatIf(index, 0).with_hints(Hints(keywords=("parcel", "tracker")))
 
     assert seen(tried, "parcel tracker") != before
     assert seen(index, "parcel tracker") == before
@@ -106,6 +106,6 @@ def test_a_nearer_hint_displaces_a_farther_word() -> None:
     index = Index(compile_index(documents))
     assert index.nearest("trackers") == (2, ("trackory",))
 
-    tried = HintableIndex(index, 1).with_hints(Hints(keywords=("tracker", "trackoos")))
+    tried = WhatIf(index, 1).with_hints(Hints(keywords=("tracker", "trackoos")))
 
     assert tried.nearest("trackers") == (1, ("tracker",))

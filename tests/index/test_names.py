@@ -20,10 +20,10 @@ def test_a_name_weighs_what_its_terms_weigh(index: Index) -> None:
         name = Names(index).of_tool(tool)
         terms = list(index.name_terms(tool))
 
-        assert [term for term, _ in name.rarities] == terms
+        assert [term for term, _ in name.idfs] == terms
         assert name.terms == set(terms)
-        assert name.weight == pytest.approx(sum(rarity for _, rarity in name.rarities))
-        assert dict(name.rarities) == {
+        assert name.weight == pytest.approx(sum(idf for _, idf in name.idfs))
+        assert dict(name.idfs) == {
             term: inverse_document_frequency(len(index), index.document_frequency(term))
             for term in terms
         }

@@ -12,7 +12,7 @@ import pytest
 
 import mcpg
 from mcpg.cli.views.explain import explain_json
-from mcpg.cli.views.why_not import standing_json
+from mcpg.cli.views.why_not import rank_explanation_json
 from mcpg.evaluation.judged import read_judged
 from mcpg.evaluation.report import compare, evaluate, judge, parse_bounds, report_json
 
@@ -61,7 +61,7 @@ def stood(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     shutil.copytree(ROOT / "examples/tools", tools)
     found = mcpg.load(tools).explain("send label to buyer", tool="shipment_create")
     assert found.tool is not None
-    return explain_json(found) | {"tool": standing_json(found.tool)}
+    return explain_json(found) | {"tool": rank_explanation_json(found.tool)}
 
 
 @pytest.fixture(scope="session")

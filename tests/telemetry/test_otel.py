@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from telemetrical import Recording
 
 import mcpg
-from mcpg.engine.results import Equipment
+from mcpg.engine.results import EngineServices
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts, VectorFacts, telemetry
 from mcpg.telemetry.observer import KINDS
 from mcpg.telemetry.otel import LONGEST_TEXT
@@ -45,7 +45,7 @@ FACTS = SearchFacts(
 
 def watched(recording: Recording, **options: Any) -> Engine:
     """Give an engine that *recording* watches."""
-    return mcpg.Engine(INDEX, equipment=Equipment(observer=recording.observer(**options)))
+    return mcpg.Engine(INDEX, equipment=EngineServices(observer=recording.observer(**options)))
 
 
 def test_a_search_is_a_span() -> None:
@@ -298,7 +298,7 @@ def test_searches_of_several_threads_stay_apart() -> None:
 
 def test_without_an_sdk_nothing_is_told_and_nothing_fails() -> None:
     """The API alone takes everything and keeps nothing; the answer is the same."""
-    engine = mcpg.Engine(INDEX, equipment=Equipment(observer=telemetry()))
+    engine = mcpg.Engine(INDEX, equipment=EngineServices(observer=telemetry()))
     assert engine.search("order") == mcpg.Engine(INDEX).search("order")
     assert not trace.get_current_span().is_recording()
 

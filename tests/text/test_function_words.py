@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.text import function_words_in, function_words_of, language_of, split_words
+from mcpg.text import language_of, split_words, stop_words_in, stop_words_of
 from mcpg.text.words import LANGUAGES
 
 
@@ -25,14 +25,14 @@ def test_language_is_told_by_its_function_words(sentence: str, language: str | N
 
 def test_another_languages_function_words_are_content() -> None:
     """The word "die" is an article in German and a verb in English."""
-    assert "die" in function_words_in(["die", "lieferung", "und", "das"])
-    assert "die" not in function_words_in(["the", "processes", "that", "die"])
+    assert "die" in stop_words_in(["die", "lieferung", "und", "das"])
+    assert "die" not in stop_words_in(["the", "processes", "that", "die"])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_has_its_list(language: str) -> None:
     """Each supported language ships a list of folded words."""
-    words = function_words_of(language)
+    words = stop_words_of(language)
 
     assert len(words) > 40
     assert all(word == word.casefold() for word in words)
@@ -44,7 +44,7 @@ def test_every_language_has_its_list(language: str) -> None:
 )
 def test_tool_vocabulary_is_never_a_function_word(word: str) -> None:
     """Words that name a tool's work or its objects are in no list."""
-    assert word not in function_words_of("english")
+    assert word not in stop_words_of("english")
 
 
 def test_one_function_word_counts_for_the_expected_language() -> None:

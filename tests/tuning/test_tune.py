@@ -27,7 +27,7 @@ from mcpg.tuning.tune import (
     FEWEST_QUERIES,
     TuneReport,
     Tuning,
-    origin_of_tuning,
+    provenance_of_tuning,
     too_few,
     tune,
     tune_json,
@@ -56,7 +56,7 @@ def judged(*pairs: tuple[str, tuple[str, ...]]) -> Judgements:
 def with_model(tuned: Tuning) -> Engine:
     """Make an engine of a bundle that carries a tuned model."""
     assembly: Assembly = assemble(SourceBatch(tools=tuple(lopsided.tools())))
-    ranking = ranking_json(Ranking(tuned.model, origin_of_tuning(tuned, lopsided.by_name(1))))
+    ranking = ranking_json(Ranking(tuned.model, provenance_of_tuning(tuned, lopsided.by_name(1))))
     return Engine(Index(compile_assembly(replace(assembly, ranking=ranking))))
 
 
@@ -120,7 +120,7 @@ def test_a_name_that_is_spelt_out_still_wins(tuned: Tuning) -> None:
 
 def test_what_is_tuned_can_be_carried(tuned: Tuning) -> None:
     """A tuned model passes the checks of what a bundle carries, and is the same afterwards."""
-    ranking = Ranking(tuned.model, origin_of_tuning(tuned, lopsided.by_name(1)))
+    ranking = Ranking(tuned.model, provenance_of_tuning(tuned, lopsided.by_name(1)))
     assert parse_ranking(ranking_json(ranking)) == ranking
 
 
@@ -197,12 +197,12 @@ def test_a_query_without_any_match_is_no_sample(cases: MakeCases) -> None:
 def test_the_provenance_tells_how_it_came_about(tuned: Tuning) -> None:
     """Name and provenance say what was fitted on what, without a folder or a clock."""
     judgements = replace(lopsided.by_name(), place="/home/somebody/ci\x1b/queries.jsonl")
-    origin = origin_of_tuning(tuned, judgements)
+    origin = provenance_of_tuning(tuned, judgements)
     assert origin.name == "tuned on queries.jsonl"
     assert origin.provenance.startswith("mcpg tune on queries.jsonl (sha256:")
     assert "120 queries with an answer and 0 without; 5 folds, seed 0" in origin.provenance
     assert "somebody" not in origin.provenance
-    unnamed = origin_of_tuning(tuned, replace(judgements, place="\n"))
+    unnamed = provenance_of_tuning(tuned, replace(judgements, place="\n"))
     assert unnamed.name == "tuned on queries"
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcpg.cli.output import Output
     from mcpg.cli.settings import Settings
     from mcpg.engine import Engine
-    from mcpg.engine.trace import Standing
+    from mcpg.engine.trace import RankExplanation
     from mcpg.evaluation.judged import Judgements
     from mcpg.evaluation.report import Comparison
 
@@ -136,9 +136,9 @@ def answer_tool(
     """
     from mcpg.cli.views.explain import explain_json  # noqa: PLC0415 - as above
     from mcpg.cli.views.why_not import (  # noqa: PLC0415
-        standing_json,
-        standing_markdown,
-        standing_text,
+        rank_explanation_json,
+        rank_explanation_markdown,
+        rank_explanation_text,
     )
 
     arguments = arguments_of(question)
@@ -150,9 +150,9 @@ def answer_tool(
     engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)
-        standing = cast("Standing", explanation.tool)
+        standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    data = explain_json(explanation, engine.diagnostics) | {"tool": standing_json(standing, effect)}
+    data = explain_json(explanation, engine.diagnostics) | {"tool": rank_explanation_json(standing, effect)}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":
@@ -160,13 +160,13 @@ def answer_tool(
         return exit_code(explanation.result, question)
     noticed = judgements.diagnostics if judgements else ()
     output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *noticed))
-    view = standing_markdown if shown.form == "md" else standing_text
+    view = rank_explanation_markdown if shown.form == "md" else rank_explanation_text
     output.text(view(explanation.result.query, standing, effect, output))
     return exit_code(explanation.result, question)
 
 
 def _effect(
-    engine: Engine, standing: Standing, judgements: Judgements | None, question: Question
+    engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
 ) -> Comparison | None:
     if judgements is None or standing.change is None:
         return None

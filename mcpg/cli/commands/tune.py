@@ -22,7 +22,7 @@ from mcpg.evaluation.judged import disabled_tools, resolve
 from mcpg.files import is_folder
 from mcpg.gateway.json import diagnostics_json
 from mcpg.tuning.fit import cases_of, drawn
-from mcpg.tuning.tune import TuneReport, origin_of_tuning, too_few, tune, tune_json
+from mcpg.tuning.tune import TuneReport, provenance_of_tuning, too_few, tune, tune_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -317,7 +317,7 @@ def _tuned(
     if not tuning.is_better:
         refusal = "on queries that it has not seen, the fit is no better than chance would make it"
         return replace(report, tuning=tuning, refusal=refusal)
-    ranking = Ranking(tuning.model, origin_of_tuning(tuning, judgements))
+    ranking = Ranking(tuning.model, provenance_of_tuning(tuning, judgements))
     return replace(report, tuning=tuning, ranking=ranking)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcpg.cli.output import Output
-    from mcpg.engine.trace import Change, Retrieval, Rival, Standing
+    from mcpg.engine.trace import HintSuggestion, RankExplanation, Retrieval, Rival
     from mcpg.evaluation.report import Change as Moved
     from mcpg.evaluation.report import Comparison
     from mcpg.json_types import JsonObject
@@ -30,7 +30,9 @@ _MOVED_SHOWN = 10
 _SNIPPET = "# add to a hints file:"
 
 
-def standing_json(standing: Standing, effect: Comparison | None = None) -> JsonObject:
+def rank_explanation_json(
+    standing: RankExplanation, effect: Comparison | None = None
+) -> JsonObject:
     """Give the member `tool` of what `explain --tool` prints; gaps at full precision, as sums."""
     members = to_json(standing) | {
         "score": score_json(standing.score),
@@ -40,7 +42,9 @@ def standing_json(standing: Standing, effect: Comparison | None = None) -> JsonO
     return members if effect is None else members | {"effect": effect.json()}
 
 
-def standing_text(query: str, standing: Standing, effect: Comparison | None, output: Output) -> str:
+def rank_explanation_text(
+    query: str, standing: RankExplanation, effect: Comparison | None, output: Output
+) -> str:
     """Give the story of one tool: where it is, who is above and why, what would lift it."""
     blocks = [
         _head(query, standing),
@@ -53,12 +57,14 @@ def standing_text(query: str, standing: Standing, effect: Comparison | None, out
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def standing_markdown(
-    query: str, standing: Standing, effect: Comparison | None, output: Output
+def rank_explanation_markdown(
+    query: str, standing: RankExplanation, effect: Comparison | None, output: Output
 ) -> str:
-    """Give what `standing_text` gives for a comment on an issue: nothing in it is markup."""
+    """Return `rank_explanation_text` for a comment on an issue: nothing in it is markup."""
     plain = replace(output, color=Color.NEVER)
-    text, _, snippet = standing_text(query, standing, effect, plain).partition(f"\n\n{_SNIPPET}\n")
+    text, _, snippet = rank_explanation_text(query, standing, effect, plain).partition(
+        f"\n\n{_SNIPPET}\n"
+    )
     parts = [f"### Why {code(standing.tool_id)} is where it is", _fenced("text", text)]
     if snippet:
         parts += ["Add to a hints file:", _fenced("yaml", snippet)]
@@ -75,7 +81,7 @@ def _rival_json(rival: Rival) -> JsonObject:
     return to_json(rival) | {"score": score_json(rival.score), "features": features}
 
 
-def _change_json(change: Change) -> JsonObject:
+def _change_json(change: HintSuggestion) -> JsonObject:
     return {
         "hints": hints_to_add(change),
         "rankAfter": change.rank_after,
@@ -84,14 +90,14 @@ def _change_json(change: Change) -> JsonObject:
     }
 
 
-def hints_to_add(change: Change) -> JsonObject:
+def hints_to_add(change: HintSuggestion) -> JsonObject:
     """Give what stands below the tool's id in a hints file."""
     hints = change.hints
     members: JsonObject = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
     return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
 
 
-def _head(query: str, standing: Standing) -> list[str]:
+def _head(query: str, standing: RankExplanation) -> list[str]:
     rows = [
         ("query", one_line(query)),
         ("tool", one_line(standing.tool_id)),
@@ -102,7 +108,7 @@ def _head(query: str, standing: Standing) -> list[str]:
     return [f"{name:<16}{value}" for name, value in rows if value]
 
 
-def _rank(standing: Standing) -> str:
+def _rank(standing: RankExplanation) -> str:
     fused = f"fused {standing.fused_score:.6f}"
     if standing.is_hidden:
         return f"none: it is disabled by default, {fused}"
@@ -150,7 +156,7 @@ def _gaps(rival: Rival, output: Output) -> Iterator[str]:
         yield f"{_INDENT}{gap.feature:<{columns}}  {bar}  {sums}"
 
 
-def _words(standing: Standing, output: Output) -> list[str]:
+def _words(standing: RankExplanation, output: Output) -> list[str]:
     """Compare what of each word the tool answers with what the first one does."""
     if not standing.above:
         return []
@@ -167,7 +173,7 @@ def _words(standing: Standing, output: Output) -> list[str]:
     return [f"{heading}: share of the query, and what of it is answered", *rows]
 
 
-def _change(standing: Standing, output: Output) -> list[str]:
+def _change(standing: RankExplanation, output: Output) -> list[str]:
     change = standing.change
     heading = output.paint("change", "bold")
     if change is None:
@@ -179,7 +185,7 @@ def _change(standing: Standing, output: Output) -> list[str]:
     return [*rows, f"{_INDENT}{standing.remark}"] if standing.remark else rows
 
 
-def _said(change: Change) -> str:
+def _said(change: HintSuggestion) -> str:
     parts = [
         *(["enable it"] if change.hints.enabled_by_default else []),
         *(f"add the keyword {one_line(repr(word))}" for word in change.hints.keywords),
@@ -208,7 +214,7 @@ def _moved(word: str, moved: Sequence[Moved], output: Output) -> Iterator[str]:
         yield f"{_INDENT}... and {len(moved) - _MOVED_SHOWN} more are {word}"
 
 
-def _snippet(tool_id: str, change: Change) -> list[str]:
+def _snippet(tool_id: str, change: HintSuggestion) -> list[str]:
     """Give the hints file that makes the change, or what to add to the tool's entry of one."""
     members = hints_to_add(change).items()
     lines = [f"    {key}: {flow(value)}" for key, value in members if value]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcpg.text import fold, function_words_of, split_words, stem, strip_accents
+from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 from mcpg.values import value
@@ -132,7 +132,7 @@ def _literal(kind: str, match: re.Match[str]) -> Literal | None:
         return Literal(kind, text) if text else None
     text = match.group().rstrip(_TRAILING)
     is_none = len(text) < _SHORTEST or (
-        kind == "repository" and function_words_of("english").issuperset(text.lower().split("/"))
+        kind == "repository" and stop_words_of("english").issuperset(text.lower().split("/"))
     )
     return None if is_none else Literal(kind, text)
 
@@ -215,7 +215,7 @@ def _is_spoken(word: str) -> bool:
 
 
 def _is_of(word: str, language: str) -> bool:
-    return word in function_words_of(language) or share_of_texts(word, language) > 0
+    return word in stop_words_of(language) or share_of_texts(word, language) > 0
 
 
 def _share(found: Sequence[bool]) -> float:
@@ -320,7 +320,7 @@ def _is_prose(query: str, text: str, bare: str) -> bool:
     if _CLOSES.search(text) is None:
         return False
     words = set(split_words(bare)) - set(split_words(query))
-    named = words - function_words_of("english")
+    named = words - stop_words_of("english")
     return len(words) >= _SHORTEST_PROSE and len(named) <= (1 - PROSE) * len(words)
 
 

@@ -18,7 +18,7 @@ from mcpg.engine.rewrite.answers import (
     restored,
     without,
 )
-from mcpg.engine.vectors import remembered_rewrite
+from mcpg.engine.vectors import cached_rewrite
 from mcpg.errors import Code, Diagnostic, McpgError, info, warning
 from mcpg.text import fold, stem
 from mcpg.text.words import is_mark
@@ -160,7 +160,7 @@ def rewrite_of(
     if language.is_plain_english:
         return Rewrite(query, Outcome.PLAIN, language=language)
     try:
-        answer = remembered_rewrite(cache, normalizer, query)
+        answer = cached_rewrite(cache, normalizer, query)
     except McpgError as fault:
         return Rewrite(query, Outcome.FAILED, reason=str(fault), language=language)
     return _read(query, answer, literals, language)

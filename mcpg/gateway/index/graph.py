@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcpg.bundle import assemble
 from mcpg.catalog.model import Hints, SourceDocument
 from mcpg.engine.loading import load
-from mcpg.engine.results import NONE, Equipment
+from mcpg.engine.results import NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
 from mcpg.gateway.sources import GENERATED, CustomGraph, FileGraph
@@ -41,7 +41,7 @@ class Plan:
 
     graph: GraphSource
     reserved: Collection[str] = ()
-    equipment: Equipment = NONE
+    equipment: EngineServices = NONE
     cache_dir: str | None = None
 
     def bare(self) -> Plan:

@@ -33,7 +33,7 @@ from mcpg.values import DECIMALS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.engine.query import Clause
+    from mcpg.engine.query import QueryTerm
     from mcpg.index.reader import Index
 
 # SECTION stances: What every tool of an index says of itself, without a look at all the rest of
@@ -198,7 +198,7 @@ def _leanings(
             yield WordLeaning(clause.text, reads, writes, evidence)
 
 
-def _holders(clause: Clause, index: Index) -> frozenset[int]:
+def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
     """Give the tools that hold a word, or what it stands for, where they say what they do."""
     found: set[int] = set()
     for term, _ in clause.variants:

@@ -75,7 +75,7 @@ def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
         engine = plan.load(only.path, only.source_id)
     except McpgError:
         return None
-    if {name.casefold() for name in plan.reserved} & engine.roll.keys():
+    if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
         return None
     return Built(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
 

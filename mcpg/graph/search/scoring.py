@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from mcpg.graph import terms as v
 from mcpg.graph.search.model import Evidence
 from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION, escaped
-from mcpg.text import fold, function_words_in, split_words, stem, strip_accents
+from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.words import is_unspaced
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
         language: That of the graph, which the query is most likely in; `None` if unknown.
     """
     words = split_words(query)
-    empty = function_words_in(words, language)
+    empty = stop_words_in(words, language)
     kept = [word for word in words if word not in empty] or words
     accented = {strip_accents(word): word for word in _WORD.findall(fold(query))}
     found: dict[str, Term] = {}

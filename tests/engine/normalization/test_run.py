@@ -15,8 +15,8 @@ from mcpg.cli.views.explain import explain_json, explain_markdown
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.circuit_breaker import RESET_SECONDS, SLOW, GuardedNormalizer
-from mcpg.engine.results import Equipment
-from mcpg.engine.vectors import remembered_rewrite
+from mcpg.engine.results import EngineServices
+from mcpg.engine.vectors import cached_rewrite
 from mcpg.errors import Code, McpgError
 from mcpg.gateway.json import search_json
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
@@ -45,7 +45,7 @@ QUERY = "де моя посилка"
 def engine(function: Callable[[str], Any], seconds: float = 5.0, **equipment: Any) -> Engine:
     """Give an engine whose queries *function* rewrites."""
     normalizer = FunctionNormalizer(function, "test", seconds=seconds)
-    return Engine(ENGINE.index, equipment=Equipment(normalizer=normalizer, **equipment))
+    return Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer, **equipment))
 
 
 def constant(text: Any) -> Callable[[str], Any]:
@@ -125,7 +125,7 @@ def test_an_empty_catalogue_asks_nobody() -> None:
     """There is nothing to rewrite a query for."""
     empty = make_engine()
     normalizer = FunctionNormalizer(raising(AssertionError()), "test")
-    result = Engine(empty.index, equipment=Equipment(normalizer=normalizer)).search(
+    result = Engine(empty.index, equipment=EngineServices(normalizer=normalizer)).search(
         QUERY, normalize=True
     )
     assert result.ranking_mode == "empty"
@@ -235,14 +235,14 @@ def test_a_normaliser_that_failed_is_asked_again_after_a_rest(
         asked[0] += 1
         raise OSError
 
-    remembered_rewrite(cache, FunctionNormalizer(constant("known"), "test"), "bekannt")
+    cached_rewrite(cache, FunctionNormalizer(constant("known"), "test"), "bekannt")
     guarded = GuardedNormalizer(FunctionNormalizer(rewrite, "test"), lambda: now)
     for number, wait in enumerate((0.0, RESET_SECONDS - SLOW, SLOW)):
         now += wait
         with pytest.raises(McpgError, match="rewriting ended in OSError"):
-            remembered_rewrite(cache, guarded, QUERY)
+            cached_rewrite(cache, guarded, QUERY)
         assert asked[0] == calls[number]
-        assert remembered_rewrite(cache, guarded, "bekannt") == "known"
+        assert cached_rewrite(cache, guarded, "bekannt") == "known"
 
 
 @pytest.mark.parametrize("seconds", [0, -1, "soon", None, True])
@@ -458,7 +458,7 @@ def test_results_of_one_normaliser_are_not_those_of_another() -> None:
     found = []
     for name in ("parcel status", "export invoices"):
         normalizer = FunctionNormalizer(constant(name), name)
-        equipment = Equipment(normalizer=normalizer, cache=cache)
+        equipment = EngineServices(normalizer=normalizer, cache=cache)
         found.append(Engine(ENGINE.index, equipment=equipment).search(QUERY, normalize=True))
     assert [one.normalized_query for one in found] == ["parcel status", "export invoices"]
 
@@ -484,7 +484,7 @@ def test_a_server_that_fails_costs_a_warning(script: Callable[[Conversation], No
         normalizer = ChatNormalizer(
             "", "small", endpoint=Endpoint(server.url, key=KEY, budget=budget)
         )
-        mine = Engine(ENGINE.index, equipment=Equipment(normalizer=normalizer))
+        mine = Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer))
         result = mine.search(QUERY, normalize=True)
         explanation = mine.explain(QUERY, normalize=True)
     assert ids(result.matches) == ids(as_it_is().matches)
@@ -496,7 +496,7 @@ def test_a_server_that_answers_is_used() -> None:
     """A query goes to a real server and comes back in English."""
     with serving(answer(chat('"parcel status"'))) as server:
         normalizer = ChatNormalizer(server.url, "small", key=KEY)
-        mine = Engine(ENGINE.index, equipment=Equipment(normalizer=normalizer))
+        mine = Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer))
         assert ids(mine.search(QUERY, normalize=True).matches)[0] == "shipment_status"
         assert server.asked[0].body["messages"][1]["content"] == QUERY
         normalizer.close()
