@@ -121,10 +121,10 @@ class Asker:
             beside=pool.documents,
         )
         near = [number for number, _ in vector_scores.nearest if number not in pool.documents]
-        sights = extract_features(pool.documents, analysis, self._index)
-        graph = fuse(sights, MODEL.weights, POOL)
-        together = [*sights, *extract_features(near, analysis, self._index)]
-        return Looked(analysis, vector_scores, HybridPool(together, len(sights), graph, []))
+        candidates = extract_features(pool.documents, analysis, self._index)
+        graph = fuse(candidates, MODEL.weights, POOL)
+        together = [*candidates, *extract_features(near, analysis, self._index)]
+        return Looked(analysis, vector_scores, HybridPool(together, len(candidates), graph, []))
 
     def gains(self, query: str, relevant: set[str]) -> list[float]:
         """Give the nDCG@5 of the learned fusion by each of `WEIGHTS`."""

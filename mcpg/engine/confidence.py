@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.features import Sight
+    from mcpg.engine.features import Candidate
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
@@ -65,7 +65,7 @@ class Calibration:
 
 def calibrate(
     ranked: Sequence[Fused],
-    sights: Sequence[Sight],
+    candidates: Sequence[Candidate],
     analysis: Analysis,
     model: Model,
     tools: int,
@@ -73,11 +73,11 @@ def calibrate(
 ) -> list[Calibration]:
     """Return each of the *ranked* candidates its probability; it never rises down the ranks.
 
-    *sights* are what was seen of all that was looked at, *ranked* the best of them, ten at least
-    where there are so many, and *tools* the number of tools in the catalogue. With a *limit*, only
-    so many of the best are given theirs.
+    *candidates* are what was seen of all that was looked at, *ranked* the best of them, ten at
+    least where there are so many, and *tools* the number of tools in the catalogue. With a *limit*,
+    only so many of the best are given theirs.
     """
-    evidence = CalibrationInputs(ranked, sights, analysis, model, tools)
+    evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
     for fused in ranked[:limit]:
@@ -125,17 +125,17 @@ class CalibrationInputs:
     def __init__(
         self,
         ranked: Sequence[Fused],
-        sights: Sequence[Sight],
+        candidates: Sequence[Candidate],
         analysis: Analysis,
         model: Model,
         tools: int,
     ) -> None:
         self._weights = model.weights
         # Whatever the limit, a match is compared with the same others.
-        pool = sights[:POOL]
+        pool = candidates[:POOL]
         strengths = [self._strength(one) for one in ranked[:MARGIN_DEPTH]]
-        cosines = _among([sight[6] for sight in pool], POOL, _USUAL_COSINE, tools)
-        grams = _among([sight[5] for sight in pool], _NEAREST, _USUAL_GRAMS, tools)
+        cosines = _among([one.cosine for one in pool], POOL, _USUAL_COSINE, tools)
+        grams = _among([one.grams for one in pool], _NEAREST, _USUAL_GRAMS, tools)
         self._mean = fsum(cosines) / POOL
         self._nearest = fsum(grams) / _NEAREST
         self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]

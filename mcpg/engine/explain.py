@@ -10,7 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import LOW_CONFIDENCE, logistic
-from mcpg.engine.features import FEATURES, Candidate, named_exactly
+from mcpg.engine.features import FEATURES, named_exactly
 from mcpg.engine.fusion import fuse
 from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme, rank, words_of
 from mcpg.engine.model import INPUTS
@@ -113,7 +113,7 @@ class StageDetails:
             "lists": [row for clause in outcome.analysis.clauses for row in self._lists(clause)],
             "found": len(found - self._disabled),
             "disabled": len(found & self._disabled),
-            "pool": len(outcome.sights),
+            "pool": len(outcome.candidates),
             "bestLexical": _best_lexical(outcome),
             "exactNames": [
                 self._index.tool_id(document) for document in sorted(exact - self._disabled)
@@ -172,14 +172,14 @@ class StageDetails:
 
     def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
         """Return all that was looked at, by what was seen of it, and how that weighs."""
-        semantic, sights = self._outcome.semantic, self._outcome.sights
+        semantic, candidates = self._outcome.semantic, self._outcome.candidates
         if semantic is None:
             weights = self._model.weights
             ends = self._outcome.ends
-            return fuse(sights, weights, len(sights), ends), FEATURES, weights
+            return fuse(candidates, weights, len(candidates), ends), FEATURES, weights
         scheme = semantic.scheme
         words = words_of(self._outcome.analysis)
-        ranked = rank(scheme, semantic.pool, semantic.vector_scores, words, len(sights))
+        ranked = rank(scheme, semantic.pool, semantic.vector_scores, words, len(candidates))
         return ranked, scheme.features, scheme.weights
 
     def _channel(
@@ -237,7 +237,7 @@ def hidden(outcome: Outcome, index: Index, disabled: frozenset[int]) -> list[str
 
 
 def _best_lexical(outcome: Outcome) -> float:
-    return max((Candidate(*sight).lexical for sight in outcome.sights), default=0.0)
+    return max((one.lexical for one in outcome.candidates), default=0.0)
 
 
 def _found(outcome: Outcome, index: Index) -> set[int]:

@@ -8,30 +8,14 @@ from operator import mul
 
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.index.scoring import inverse_document_frequency
-from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
+    from typing import NamedTuple
 
     from mcpg.engine.query import Analysis
     from mcpg.index import Index
-
-    Sight: TypeAlias = tuple[
-        int,
-        float,
-        tuple[float, ...],
-        float,
-        float,
-        float,
-        float,
-        float,
-        float,
-        float,
-        tuple[float, ...],
-        float,
-    ]
 
 FEATURES = (
     "bm25f",
@@ -50,45 +34,53 @@ FEATURES = (
 _GRAM_SCALE = 1 << 20
 
 
-@value
-class Candidate:
-    """A document of the pool and what was seen in it.
+if TYPE_CHECKING:
 
-    Attributes:
-        document: Number of the document.
-        lexical: Share of the query, weighed by rarity, that it answers, saturated; at least 0.
-        impacts: For each clause, the credited impact of its best variant here, in [0, 1).
-        name_coverage: Share of the tool's name, weighed by rarity, that the query holds, in [0, 1].
-        opening: Share of the query that its opening words take when they are the tool's whole
-            name, else 0; in [0, 1].
-        grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
-        cosine: Cosine of the query's and the document's words, weighed by rarity, in [0, 1]; words
-            that the document lacks, or no tool holds, count against it.
-        source: Greatest lexical score of any tool of its source among the first `POOL`, or its own.
-        coverage: Share of the query, weighed by rarity, that it holds at all, in [0, 1].
-        sentence: Greatest lexical score that a single sentence of the query gives it.
-        intents: For each intent of the query, the lexical score that it gives.
-        exact: 1 when the query names the tool exactly, else 0.
-    """
+    class Candidate(NamedTuple):
+        """A document of the pool and what was seen in it.
 
-    document: int
-    lexical: float
-    impacts: tuple[float, ...]
-    name_coverage: float
-    opening: float
-    grams: float
-    cosine: float
-    source: float
-    coverage: float
-    sentence: float
-    intents: tuple[float, ...]
-    exact: float
+        Attributes:
+            document: Number of the document.
+            lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
+            impacts: For each clause, the credited impact of its best variant here, in [0, 1).
+            name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
+            opening: Share of the query that its opening words take when they are the tool's whole
+                name, else 0; in [0, 1].
+            grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
+            cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1];
+                words that the document lacks, or no tool holds, count against it.
+            source: Greatest lexical score of any tool of its source among the first `POOL`, or
+                its own.
+            coverage: Share of the query, weighed by idf, that it holds at all, in [0, 1].
+            sentence: Greatest lexical score that a single sentence of the query gives it.
+            intents: For each intent of the query, the lexical score that it gives.
+            exact: 1 when the query names the tool exactly, else 0.
+        """
 
-    def sight(self) -> Sight:
-        return tuple(getattr(self, name) for name in self.__match_args__)
+        document: int
+        lexical: float
+        impacts: tuple[float, ...]
+        name_coverage: float
+        opening: float
+        grams: float
+        cosine: float
+        source: float
+        coverage: float
+        sentence: float
+        intents: tuple[float, ...]
+        exact: float
+
+else:  # `typing` takes longer to import than the search of a small catalogue
+    from collections import namedtuple
+
+    Candidate = namedtuple(  # noqa: PYI024 - as above
+        "Candidate",
+        "document lexical impacts name_coverage opening grams "
+        "cosine source coverage sentence intents exact",
+    )
 
 
-def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Sight]:
+def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Candidate]:
     """Look at each document of the *pool*; a sight holds the members of a `Candidate` in order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
@@ -101,7 +93,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     held = _credits(analysis, shares)
     exact = named_exactly(analysis, index)
     return [
-        (
+        Candidate(
             document,
             own,
             row,
@@ -212,7 +204,7 @@ class NameMatcher:
     def match(self, document: int) -> tuple[float, float]:
         """Return how much of the name the query holds, and of the query the name, each in [0, 1].
 
-        The first is the share of the name, weighed by rarity, that the query holds. The second is
+        The first is the share of the name, weighed by idf, that the query holds. The second is
         the share of the query that its opening words take, and 0 unless they are the whole name,
         in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
         """

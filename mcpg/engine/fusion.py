@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
-    from mcpg.engine.features import Sight
+    from mcpg.engine.features import Candidate
     from mcpg.index import Index
 
-    _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Sight, float]
+    _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
 
 
 # An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
@@ -136,7 +136,7 @@ class Fused:
 
 
 def fuse(
-    sights: Sequence[Sight], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
+    candidates: Sequence[Candidate], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
 ) -> list[Fused]:
     """Return the best *limit* of what was seen; ties go to the smaller document number.
 
@@ -147,20 +147,20 @@ def fuse(
     Shares of the query are divided by the greatest lexical score of the first tier, so that weights
     mean the same in every catalogue, for every query and whatever is asked for.
     """
-    if not sights:
+    if not candidates:
         return []
-    lexical = greatest_lexical(sights[: ends[0]] if ends else sights)
+    lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
     ranked = []
-    for place, sight in enumerate(sights):
-        values = feature_values(sight, lexical)
+    for place, candidate in enumerate(candidates):
+        values = feature_values(candidate, lexical)
         score = fsum(map(mul, values, weights))
         tier = bisect_right(ends, place)
-        ranked.append((tier, -round(score, DECIMALS), sight[0], values, sight, score))
+        ranked.append((tier, -round(score, DECIMALS), candidate.document, values, candidate, score))
     ranked.sort()
-    if not sights[0][-2]:
+    if not candidates[0].intents:
         return [
-            Fused(Candidate(*sight), values, -negative)
-            for _, negative, _, values, sight, _ in ranked[:limit]
+            Fused(candidate, values, -negative)
+            for _, negative, _, values, candidate, _ in ranked[:limit]
         ]
     return _spread(ranked, weights[-1], limit)
 
@@ -168,36 +168,34 @@ def fuse(
 def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]:
     """Return the best *limit* of the *ranked*, the first tier spread over the intents."""
     within = [one for one in ranked if not one[0]]
-    answered = [sight[-2] for _, _, _, _, sight, _ in within]
+    answered = [candidate.intents for _, _, _, _, candidate, _ in within]
     chosen = []
     for place, added, score in spread([one[-1] for one in within], answered, weight, limit):
-        _, _, _, values, sight, _ = within[place]
-        chosen.append(Fused(Candidate(*sight), (*values[:-1], added), score))
+        _, _, _, values, candidate, _ = within[place]
+        chosen.append(Fused(candidate, (*values[:-1], added), score))
     beyond = ranked[len(within) : len(within) + limit - len(chosen)]
     return chosen + [
-        Fused(Candidate(*sight), values, -negative) for _, negative, _, values, sight, _ in beyond
+        Fused(candidate, values, -negative) for _, negative, _, values, candidate, _ in beyond
     ]
 
 
-def greatest_lexical(sights: Iterable[Sight]) -> float:
+def greatest_lexical(candidates: Iterable[Candidate]) -> float:
     """Return the greatest lexical score of what was seen, 1 where there is none."""
-    return max([sight[1] for sight in sights], default=0.0) or 1.0
+    return max([one.lexical for one in candidates], default=0.0) or 1.0
 
 
-def feature_values(sight: Sight, lexical: float) -> tuple[float, ...]:
-    """Return the features of what was seen; its intents add nothing before it has a place."""
-    _, own, _, name_coverage, opening, gram, cosine, source, coverage, best_sentence, _, exact = (
-        sight
-    )
+def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
+    """Return the features of *candidate*; its intents add nothing before it has a place."""
+    own = candidate.lexical / lexical
     return (
-        own / lexical,
-        own / lexical * name_coverage,
-        opening / lexical,
-        gram,
-        cosine,
-        source / lexical,
-        coverage,
-        best_sentence / lexical,
-        exact,
+        own,
+        own * candidate.name_coverage,
+        candidate.opening / lexical,
+        candidate.grams,
+        candidate.cosine,
+        candidate.source / lexical,
+        candidate.coverage,
+        candidate.sentence / lexical,
+        candidate.exact,
         0.0,
     )

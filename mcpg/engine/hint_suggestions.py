@@ -62,7 +62,7 @@ _SENTENCE_END = (".", "!", "?", ":", ";", "\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class HintWord:
     """A word that may be added.
 
     Attributes:
@@ -83,13 +83,13 @@ class Candidate:
     is_common: bool
 
 
-def candidates(
+def hint_words(
     query: str,
     analysis: Analysis,
     impacts: Sequence[float],
     present: Iterable[str],
     language: str | None,
-) -> list[Candidate]:
+) -> list[HintWord]:
     """Return the words of *query* that may be added to a tool, the weightiest `MOST_WORDS`.
 
     Numbers, codes, addresses, file names and quotations are what a tool is called with, and are
@@ -99,7 +99,7 @@ def candidates(
     spoken, names = _spoken(query)
     has = {word.casefold() for word in present}
     found = [
-        Candidate(
+        HintWord(
             text,
             place,
             clause.weight,
@@ -127,18 +127,18 @@ def whole_alias(query: str) -> str | None:
     return text if is_short and not is_literal and text.isprintable() else None
 
 
-def as_keywords(chosen: Iterable[Candidate]) -> Hints:
+def as_keywords(chosen: Iterable[HintWord]) -> Hints:
     """Return hints with a keyword for each of *chosen*."""
     return Hints(keywords=tuple(sorted(one.text for one in chosen)))
 
 
-def as_alias(chosen: Iterable[Candidate]) -> Hints:
+def as_alias(chosen: Iterable[HintWord]) -> Hints:
     """Return hints with one alias of all *chosen*, in the query's order."""
     ordered = sorted(chosen, key=lambda one: (one.place, one.text))
     return Hints(aliases=(" ".join(one.text for one in ordered),))
 
 
-def preference(chosen: Sequence[Candidate]) -> tuple[int, int, int, list[str]]:
+def preference(chosen: Sequence[HintWord]) -> tuple[int, int, int, list[str]]:
     """Return what sorts the better of two sets of equally many words first.
 
     Words that the tool lacks go before words that it has, words of a subject before common ones,
@@ -313,13 +313,13 @@ class HintSearch:
         """Whether the catalogue is small enough to be compiled while somebody waits."""
         return len(self._what_if.index) <= MOST_TOOLS_COMPILED
 
-    def candidates(self) -> list[Candidate]:
+    def hint_words(self) -> list[HintWord]:
         index = self._what_if.index
         analysis, _ = gather(self._request, index, self._disabled, size=POOL)
-        (sight,) = extract_features([self._tool], analysis, index)
+        (candidate,) = extract_features([self._tool], analysis, index)
         text = self._request.query or self._request.context
         language = analysis.language or index.language
-        return candidates(text, analysis, sight[2], self._own.keywords, language)
+        return hint_words(text, analysis, candidate.impacts, self._own.keywords, language)
 
     def whole(self) -> str | None:
         return whole_alias(self._request.query or self._request.context)
@@ -327,15 +327,15 @@ class HintSearch:
     def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> HintTrial:
         analysis, pool = gather(self._request, index, disabled, size=POOL)
         documents = dict.fromkeys((*pool.documents, self._tool))
-        sights = extract_features(documents, analysis, index)
-        ranked = fuse(sights, self._model.weights, len(sights), pool.ends)
+        candidates = extract_features(documents, analysis, index)
+        ranked = fuse(candidates, self._model.weights, len(candidates), pool.ends)
         place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
         own = ranked[place].score
         others = [one.score for one in ranked if one.candidate.document != self._tool]
         lead = own - max(others, default=0.0)
         if self._tool not in pool.documents:
             return HintTrial(added, None, lead, 0.0)
-        scores = calibrate(ranked, sights, analysis, self._model, len(index))
+        scores = calibrate(ranked, candidates, analysis, self._model, len(index))
         return HintTrial(added, place + 1, lead, scores[place].score)
 
 
@@ -357,7 +357,7 @@ def smallest_change(hint_search: HintSearch) -> HintSuggestion | None:
 def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTrial]:
     """Return the edits that make the tool first, the smallest first; *tried* takes all."""
     yield from (trial for trial in tried if trial.is_first)
-    words = hint_search.candidates()
+    words = hint_search.hint_words()
     telling = [word for word in words if not word.is_doubtful]
     proved = 0
     for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
@@ -370,9 +370,9 @@ def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTria
 
 
 def _searched(
-    hint_search: HintSearch, words: Sequence[Candidate], most: int, tried: list[HintTrial]
+    hint_search: HintSearch, words: Sequence[HintWord], most: int, tried: list[HintTrial]
 ) -> Iterator[HintTrial]:
-    beam: list[tuple[Candidate, ...]] = [()]
+    beam: list[tuple[HintWord, ...]] = [()]
     for size in range(1, most + 1):
         sets = sorted(_grown(beam, words, size), key=preference)
         trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in sets]
@@ -389,12 +389,12 @@ def _searched(
 
 
 def _grown(
-    beam: Iterable[tuple[Candidate, ...]], words: Sequence[Candidate], size: int
-) -> Iterator[tuple[Candidate, ...]]:
+    beam: Iterable[tuple[HintWord, ...]], words: Sequence[HintWord], size: int
+) -> Iterator[tuple[HintWord, ...]]:
     if size <= _ALL_PAIRS:
         yield from combinations(words, size)
         return
-    known: set[frozenset[Candidate]] = set()
+    known: set[frozenset[HintWord]] = set()
     for chosen in beam:
         for word in words:
             grown = frozenset((*chosen, word))
@@ -404,7 +404,7 @@ def _grown(
 
 
 def _last_resorts(
-    hint_search: HintSearch, words: Sequence[Candidate], tried: list[HintTrial]
+    hint_search: HintSearch, words: Sequence[HintWord], tried: list[HintTrial]
 ) -> Iterator[HintTrial]:
     """Return an alias with keywords beside it that make the tool first.
 

@@ -92,11 +92,11 @@ def run_with_vectors(
         ranked, calibrations = ranked[:count], calibrations[:count]
     lifted = _lifted(ranked, vector_scores) if scheme.name == SEMANTIC else ()
     semantic = HybridDetails(scheme, vector_scores, text, hybrid_pool, lifted, built.diagnostics)
-    sights, ends = (
-        [*hybrid_pool.sights, *hybrid_pool.further],
-        (len(hybrid_pool.sights), len(hybrid_pool.sights)),
+    candidates, ends = (
+        [*hybrid_pool.candidates, *hybrid_pool.further],
+        (len(hybrid_pool.candidates), len(hybrid_pool.candidates)),
     )
-    return Outcome(analysis, ranked, calibrations, sights, ends, best, semantic)
+    return Outcome(analysis, ranked, calibrations, candidates, ends, best, semantic)
 
 
 def _look(
@@ -111,15 +111,15 @@ def _look(
 
     The first `POOL` by each are what every search looks at closely; the graph's come first.
     """
-    sights = extract_features(pool.documents, analysis, index)
-    graph = fuse(sights, model.weights, len(sights), pool.ends)
+    candidates = extract_features(pool.documents, analysis, index)
+    graph = fuse(candidates, model.weights, len(candidates), pool.ends)
     found = pool.ends[0]
     known = set(pool.documents[:found])
     near = [number for number, _ in vector_scores.nearest[:size]]
     added = [number for number in near[:POOL] if number not in known]
-    first = [*sights[:found], *extract_features(added, analysis, index)]
+    first = [*candidates[:found], *extract_features(added, analysis, index)]
     known.update(added)
-    further = [sight for sight in sights[found:] if sight[0] not in known]
+    further = [candidate for candidate in candidates[found:] if candidate.document not in known]
     known.update(pool.documents)
     further += extract_features([one for one in near if one not in known], analysis, index)
     return HybridPool(first, found, graph, further)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import fsum, log, log1p
 from operator import mul
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, CalibrationInputs, logistic
 from mcpg.engine.features import FEATURES, Candidate
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from mcpg.engine.features import Sight
+    from mcpg.engine.features import Candidate
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
     from mcpg.engine.vectors import VectorScores
     from mcpg.errors import Diagnostic
 
-    Values: TypeAlias = Callable[[Sight], tuple[float, ...]]
+    Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
 
 _FILE = Path(__file__).parent / "data" / "vectors.json"
 
@@ -71,9 +71,6 @@ WINDOW_FACTOR = 4
 
 _LEAST_WINDOW = 8
 _INTENT = FEATURES.index("intent")
-_DOCUMENT: Final = 0
-_LEXICAL: Final = 1
-_EXACT: Final = 11
 _BASE_WORDS = 3
 _LEAST_KNOWN = 0.2
 
@@ -134,18 +131,15 @@ def _ranking(
 class HybridPool:
     """What was looked at.
 
-    Attributes:
-        sights: What was seen in each tool that every search looks at closely, whatever its limit;
-            what the graph found comes first.
-        found: How many of these the graph found.
-        graph: The graph's own ranking, best first.
-        further: What was seen in others, which come below these.
+    Attributes: candidates: What was seen in each tool that every search looks at closely, whatever
+    its limit; what the graph found comes first. found: How many of these the graph found. graph:
+    The graph's own ranking, best first. further: What was seen in others, which come below these.
     """
 
-    sights: list[Sight]
+    candidates: list[Candidate]
     found: int
     graph: Sequence[Fused]
-    further: list[Sight]
+    further: list[Candidate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +214,7 @@ def rank(
     """
     first, further = _tiers(scheme, pool, vector_scores)
     if scheme.name == LEARNED:
-        values = _learned_values(pool.sights, vector_scores, words)
+        values = _learned_values(pool.candidates, vector_scores, words)
         ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
         return [*ordered, *_ordered(scheme, further, values)][:limit]
     ordered = _ordered(scheme, first, _values_of(scheme, vector_scores, pool.graph, POOL))
@@ -231,28 +225,30 @@ def rank(
 
 def _tiers(
     scheme: Scheme, pool: HybridPool, vector_scores: VectorScores
-) -> tuple[Sequence[Sight], Sequence[Sight]]:
+) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
     """Return what ranks first, and what ranks below it.
 
     Where vectors alone rank, these are the nearest tools; where names count as well, those that
     are named exactly stand among the first.
     """
     if scheme.name not in {EMBEDDINGS, SEMANTIC}:
-        return pool.sights, pool.further
+        return pool.candidates, pool.further
     near = [number for number, _ in vector_scores.nearest[:MAX_LIMIT]]
-    everything = (*pool.sights, *pool.further)
-    named = {one[_DOCUMENT] for one in everything if one[_EXACT] and scheme.name == SEMANTIC}
+    everything = (*pool.candidates, *pool.further)
+    named = {one.document for one in everything if one.exact and scheme.name == SEMANTIC}
     nearest, ranked = named.union(near[:POOL]), named.union(near)
-    first = [one for one in pool.sights if one[_DOCUMENT] in nearest]
-    known = {one[_DOCUMENT] for one in first}
-    return first, [one for one in everything if one[_DOCUMENT] in ranked - known]
+    first = [one for one in pool.candidates if one.document in nearest]
+    known = {one.document for one in first}
+    return first, [one for one in everything if one.document in ranked - known]
 
 
-def _learned_values(sights: Sequence[Sight], vector_scores: VectorScores, words: int) -> Values:
-    lexical = greatest_lexical(sights)
-    return lambda sight: (
-        *feature_values(sight, lexical),
-        closeness(vector_scores, sight[_DOCUMENT], words),
+def _learned_values(
+    candidates: Sequence[Candidate], vector_scores: VectorScores, words: int
+) -> Values:
+    lexical = greatest_lexical(candidates)
+    return lambda candidate: (
+        *feature_values(candidate, lexical),
+        closeness(vector_scores, candidate.document, words),
     )
 
 
@@ -264,25 +260,25 @@ def _values_of(
     Of each list only the first *most* places count, where that is given.
     """
     if scheme.name == EMBEDDINGS:
-        return lambda sight: (vector_scores.cosines[sight[_DOCUMENT]],)
+        return lambda candidate: (vector_scores.cosines[candidate.document],)
     if scheme.name != RRF:
-        return lambda sight: (vector_scores.cosines[sight[_DOCUMENT]], sight[_EXACT])
+        return lambda candidate: (vector_scores.cosines[candidate.document], candidate.exact)
     by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
     nearest = vector_scores.nearest[:most]
     by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
 
-    def values(sight: Sight) -> tuple[float, ...]:
-        places = by_graph.get(sight[_DOCUMENT]), by_vector.get(sight[_DOCUMENT])
-        return (*(1 / (RANK_OFFSET + place) if place else 0.0 for place in places), sight[_EXACT])
+    def values(candidate: Candidate) -> tuple[float, ...]:
+        places = by_graph.get(candidate.document), by_vector.get(candidate.document)
+        return (*(1 / (RANK_OFFSET + place) if place else 0.0 for place in places), candidate.exact)
 
     return values
 
 
-def _ordered(scheme: Scheme, sights: Sequence[Sight], values_of: Values) -> list[Fused]:
+def _ordered(scheme: Scheme, candidates: Sequence[Candidate], values_of: Values) -> list[Fused]:
     found = []
-    for sight in sights:
-        values = values_of(sight)
-        found.append(Fused(Candidate(*sight), values, fsum(map(mul, values, scheme.weights))))
+    for candidate in candidates:
+        values = values_of(candidate)
+        found.append(Fused(candidate, values, fsum(map(mul, values, scheme.weights))))
     return sorted(found, key=lambda one: (-round(one.score, DECIMALS), one.candidate.document))
 
 
@@ -311,7 +307,7 @@ class VectorCalibration:
         vector_scores: VectorScores,
     ) -> None:
         """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
-        own = pool.sights[: pool.found]
+        own = pool.candidates[: pool.found]
         self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
         self._lexical = greatest_lexical(own)
         self._model = model
@@ -338,7 +334,7 @@ class VectorCalibration:
         vector_scores = self._nearness
         standardised = vector_scores.standardised(candidate.document)
         model = self._model
-        values = feature_values(candidate.sight(), self._lexical)
+        values = feature_values(candidate, self._lexical)
         alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
         products = map(mul, self._graph.of(alone), model.coefficients)
         return (

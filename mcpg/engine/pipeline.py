@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcpg.engine.candidate_source import Selection
     from mcpg.engine.confidence import Calibration
-    from mcpg.engine.features import Sight
+    from mcpg.engine.features import Candidate
     from mcpg.engine.fusion import Fused
     from mcpg.engine.hybrid_scoring import HybridDetails
     from mcpg.engine.model import Model
@@ -34,7 +34,7 @@ class Outcome:
         analysis: What the query became.
         ranked: Primary candidates, best first.
         calibrations: The calibrated score of each of them.
-        sights: What was seen in each document that was looked at, in the order of the pool.
+        candidates: What was seen in each document that was looked at, in the order of the pool.
         ends: How many there are up to the end of each tier of these.
         best: The best score, whether or not it was worth offering; `None` when nothing was found.
         semantic: What vectors had to do with it; `None` where the graph alone ranked.
@@ -43,7 +43,7 @@ class Outcome:
     analysis: Analysis
     ranked: list[Fused]
     calibrations: list[Calibration]
-    sights: list[Sight]
+    candidates: list[Candidate]
     ends: tuple[int, int]
     best: float | None
     semantic: HybridDetails | None = None
@@ -85,14 +85,14 @@ def run_graph(
         request, index, disabled, size=size, trace=trace, memo=memo, selection=selection
     )
     with stage(trace, "fuse"):
-        sights = extract_features(pool.documents, analysis, index)
-        ranked = fuse(sights, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
+        candidates = extract_features(pool.documents, analysis, index)
+        ranked = fuse(candidates, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
     with stage(trace, "calibrate"):
-        calibrations = calibrate(ranked, sights, analysis, model, len(index), request.limit)
+        calibrations = calibrate(ranked, candidates, analysis, model, len(index), request.limit)
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    return Outcome(analysis, ranked, calibrations, sights, pool.ends, best)
+    return Outcome(analysis, ranked, calibrations, candidates, pool.ends, best)
 
 
 def gather(

@@ -214,7 +214,7 @@ def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field
         name = field.index.tool_id(first.document)
         return f"the query spells the name of {name}, and nothing drawn from it weighs as much"
     if change is None:
-        if not hint_search.candidates() and hint_search.whole() is None:
+        if not hint_search.hint_words() and hint_search.whole() is None:
             return "the query holds no word that one would write down as a keyword"
         return "no keyword or alias drawn from the query lifts it"
     if not change.is_verified:

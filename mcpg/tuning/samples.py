@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from mcpg.engine.features import Sight
+    from mcpg.engine.features import Candidate
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
     from mcpg.index import Index
@@ -44,14 +44,14 @@ class Sample:
 
     Attributes:
         analysis: What the query became.
-        sights: What was seen in each document of the pool.
+        candidates: What was seen in each document of the pool.
         right: The documents that answer it.
         count: How many tools answer it, those that cannot be found among them.
         size: How many tools the catalogue has.
     """
 
     analysis: Analysis
-    sights: list[Sight]
+    candidates: list[Candidate]
     right: frozenset[int]
     count: int
     size: int
@@ -88,15 +88,15 @@ def look(
     *hidden* documents are not to be found.
     """
     analysis, pool = gather(Request(query), index, frozenset(hidden), size=POOL)
-    sights = extract_features(pool.documents, analysis, index)
+    candidates = extract_features(pool.documents, analysis, index)
     known = max(len(right), count or 0)
-    return Sample(analysis, sights, frozenset(right - hidden), known, len(index))
+    return Sample(analysis, candidates, frozenset(right - hidden), known, len(index))
 
 
 def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[Top]:
     """Return the best matches that *model* finds."""
-    ranked = fuse(sample.sights, model.weights, max(MARGIN_DEPTH, depth))
-    calibrations = calibrate(ranked, sample.sights, sample.analysis, model, sample.size)
+    ranked = fuse(sample.candidates, model.weights, max(MARGIN_DEPTH, depth))
+    calibrations = calibrate(ranked, sample.candidates, sample.analysis, model, sample.size)
     pairs = zip(ranked, calibrations, strict=True)
     return [
         Top(rank, one.inputs, one.score, fused.candidate.document in sample.right)
@@ -135,7 +135,7 @@ def contests_of(sample: Sample, given: Sequence[float], share: float) -> Iterato
 
     *share* is what the query counts for in the objective.
     """
-    ranked = fuse(sample.sights, [0.0] * len(FEATURES), len(sample.sights))
+    ranked = fuse(sample.candidates, [0.0] * len(FEATURES), len(sample.candidates))
     rows = [(one.candidate.document, one.values) for one in ranked]
     ideal = sum(DISCOUNTS[: sample.count])
     for document, values in rows:

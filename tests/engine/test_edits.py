@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.hint_suggestions import MOST_WORDS, as_alias, as_keywords, candidates, whole_alias
+from mcpg.engine.hint_suggestions import MOST_WORDS, as_alias, as_keywords, hint_words, whole_alias
 from mcpg.engine.query import analyse
 
 ENGINE = make_engine(
@@ -16,7 +16,7 @@ def proposed(query: str, present: tuple[str, ...] = ()) -> list[str]:
     """Give the words of *query* that may be added, the preferred first."""
     analysis = analyse(query, ENGINE.index)
     impacts = [0.0] * len(analysis.clauses)
-    found = candidates(query, analysis, impacts, present, ENGINE.index.language)
+    found = hint_words(query, analysis, impacts, present, ENGINE.index.language)
     return [one.text for one in found]
 
 
@@ -75,7 +75,7 @@ def test_short_common_words_and_strange_names_come_last() -> None:
     """Words that say little are doubtful."""
     query = "I want to know from Zorblax about the courier"
     analysis = analyse(query, ENGINE.index)
-    found = candidates(query, analysis, [0.0] * len(analysis.clauses), (), "english")
+    found = hint_words(query, analysis, [0.0] * len(analysis.clauses), (), "english")
     doubtful = {one.text for one in found if one.is_doubtful}
 
     assert {"want", "zorblax"} <= doubtful
@@ -119,7 +119,7 @@ def test_a_short_request_may_be_an_alias(query: str, alias: str | None) -> None:
 def test_words_become_hints() -> None:
     """Keywords stand in alphabetical order, an alias in the query's."""
     analysis = analyse("parcel courier", ENGINE.index)
-    found = candidates("parcel courier", analysis, [0.0, 0.0], (), None)
+    found = hint_words("parcel courier", analysis, [0.0, 0.0], (), None)
 
     assert as_keywords(found).keywords == ("courier", "parcel")
     assert as_alias(found).aliases == ("parcel courier",)
