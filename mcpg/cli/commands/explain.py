@@ -152,7 +152,9 @@ def answer_tool(
         explanation = engine.explain(**arguments, tool=tool)
         standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    data = explain_json(explanation, engine.diagnostics) | {"tool": rank_explanation_json(standing, effect)}
+    data = explain_json(explanation, engine.diagnostics) | {
+        "tool": rank_explanation_json(standing, effect)
+    }
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":
