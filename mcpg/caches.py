@@ -1,4 +1,9 @@
-"""Search caches: what a host may keep of normalised queries, query vectors and results."""
+"""Search caches: rewritten queries, query vectors and results that a host may keep.
+
+The engine makes the keys, which cover everything that a value depends on: a cache has nothing to
+invalidate, and drops entries only to save room. Values are bytes, so no caller can change them and
+every kind of storage can hold them.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +31,6 @@ __all__ = [
     "SearchCache",
 ]
 
-# SECTION protocol: What a search cache does.
-#
-# Keys are made by the engine and say everything that an answer depends on, so a cache has nothing
-# to invalidate: what is in it is true for ever, and is only forgotten to save room. Values are
-# bytes, which nobody can change behind a cache's back and every kind of storage can hold.
-
-
 QUERY: Final = "query"
 """Kind of a query that a model has rewritten."""
 
@@ -46,13 +44,13 @@ KINDS = (QUERY, VECTOR, RESULT)
 
 
 class SearchCache(Protocol):
-    """Keeps values by kind and key, or forgets them: a search never depends on it.
+    """Protocol of a search cache, which threads may share.
 
-    May be shared between threads. What a method raises is told as a diagnostic; no search fails.
+    An error that a method raises is reported as a diagnostic; the search goes on without cache.
     """
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Give what was put under *key* last, `None` if nothing was or it is forgotten.
+        """Return the last value put under *key*, `None` if there is none or it has expired.
 
         Args:
             kind: One of `KINDS`; the same key may be used in each.
@@ -61,37 +59,33 @@ class SearchCache(Protocol):
         ...
 
     def put(self, kind: str, key: str, value: bytes) -> None:
-        """Keep *value*, instead of what was put under *key* before."""
+        """Store *value*, replacing an earlier value of *key*."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Release open resources."""
         ...
 
 
-# SECTION memory: A cache in the memory of one process.
-
-
 ENTRIES = 2_048
-"""Entries that are kept unless more or fewer are asked for."""
+"""Default maximum number of entries."""
 
 SLIDING = {QUERY: 1_800.0, VECTOR: 900.0, RESULT: 300.0}
-"""Seconds after its last use that an entry of each kind is forgotten, unless others are asked for:
-those of the .NET gateway."""
+"""Default seconds from last use to expiry, by kind; those of the .NET gateway."""
 
 ABSOLUTE = 86_400.0
-"""Seconds after it was put that an entry is forgotten, however often it is used."""
+"""Default seconds from writing to expiry, however often an entry is used."""
 
 
 @dataclass(slots=True)
 class _Entry:
     value: bytes
-    dies: float
-    sleeps: float
+    expires: float
+    expires_unused: float
 
 
 class MemoryCache:
-    """Keeps a bounded number of entries; the least recently used goes first."""
+    """A bounded cache in memory that evicts the least recently used entry."""
 
     def __init__(
         self,
@@ -100,16 +94,16 @@ class MemoryCache:
         sliding: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make an empty cache.
+        """Create an empty cache.
 
         Args:
-            entries: The most that are kept, of all kinds together; at least 1.
-            absolute: Seconds that an entry lives at most; above 0.
-            sliding: Seconds that an entry lives unused, above 0; `None` for `SLIDING`.
-            clock: Tells the time in seconds; it never goes back.
+            entries: Maximum number, of all kinds together; at least 1.
+            absolute: Seconds from writing to expiry; above 0.
+            sliding: Seconds from last use to expiry, above 0; `None` for `SLIDING`.
+            clock: Monotonic clock, in seconds.
 
         Raises:
-            UsageError: A bound makes no sense.
+            UsageError: A bound is out of its range.
         """
         check_bounds(entries, absolute, sliding)
         self._most = entries
@@ -120,25 +114,25 @@ class MemoryCache:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Count the entries, those among them that have expired and were not asked for since."""
+        """Number of entries, including expired ones that were not read since."""
         return len(self._entries)
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Give what is kept, and keep it for longer; `None` when it has expired."""
+        """Return the value and extend its life; `None` when it has expired."""
         now = self._clock()
         with self._lock:
             entry = self._entries.get((kind, key))
             if entry is None:
                 return None
-            if now >= min(entry.dies, entry.sleeps):
+            if now >= min(entry.expires, entry.expires_unused):
                 del self._entries[kind, key]
                 return None
-            entry.sleeps = now + self._unused(kind)
+            entry.expires_unused = now + self._unused(kind)
             self._entries.move_to_end((kind, key))
             return entry.value
 
     def put(self, kind: str, key: str, value: bytes) -> None:
-        """Keep a copy of *value*; where there are too many entries, forget the least used."""
+        """Store a copy of *value*, evicting entries above the maximum."""
         now = self._clock()
         kept = _Entry(bytes(value), now + self._absolute, now + self._unused(kind))
         with self._lock:
@@ -148,7 +142,7 @@ class MemoryCache:
                 self._entries.popitem(last=False)
 
     def close(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         with self._lock:
             self._entries.clear()
 
@@ -160,25 +154,22 @@ def check_bounds(entries: int, absolute: float, sliding: float | None) -> None:
     """Check the bounds of a cache.
 
     Raises:
-        UsageError: One makes no sense.
+        UsageError: A bound is out of its range.
     """
     if entries < 1:
         raise UsageError(f"a cache of {entries} entries keeps nothing", remedy="use NoCache")
     for name, seconds in (("absolute", absolute), ("sliding", sliding)):
-        # Not a number is above nothing, too.
+        # Written so that NaN is refused too.
         if seconds is not None and not seconds > 0:
             message = f"the {name} expiry is {seconds} seconds"
             raise UsageError(message, remedy="give it a number of seconds above 0")
 
 
-# SECTION none: The cache that keeps nothing.
-
-
 class NoCache:
-    """Keeps nothing: every search is computed."""
+    """A null cache: every search is computed."""
 
     def get(self, kind: str, key: str) -> None:
-        """Give nothing."""
+        """Return `None`."""
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Keep nothing."""

@@ -1,4 +1,4 @@
-"""The errors that mcpg raises.
+"""The errors that mcpg raises, and diagnostics: problems that do not stop a run.
 
 McpgError
 ├── InputError        something given to mcpg cannot be used
@@ -21,7 +21,7 @@ def os_reason(fault: Exception) -> str:
 
 
 class McpgError(Exception):
-    """Root of every error that mcpg raises on purpose.
+    """Base class of all errors of mcpg.
 
     Attributes:
         message: What is wrong, naming the thing at fault.
@@ -69,9 +69,6 @@ class UsageError(McpgError):
 
 class NotFoundError(McpgError):
     """A tool, file or bundle that was named does not exist."""
-
-
-# SECTION diagnostics: Diagnostics: what a run noticed without failing, each with a stable code.
 
 
 class Severity:
@@ -154,12 +151,12 @@ CODES = tuple(code for name, code in vars(Code).items() if name.isupper())
 
 @value
 class Diagnostic:
-    """One thing a run noticed.
+    """A problem that does not stop the run.
 
     Attributes:
         code: Stable name, for programs: one of `CODES`.
         severity: How much it matters: one of `Severity`.
-        message: One sentence for people: what, and what to do about it.
+        message: One sentence for people.
         place: Where (a file, a member, a tool), or `None`.
     """
 
@@ -170,92 +167,89 @@ class Diagnostic:
 
 
 def info(code: str, message: str, place: str | None = None) -> Diagnostic:
-    """Make a diagnostic that only informs."""
+    """Return a diagnostic for information."""
     return Diagnostic(code, Severity.INFO, message, place)
 
 
 def warning(code: str, message: str, place: str | None = None) -> Diagnostic:
-    """Make a diagnostic that a careful reader acts on."""
+    """Return a diagnostic for something that should be fixed."""
     return Diagnostic(code, Severity.WARNING, message, place)
 
 
 def error(code: str, message: str, place: str | None = None) -> Diagnostic:
-    """Make a diagnostic for something that was asked for and did not happen."""
+    """Return a diagnostic for a part of the request that failed."""
     return Diagnostic(code, Severity.ERROR, message, place)
 
 
-# SECTION remedies: What to do about each diagnostic; the same words stand in
-# docs/reference/diagnostics.md.
-
-
+# The column "what to do" of docs/reference/diagnostics.md repeats these.
 REMEDIES = {
     Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
-    Code.SOURCE_LOAD_FAILED: "The message says what is wrong with it.",
-    Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or name it itself.",
-    Code.SOURCE_INCOMPLETE: "Fetch the other pages and put them beside it.",
+    Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
+    Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
+    Code.SOURCE_INCOMPLETE: "Fetch the remaining pages and put them beside it.",
     Code.KEY_REPEATED: "Keep one of them.",
-    Code.TEXT_REPAIRED: "Correct the text where it was made.",
+    Code.TEXT_REPAIRED: "Correct the text at its origin.",
     Code.TEXT_LEFT_OUT: (
         "Join the texts in one document, or name the tool by the key `tool` alone."
     ),
     Code.TOOL_INVALID: "Give it a `name`, or remove it.",
-    Code.SCHEMA_INCOMPLETE: "Write that part into the document, or give its type.",
-    Code.TOOL_REPEATED: "Nothing.",
-    Code.DUPLICATE_TOOL_NAME: "Rename one, or say which server it comes from.",
+    Code.SCHEMA_INCOMPLETE: "Add that part to the document, or annotate its type.",
+    Code.TOOL_REPEATED: "No action needed.",
+    Code.DUPLICATE_TOOL_NAME: "Rename one, or set the source of each.",
     Code.DUPLICATE_TOOL_ID: "Use the longer ids.",
     Code.HINT_UNMATCHED: "Correct the name; near ones are suggested.",
     Code.HINT_INVALID: "See the keys of hints files.",
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",
     Code.DOCUMENT_INVALID: "The message names the file and the line or part: correct it there.",
-    Code.DOCUMENT_SUPERSEDES: "Nothing, or remove one of them.",
-    Code.DOCUMENT_ATTACHED: "Nothing, or give the document a `name` of its own.",
-    Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or say `tool: false`.",
-    Code.GRAPH_FACTORY_MISSING: "Give the gateway a function that makes documents.",
-    Code.GRAPH_BUILD_FAILED: "Mend what the message names; the gateway tries again by itself.",
-    Code.GRAPH_DOCUMENT_UNMAPPED: "Make the graph anew, or add the source that has the tool.",
-    Code.GRAPH_TOOL_UNDOCUMENTED: "Make the graph anew with the sources of the gateway.",
-    Code.GRAPH_UNAVAILABLE: "Mend or remove the file that the message names.",
-    Code.GRAPH_SCHEMA_FALLBACK: "Nothing.",
-    Code.GRAPH_SCHEMA_PROFILE_INVALID: "Correct the profile, or leave the predicate out.",
-    Code.GRAPH_SEARCH_FAILED: "The message says what the endpoint did; leave it out, or try again.",
-    Code.GRAPH_ENDPOINT_BLOCKED: "Put it on the list of allowed endpoints, or leave it out.",
-    Code.GRAPH_ENDPOINT_INVALID: "Give a whole address with https, or with http on this machine.",
-    Code.GRAPH_RESULTS_CUT: "Ask for less, or raise `--limit`.",
-    Code.CANDIDATES_FAILED: "The message says what is wrong; `mcpg publish` publishes a bundle.",
-    Code.LOW_CONFIDENCE: "Say more, or take the answer with care.",
-    Code.INDEX_IN_MEMORY: "Let mcpg write beside the bundle, or copy the bundle where it can.",
-    Code.RANKING_IGNORED: "Fit it anew with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
-    Code.LIMIT_CAPPED: "Ask for fewer.",
-    Code.TOOL_EXPLAINED_BY_GRAPH: "Nothing, or ask with `--strategy graph`.",
-    Code.QUERY_TRUNCATED: "Say it in fewer words.",
-    Code.QUERY_NORMALIZED: "Nothing.",
-    Code.QUERY_NORMALIZATION_FAILED: "See that the endpoint answers, or allow it more time.",
+    Code.DOCUMENT_SUPERSEDES: "No action needed; to silence it, remove one of them.",
+    Code.DOCUMENT_ATTACHED: "No action needed; to make it a tool, give the document a `name`.",
+    Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or set `tool: false`.",
+    Code.GRAPH_FACTORY_MISSING: "Pass the gateway a function that generates documents.",
+    Code.GRAPH_BUILD_FAILED: "Fix what the message names; the gateway retries by itself.",
+    Code.GRAPH_DOCUMENT_UNMAPPED: "Rebuild the graph, or add the source that has the tool.",
+    Code.GRAPH_TOOL_UNDOCUMENTED: "Rebuild the graph from the sources of the gateway.",
+    Code.GRAPH_UNAVAILABLE: "Fix or remove the file that the message names.",
+    Code.GRAPH_SCHEMA_FALLBACK: "No action needed.",
+    Code.GRAPH_SCHEMA_PROFILE_INVALID: "Correct the profile, or omit the predicate.",
+    Code.GRAPH_SEARCH_FAILED: "Retry, or omit the endpoint; the message has its error.",
+    Code.GRAPH_ENDPOINT_BLOCKED: "Add it to the list of allowed endpoints, or omit it.",
+    Code.GRAPH_ENDPOINT_INVALID: "Use an absolute https address, or http on this machine.",
+    Code.GRAPH_RESULTS_CUT: "Narrow the query, or raise `--limit`.",
+    Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
+    Code.LOW_CONFIDENCE: "Add detail to the query.",
+    Code.INDEX_IN_MEMORY: "Make the bundle's folder writable, or copy the bundle elsewhere.",
+    Code.RANKING_IGNORED: "Refit it with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
+    Code.LIMIT_CAPPED: "Lower the limit.",
+    Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
+    Code.QUERY_TRUNCATED: "Shorten the query.",
+    Code.QUERY_NORMALIZED: "No action needed.",
+    Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",
     Code.QUERY_NORMALIZATION_REFUSED: "Use a model that follows instructions better.",
-    Code.QUERY_NORMALIZER_MISSING: "Set up a normaliser, or do not ask for one.",
-    Code.QUERY_LITERALS_RESTORED: "Nothing.",
-    Code.SEARCH_CACHE_FAILED: "See that the cache can be reached, or do without it.",
-    Code.TELEMETRY_FAILED: "Mend the observer, or do without it.",
-    Code.TELEMETRY_MISSING: "Install the extra `telemetry`, or do not ask for it.",
+    Code.QUERY_NORMALIZER_MISSING: "Configure a normaliser, or turn query rewriting off.",
+    Code.QUERY_LITERALS_RESTORED: "No action needed.",
+    Code.SEARCH_CACHE_FAILED: "Check that the cache is reachable, or turn it off.",
+    Code.TELEMETRY_FAILED: "Fix the observer, or remove it.",
+    Code.TELEMETRY_MISSING: "Install the extra `telemetry`, or turn telemetry off.",
     Code.EMBEDDING_GENERATOR_MISSING: "Use `--strategy graph`.",
-    Code.EMBEDDING_FAILED: "See that the provider works; what it made is kept, so go on later.",
+    Code.EMBEDDING_FAILED: "Fix the provider and run the command again; finished vectors are kept.",
     Code.EMBEDDING_COUNT_MISMATCH: "Use a provider that returns one vector for each text.",
-    Code.EMBEDDING_STORE_LOAD_FAILED: "See that the store can be reached, or do without it.",
-    Code.EMBEDDING_STORE_SAVE_FAILED: "See that the store can be written, or do without it.",
-    Code.VECTORS_IGNORED: "Make it anew with `mcpg bundle --embed`, or remove it.",
-    Code.VECTORS_STALE: "Make it anew with `mcpg bundle --embed`.",
-    Code.HYBRID_VECTOR_MERGE_USED: "Nothing.",
-    Code.QUERY_VECTOR_EMPTY: "Say more, or use a provider that knows the language of the query.",
-    Code.VECTOR_SEARCH_FAILED: "The message says what the provider did; try again, or use another.",
-    Code.GRAPH_FALLBACK: "Nothing.",
-    Code.JUDGED_INVALID: "The message says what is wrong; see the layouts.",
-    Code.JUDGED_REPEATED: "Remove one, or give it its own id.",
+    Code.EMBEDDING_STORE_LOAD_FAILED: "Check that the store is readable, or turn it off.",
+    Code.EMBEDDING_STORE_SAVE_FAILED: "Check that the store is writable, or turn it off.",
+    Code.VECTORS_IGNORED: "Rebuild it with `mcpg bundle --embed`, or remove it.",
+    Code.VECTORS_STALE: "Rebuild it with `mcpg bundle --embed`.",
+    Code.HYBRID_VECTOR_MERGE_USED: "No action needed.",
+    Code.QUERY_VECTOR_EMPTY: "Add detail, or use a provider that supports the query's language.",
+    Code.VECTOR_SEARCH_FAILED: "Retry, or use another provider; the message has its error.",
+    Code.GRAPH_FALLBACK: "No action needed.",
+    Code.JUDGED_INVALID: "Fix the issue that the message names; see the layouts.",
+    Code.JUDGED_REPEATED: "Remove one, or give it an id of its own.",
     Code.JUDGED_TOOL_AMBIGUOUS: "Use the id, or `source::name`.",
-    Code.JUDGED_TOOL_DISABLED: "Measure with `--include-disabled`, or leave it out.",
+    Code.JUDGED_TOOL_DISABLED: "Evaluate with `--include-disabled`, or remove it.",
     Code.JUDGED_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
 }
 
 
 def remedy_of(code: str) -> str | None:
-    """Give what to do about a diagnostic with *code*, `None` for a code of somebody else's."""
+    """Return what to do about a diagnostic with *code*, `None` for a code that is not ours."""
     return REMEDIES.get(code)

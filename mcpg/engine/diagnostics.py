@@ -21,7 +21,7 @@ def doubts(best: float | None, *, is_offered: bool = True) -> list[Diagnostic]:
         return [warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query")]
     if best >= LOW_CONFIDENCE:
         return []
-    advice = "say more, or take the answer with care" if is_offered else "it is not offered"
+    advice = "add detail to the query" if is_offered else "it is not offered"
     message = f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}: {advice}"
     return [warning(Code.LOW_CONFIDENCE, message)]
 

@@ -1,1 +1,1 @@
-"""cli/views/__init__.py."""
+"""Renderings of command results as text, Markdown, HTML and JSON."""

@@ -1,1 +1,1 @@
-"""gateway/index/__init__.py."""
+"""The index of a gateway: snapshots, rebuilds, configured graphs and hints."""

@@ -1,1 +1,1 @@
-"""gateway/routing/__init__.py."""
+"""Routing: matches arranged by category, weighted by hints and by the preferred kind of tool."""
