@@ -29,7 +29,7 @@ INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema
 
 _SHAPES = "give a tools/list answer, or a list of OpenAI, Anthropic or Gemini tools"
 _FOREIGN = {
-    "mcpServers": "this is an MCP client configuration, asked only when it is named itself",
+    "mcpServers": "this is an MCP client configuration, which is used only when it is named itself",
     "openapi": "this is an OpenAPI description, not a list of tools",
     "swagger": "this is an OpenAPI description, not a list of tools",
 }

@@ -428,7 +428,7 @@ def _configured(settings: Settings) -> tuple[ConfiguredSource, ...]:
         )
     if not any(one.entry.enabled for one in entries):
         raise UsageError(
-            "every source is switched off",
+            "every source is disabled",
             place=f"{entries[0].file}: {SOURCES}",
             remedy="take out 'enabled = false', or name a source on the command line",
         )

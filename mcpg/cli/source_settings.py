@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcpg.sources.client_config import Live, Server
 
 _VARIABLE = "variable"
-_SWITCHED_OFF = "this source is switched off; it is not used"
+_DISABLED = "this source is disabled; it is skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def open_entry(
 ) -> None:
     """Add the sources of *one* entry to *opening*; see `open_entries`."""
     if not one.entry.enabled:
-        opening.noticed([info(Code.SOURCE_SKIPPED, _SWITCHED_OFF, one.place)])
+        opening.noticed([info(Code.SOURCE_SKIPPED, _DISABLED, one.place)])
         return
     is_fixed, timeout = one.entry.id is not None, timeout or one.entry.timeout
     source_id = source_id or one.entry.id

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcpg.sources.client_config import Live, Server
 
 _STDIN = "-"
-_SAME_NAME = "another source is called like this server; it is not asked (rename one)"
+_SAME_NAME = "another source has the name of this server; it is skipped (rename one)"
 
 
 def open_sources(
@@ -39,7 +39,7 @@ def open_sources(
 
     Returns:
         The sources, whose ids are unique and depend on nothing but the arguments; and a diagnostic
-        for each server of a configuration that cannot be used or is switched off.
+        for each server of a configuration that cannot be used or is disabled.
 
     Raises:
         NotFoundError: A path does not exist.

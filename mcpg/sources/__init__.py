@@ -34,7 +34,7 @@ __all__ = ["RawBundle", "SourceBatch", "present_sources", "read_sources"]
 
 _STDIN_PLACE = "standard input"
 _SERVER = "SOURCE"
-_SAME_NAME = "another configuration names a server like this; it is not asked (rename one)"
+_SAME_NAME = "another configuration has a server of this name; it is skipped (rename one)"
 
 
 def read_sources(
@@ -50,7 +50,7 @@ def read_sources(
 
     The content of a file decides what it is. A file that is reached twice is read once. A file of
     a folder that cannot be used becomes a diagnostic, and the others are read. Servers, which are
-    named by an address or by the configuration file of a client, are asked side by side; a
+    named by an address or by the configuration file of a client, are queried concurrently; a
     configuration that is merely found in a folder is not acted on.
 
     Args:
@@ -59,14 +59,14 @@ def read_sources(
         source_id: Source id of all tools of manifests, whatever these state.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.
-        live: How servers are asked; `None` when none is to be started or reached.
+        live: How servers are queried; `None` to start and reach none.
         imports: Whether modules may be imported, which runs their code.
 
     Raises:
         NotFoundError: A path does not exist.
         SourceError: A file that was named cannot be used.
         UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, or
-            the SDK with which servers are asked is not installed.
+            the MCP SDK is not installed.
     """
     _check_source_id(source_id)
     reader = _Reader(source_id, {os.path.realpath(path) for path in exclude}, live)
@@ -137,7 +137,7 @@ class _Reader:
 
     def _allowed(self, place: str) -> Live:
         if self._live is None:
-            message = "servers are asked by `mcpg bundle` and `mcpg generate` alone"
+            message = "only `mcpg bundle` and `mcpg generate` query servers"
             raise SourceError(message, place=place, remedy="bundle their tools first")
         return self._live
 
@@ -173,7 +173,7 @@ def _check_source_id(source_id: str | None) -> None:
         (source_id or "").encode()
     except UnicodeEncodeError as fault:
         raise UsageError(
-            f"the source id {source_id!a} is no Unicode text", remedy="write it in UTF-8"
+            f"the source id {source_id!a} is not valid Unicode", remedy="write it in UTF-8"
         ) from fault
 
 

@@ -134,7 +134,7 @@ def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """How servers are asked.
+    """How servers are queried.
 
     Attributes:
         environ: The environment from which variables are filled in.
@@ -267,7 +267,7 @@ def host_of(address: str) -> str:
     parts = split_address(address)
     host = parts.hostname if parts else None
     if not (parts and host):
-        raise UsageError("this is no address", place="SOURCE", remedy="write https://HOST/PATH")
+        raise UsageError("invalid address", place="SOURCE", remedy="write https://HOST/PATH")
     port = f":{parts.port}" if parts.port else ""
     shown = f"[{host}]" if ":" in host else host
     return f"{address.partition(':')[0].lower()}://{shown}{port}"
@@ -403,7 +403,7 @@ def read_client_configuration(
 ) -> tuple[tuple[Server, ...], tuple[Diagnostic, ...]]:
     """Read the servers that a configuration names, in its order.
 
-    One that cannot be used becomes a diagnostic; one that is switched off, an information.
+    A server that cannot be used is reported as an error, a disabled one as information.
 
     Args:
         text: The whole file.
@@ -426,8 +426,8 @@ def read_client_configuration(
         where = f"{place}: {name}"
         try:
             servers.append(server_of(name.strip(), entry, where, environ))
-        except SwitchedOffError:
-            message = "this server is switched off in the configuration; it is not asked"
+        except DisabledServerError:
+            message = "this server is disabled in the configuration; it is skipped"
             noticed.append(info(Code.SOURCE_SKIPPED, message, where))
         except SourceError as fault:
             message = f"{fault.message} ({fault.remedy})"
@@ -435,8 +435,8 @@ def read_client_configuration(
     return tuple(servers), tuple(noticed)
 
 
-class SwitchedOffError(Exception):
-    """The user does not want this server."""
+class DisabledServerError(Exception):
+    """The configuration disables this server."""
 
 
 def _parse(text: str, place: str, repeated: set[str]) -> JsonValue:
@@ -466,11 +466,11 @@ def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str
 
     Raises:
         SourceError: It cannot be used.
-        SwitchedOffError: It is switched off.
+        DisabledServerError: It is disabled.
     """
     fields = _Fields(entry if isinstance(entry, dict) else {}, place, environ)
     if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
-        raise SwitchedOffError
+        raise DisabledServerError
     if not name:
         raise fields.fail("this server has no name", "give it one: its tools are called after it")
     kind = fields.text("type", fields.text("transport")).casefold()

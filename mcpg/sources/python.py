@@ -38,7 +38,7 @@ def import_module_of(argument: str) -> tuple[ModuleType, str]:
     parts = [*name.split("."), *(attribute.split(".") if attribute else ())]
     if not all(part.isidentifier() for part in parts) or named.endswith(":"):
         remedy = "write python:package.module or python:package.module:attribute"
-        raise UsageError("this names no module", place=argument, remedy=remedy)
+        raise UsageError("not the name of a module", place=argument, remedy=remedy)
     try:
         with _current_folder_first(), contextlib.redirect_stdout(sys.stderr):
             return importlib.import_module(name), attribute

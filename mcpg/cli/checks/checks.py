@@ -215,7 +215,7 @@ EXTRAS = {
     "llm": ("httpx",),
     "mcp": ("filelock", "jsonschema", "mcp"),
     "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
-    "python": ("docstring_parser",),
+    "python": ("docstring_parser", "pydantic"),
     "shacl": ("pyshacl",),
     "telemetry": ("opentelemetry",),
 }

@@ -437,7 +437,7 @@ def test_an_empty_file_that_was_named_is_refused(name: str) -> None:
 @pytest.mark.usefixtures("here")
 def test_a_source_id_is_unicode() -> None:
     """Half a character cannot name a source."""
-    with pytest.raises(UsageError, match="no Unicode"):
+    with pytest.raises(UsageError, match="not valid Unicode"):
         read_sources(["a.json"], source_id="s\udcff")
 
 
