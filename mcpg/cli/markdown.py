@@ -1,25 +1,45 @@
-"""Text from strangers made safe within Markdown, as GitHub reads it."""
+"""Blocks as Markdown, as GitHub reads it; text of others is made safe within it."""
 
 from __future__ import annotations
 
 import re
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from mcpg.cli.terminal import one_line
+from mcpg.cli.terminal import diagnostic_text, one_line
+from mcpg.documents.page import fence_for
+from mcpg.reports.blocks import (
+    Bar,
+    Bullets,
+    Chart,
+    Code,
+    Details,
+    Entries,
+    Facts,
+    Figure,
+    Notices,
+    Paragraph,
+    Section,
+    Source,
+    Styled,
+    Table,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
+
+    from mcpg.reports.blocks import Block, Inline
 
 # What ends a code span or a cell of a table, or begins an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")
-LEFT, RIGHT = "---", "---:"
-"""How a column of a table is aligned."""
-
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+# What our own words may hold that Markdown would read as something else.
+_STRUCTURE = re.compile(r"[\\`*_\[\]<>|]")
+_LONGEST = 1_000
 
 
 def code(text: str) -> str:
-    """Give *text* on one line as code, in which nothing is a link, a mention or a tag.
+    """Return *text* on one line as code, in which nothing is a link, a mention or a tag.
 
     It may stand in a cell of a table. A plain code span is written where it holds the text, and
     references to characters in an HTML element otherwise.
@@ -33,25 +53,124 @@ def code(text: str) -> str:
 
 
 def element(text: str) -> str:
-    """Give *text* on one line as an HTML element, for places where no Markdown is read."""
+    """Return *text* on one line as an HTML element, for places where no Markdown is read."""
     escaped = _PUNCTUATION.sub(lambda found: f"&#{ord(found.group())};", one_line(text))
     return f"<code>{escaped}</code>"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
-    """Give a table of cells that are Markdown already.
+def markdown(blocks: Iterable[Block], title: str = "", about: str = "") -> str:
+    """Return *blocks* as Markdown for a comment or the summary of a job.
 
     Args:
-        heads: The head of each column.
-        rows: The cells of each row.
-        numbers: How many columns, from the second on, hold numbers and stand to the right.
+        blocks: The blocks.
+        title: A heading above them, Markdown already.
+        about: Text of others that ends the heading, such as a query.
     """
-    rules = [LEFT, *[RIGHT] * numbers, *[LEFT] * (len(heads) - 1 - numbers)]
-    return "\n".join(aligned_table(heads, rules, rows))
+    heading = f"{title} {code(about[:_LONGEST])}".rstrip()
+    return "\n\n".join(part for part in (heading, *_parts(blocks)) if part)
 
 
-def aligned_table(
-    heads: Sequence[str], aligned: Sequence[str], rows: Iterable[Sequence[str]]
-) -> list[str]:
-    """Give the lines of a table as `table` does, its columns *aligned* `LEFT` or `RIGHT`."""
-    return [f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows)]
+def _parts(blocks: Iterable[Block]) -> list[str]:
+    return [part for block in blocks for part in _written(block) if part]
+
+
+@singledispatch
+def _written(block: Block) -> Iterator[str]:
+    """Return the Markdown of *block* in parts that blank lines separate."""
+    raise TypeError(block)
+
+
+@_written.register(Chart)
+def _chart(_block: Chart) -> Iterator[str]:
+    return iter(())
+
+
+@_written.register(Paragraph)
+def _paragraph(block: Paragraph) -> Iterator[str]:
+    yield inline(block.content)
+
+
+@_written.register(Facts)
+def _facts(block: Facts) -> Iterator[str]:
+    rows = ((name, inline(value)) for name, value in block.rows)
+    yield "\n".join(f"- {inline(name)}: {told}" for name, told in rows if told)
+
+
+@_written.register(Table)
+def _table(block: Table) -> Iterator[str]:
+    drawn = [[inline(cell).strip() for cell in row] for row in block.rows]
+    # A column of bars is empty here.
+    kept = [place for place in range(len(block.columns)) if any(row[place] for row in drawn)]
+    if not kept:
+        return
+    columns = [block.columns[place] for place in kept]
+    rules = ["---:" if column.is_number else "---" for column in columns]
+    rows = [[row[place] for place in kept] for row in drawn]
+    lines = ([inline(column.head) for column in columns], rules, *rows)
+    yield "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+@_written.register(Bullets)
+def _bullets(block: Bullets) -> Iterator[str]:
+    yield "\n".join(f"- {inline(item)}" for item in block.items)
+
+
+@_written.register(Source)
+def _source(block: Source) -> Iterator[str]:
+    fence = fence_for(block.text)
+    yield f"{fence}{block.language}\n{block.text}\n{fence}"
+
+
+@_written.register(Notices)
+def _notices(block: Notices) -> Iterator[str]:
+    rows = ((code(diagnostic_text(item)), code(item["place"] or "")) for item in block.items)
+    yield "\n".join(f"- {told} {place}".rstrip() for told, place in rows)
+
+
+@_written.register(Details)
+def _details(block: Details) -> Iterator[str]:
+    yield f"<details><summary>{_summary(block.summary)}</summary>"
+    yield from _parts(block.blocks)
+    yield "</details>"
+
+
+@_written.register(Section)
+def _section(block: Section) -> Iterator[str]:
+    title = block.title if block.heading is None else block.heading.capitalize()
+    within = _parts(block.blocks)
+    if within:
+        yield f"**{inline(title)}**" if title else ""
+        yield from within
+
+
+@_written.register(Entries)
+def _entries(block: Entries) -> Iterator[str]:
+    for entry in block.items:
+        told = (code(entry.name), inline(entry.figures), inline(entry.about))
+        yield f"**{entry.rank}.** {'  '.join(filter(None, told))}"
+        yield from _parts(entry.blocks)
+
+
+def inline(content: Inline) -> str:
+    """Return *content* on one line, safe in a paragraph and in a cell of a table."""
+    match content:
+        case str():
+            return _STRUCTURE.sub(r"\\\g<0>", content)
+        case Code():
+            return code(content.text[:_LONGEST])
+        case Figure():
+            return format(content.value, content.form)
+        case Bar():
+            return ""
+        case Styled():
+            told = inline(content.content)
+            return f"**{told}**" if content.style == "bold" and told else told
+        case _:
+            return "".join(map(inline, content))
+
+
+def _summary(content: Inline) -> str:
+    """Return *content* for an HTML element, in which no Markdown is read."""
+    if isinstance(content, tuple):
+        return "".join(map(_summary, content))
+    return element(content.text) if isinstance(content, Code) else inline(content)

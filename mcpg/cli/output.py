@@ -152,7 +152,7 @@ class Output:
             stream.flush()
 
     def colored(self, stream: TextIO) -> bool:
-        """Say whether text on *stream* is coloured."""
+        """Return whether text on *stream* is coloured."""
         return self._screen.colored(stream)
 
     def paint(self, text: str, style: str) -> str:
@@ -213,7 +213,7 @@ def _data_stream() -> Iterator[Any]:
 
 
 def unwritable(fault: OSError) -> OutputError:
-    """Return up standard output, and give the error that says why."""
+    """Point standard output at nothing, and return the error that says why."""
     silence()
     return OutputError(
         f"cannot be written: {os_reason(fault)}",
@@ -222,8 +222,7 @@ def unwritable(fault: OSError) -> OutputError:
     )
 
 
-# SECTION replacing: Files that a command may replace: those that it wrote, known by how they
-# begin.
+# Files that a command may replace: those that it wrote, known by how they begin
 
 
 def check_replaceable(
@@ -268,7 +267,7 @@ def _start_of(path: Path | str, size: int, remedy: str) -> bytes:
         ) from fault
 
 
-# SECTION reporting: HTML reports on disk.
+# HTML reports on disk
 
 
 def write_report(path: Path | str, report: str, output: Output, *, force: bool = False) -> None:
@@ -305,11 +304,8 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
         check_replaceable(path, (MARK,), "report of mcpg")
 
 
-# SECTION glyphs: The signs that draw bars and arrows: block elements on a terminal, plain ASCII in
-# a pipe.
-#
-# What is piped ends in logs, diffs and tickets, where block elements are often broken; a person at
-# a terminal reads a finer bar.
+# Signs that draw bars and arrows. Piped text ends in logs, diffs and tickets, where block elements
+# are often broken, so it is ASCII; a terminal gets finer bars.
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,17 +341,17 @@ ASCII = Glyphs(" #", "->", "...", "-")
 
 
 def glyphs_of_standard_output() -> Glyphs:
-    """Give the signs that whoever reads standard output can be sure to see."""
+    """Return the signs that whoever reads standard output can be sure to see."""
     return BLOCKS if is_terminal(sys.stdout) else ASCII
 
 
 def columns_of(texts: list[str], most: int) -> int:
-    """Give the columns that the widest of *texts* takes, at most *most*."""
+    """Return the columns that the widest of *texts* takes, at most *most*."""
     return min(most, max(map(width, texts), default=0))
 
 
 def fitted(text: str, columns: int, glyphs: Glyphs) -> str:
-    """Give *text* in exactly *columns* terminal columns, cut or padded."""
+    """Return *text* in exactly *columns* terminal columns, cut or padded."""
     return pad(glyphs.cut(text, columns), columns)
 
 

@@ -142,7 +142,7 @@ def answer_explain(question: Question, shown: Showing, output: Output) -> int:
 def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) -> None:
     """Write what `explain` prints as JSON to the file at *path*, as a page."""
     from mcpg.cli.output import write_report  # noqa: PLC0415 - few runs write a report
-    from mcpg.reports import explain_page  # noqa: PLC0415
+    from mcpg.reports.pages import explain_page  # noqa: PLC0415
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
 

@@ -6,19 +6,14 @@ import os
 import sys
 import unicodedata
 
-from mcpg.errors import remedy_of
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Mapping, Sequence
     from io import BufferedReader
-    from typing import TextIO
+    from typing import Any, TextIO
 
-    from mcpg.engine import Explanation
-    from mcpg.engine.query import TermExpansion
-    from mcpg.engine.trace import MatchExplanation, QueryWord
     from mcpg.errors import Diagnostic
 
 PIPE_WIDTH = 100
@@ -38,7 +33,7 @@ class Screen:
         self._color = color
 
     def colored(self, stream: TextIO | None) -> bool:
-        """Say whether text on *stream* is coloured."""
+        """Return whether text on *stream* is coloured."""
         if self._color != AUTO:
             return self._color == ALWAYS
         if os.environ.get("NO_COLOR"):
@@ -57,7 +52,7 @@ class Screen:
         return _terminal_columns() if is_terminal(sys.stdout) else PIPE_WIDTH
 
     def diagnostic_line(self, item: Diagnostic) -> str:
-        """Give the line, with its end, that tells *item* on standard error."""
+        """Return the line, with its end, that tells *item* on standard error."""
         style = _SEVERITY_STYLES[item.severity]
         label = paint(f"{item.severity}[{item.code}]:", style, on=self.colored(sys.stderr))
         where = f" ({one_line(item.place)})" if item.place else ""
@@ -70,7 +65,7 @@ def paint(text: str, style: str, *, on: bool) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Say whether a person looks at *stream*."""
+    """Return whether a person looks at *stream*."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
@@ -96,7 +91,7 @@ def silence() -> None:
 
 
 def _terminal_columns() -> int:
-    """Give the width of the terminal, as `shutil.get_terminal_size` does."""
+    """Return the width of the terminal, as `shutil.get_terminal_size` does."""
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told) > 0:
         return int(told)
@@ -106,8 +101,7 @@ def _terminal_columns() -> int:
         return 80
 
 
-# SECTION sanitise: Text from strangers made safe for a terminal, and measured as a terminal shows
-# it.
+# Text of others, made safe for a terminal and measured as a terminal shows it
 
 
 _ELLIPSIS = "…"
@@ -141,7 +135,7 @@ def json_safe(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Give the number of terminal columns that *text* takes."""
+    """Return the number of terminal columns that *text* takes."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)
@@ -187,89 +181,11 @@ def _json_escape(found: re.Match[str]) -> str:
     return f"\\u{code:04x}"
 
 
-# SECTION wording: The sentences that tell people about an explanation, alike in text and in
-# Markdown.
-
-
-_UNREPAIRED = {
-    "function word": "dropped: a function word",
-    "literal": "unknown: a code or number that no tool has",
-    "unknown": "unknown: a word that no tool has, nor one near it",
-}
-
-
-def facts(explanation: Explanation) -> list[tuple[str, str]]:
-    """Give name and value of what holds for the whole search; the values are safe."""
-    result, reading = explanation.result, explanation.reading
-    rows = [
-        ("query", one_line(result.query) or "(none: every tool by name)"),
-        ("rewritten", one_line(explanation.normalized_query or "")),
-        ("strategy", f"{result.strategy}, ranked by {result.ranking_mode}"),
-    ]
-    if reading:
-        folded = one_line(reading.normalized)
-        rows += [
-            ("normalised", folded if folded != one_line(result.query) else ""),
-            ("identifiers", one_line(", ".join(reading.identifiers))),
-            ("sentences", one_line(" | ".join(map(" ".join, reading.sentences)))),
-            ("function words", explanation.language or ""),
-        ]
-    rows.append(("rewriting", rewriting(explanation)))
-    rows.append(
-        ("graph", f"{result.focused_graph.nodes} nodes, {result.focused_graph.edges} edges")
-    )
-    return [(name, value) for name, value in rows if value]
-
-
-def rewriting(explanation: Explanation) -> str:
-    """Say what became of the wish to have the query rewritten, on one safe line; "" without it."""
-    for stage in explanation.stages:
-        if stage.name == "normalise":
-            trust = stage.details.get("trust")
-            reason = stage.details.get("reason")
-            told = [str(stage.details["outcome"])]
-            told += [f"trusted {trust:.3f}"] if isinstance(trust, float) else []
-            told += [str(reason)] if reason else []
-            return one_line(", ".join(told))
-    return ""
-
-
-def found_by(match: MatchExplanation) -> str:
-    """Say how the searches of a query and of its rewrite make up a score; "" where one did."""
-    parts = [
-        f"{one.weight:.3f} * {one.score:.6f} (number {one.rank} by the {one.text})"
-        for one in match.found_by
-    ]
-    return f"score {match.score:.6f} = {' + '.join(parts)}" if parts else ""
-
-
-def own_score(match: MatchExplanation) -> float:
-    """Give the score that the calibration of *match* came to, before two searches were merged."""
-    parts = [(one.weight * one.score, one.score) for one in match.found_by]
-    return max(parts)[1] if parts else match.score
-
-
-def became(word: QueryWord, arrow: str) -> str:
-    """Say what became of *word*, on one safe line."""
-    if not word.repairs:
-        return unrepaired(word)
-    kept = "kept" if word.stem == word.text else f"kept (stem {one_line(word.stem)})"
-    return "; ".join(_repair(one, arrow) if one.kind != "exact" else kept for one in word.repairs)
-
-
-def unrepaired(word: QueryWord) -> str:
-    """Say why *word* stands for no word of the catalogue."""
-    return _UNREPAIRED[word.role]
-
-
-def nearness(repair: TermExpansion) -> str:
-    """Say how near the word that was taken is to the one that was typed."""
-    distance = f", {counted(repair.distance, 'edit')}" if repair.distance else ""
-    return f"{repair.kind}{distance}, similarity {repair.similarity:.2f}"
+# Wording
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Give *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
+    """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
@@ -278,20 +194,15 @@ def and_pages(number: int) -> str:
     return f", {counted(number, 'page')}" if number else ""
 
 
-def _repair(repair: TermExpansion, arrow: str) -> str:
-    return f"{arrow} {one_line(repair.word)} ({nearness(repair)})"
+def diagnostic_text(item: Mapping[str, Any]) -> str:
+    """Return on one safe line what a diagnostic, as JSON has it, is about and what to do."""
+    remedy, message = item["remedy"] or "", item["message"]
+    is_known = not remedy or remedy.rstrip(".").casefold() in message.casefold()
+    what_to_do = "" if is_known else f". {remedy}"
+    return one_line(f"{item['severity']}[{item['code']}]: {message}{what_to_do}")
 
 
-def diagnostic_lines(items: Iterable[Diagnostic]) -> Iterator[str]:
-    """Say of each of *items* what it is and what to do about it."""
-    for item in items:
-        remedy = remedy_of(item.code)
-        is_said = not remedy or remedy.rstrip(".").casefold() in item.message.casefold()
-        what_to_do = "" if is_said else f". {remedy}"
-        yield one_line(f"{item.severity}[{item.code}]: {item.message}{what_to_do}")
-
-
-# SECTION stdin: Standard input as bytes.
+# Standard input
 
 
 _CHUNK = 1024 * 1024

@@ -80,11 +80,6 @@ class Report:
     gates: tuple[Gate, ...] = ()
 
     @property
-    def way(self) -> str:
-        fusion = f", fusion {self.fusion}" if self.fusion else ""
-        return f"{self.strategy}{fusion}{', normalized' if self.normalize else ''}"
-
-    @property
     def answerless(self) -> tuple[Outcome, ...]:
         return tuple(one for one in self.outcomes if one.is_answerless)
 
@@ -313,17 +308,6 @@ class Gate:
     def json(self) -> JsonObject:
         return to_json(self.bound) | to_json(self, without=["bound"])
 
-    @property
-    def sentence(self) -> str:
-        metric, limit = self.bound.metric, f"{self.bound.limit:g}"
-        if self.value is None:
-            return f"{metric} cannot be measured: no query says anything about it"
-        if self.bound.kind == MAX_DROP:
-            fell = f"{'fell' if self.value >= 0 else 'rose'} by {abs(self.value):.4f}"
-            return f"{metric} {fell}; at most {limit} was allowed"
-        side = "at least" if self.bound.kind == MIN else "at most"
-        return f"{metric} is {self.value:.4f}; {side} {limit} was asked for"
-
 
 def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
     """Read `METRIC=VALUE`; of a `max-drop`, a bare `VALUE` speaks of every figure of the ranking.
@@ -388,9 +372,6 @@ def _fault(kind: str, message: str, remedy: str) -> UsageError:
 
 TESTED = "ndcg@5"
 """The figure whose difference is tested for chance."""
-
-CHANCE = 0.05
-"""A difference is called chance when its p is at least this."""
 
 
 @dataclass(frozen=True, slots=True)

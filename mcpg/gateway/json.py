@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def search_json(result: SearchResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Give the object that `search` prints; *loading* is what loading noticed."""
+    """Return the object that `search` prints; *loading* is what loading noticed."""
     return {"schema": "mcpg/search/1", **answer_json(result, loading)}
 
 
 def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObject:
-    """Give what every answer to a query holds; *loading* is what loading noticed."""
+    """Return what every answer to a query holds; *loading* is what loading noticed."""
     return {
         "query": result.query,
         "normalizedQuery": result.normalized_query,
@@ -42,7 +42,7 @@ def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObje
 
 
 def match_json(match: Match) -> JsonObject:
-    """Give a match: the tool, its score, and what speaks for it."""
+    """Return a match: the tool, its score, and what speaks for it."""
     members: JsonObject = {
         **card_json(match.descriptor),
         "requiredArguments": list(match.descriptor.required_arguments),
@@ -57,7 +57,7 @@ def match_json(match: Match) -> JsonObject:
 
 
 def hints_json(hints: Hints) -> JsonObject:
-    """Give all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
+    """Return all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
     return {
         "aliases": list(hints.aliases),
         "keywords": list(hints.keywords),
@@ -76,17 +76,17 @@ def hints_json(hints: Hints) -> JsonObject:
 
 
 def diagnostics_json(items: Iterable[Diagnostic]) -> list[JsonValue]:
-    """Give *items* as objects."""
+    """Return *items* as objects."""
     return [to_json(item) | {"remedy": remedy_of(item.code)} for item in items]
 
 
 def score_json(score: float) -> float:
-    """Give *score* with the six decimals that are printed."""
+    """Return *score* with the six decimals that are printed."""
     return round(score, SHOWN_DECIMALS)
 
 
 def card_json(tool: Tool) -> JsonObject:
-    """Give what a tool is called and what it does."""
+    """Return what a tool is called and what it does."""
     return {
         "toolId": tool.id,
         "sourceId": tool.source_id,
@@ -96,11 +96,11 @@ def card_json(tool: Tool) -> JsonObject:
     }
 
 
-# SECTION routejson: A routing as a JSON object: the contract of `mcpg route --format json`.
+# Routing
 
 
 def route_json(result: RouteResult, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Give the object that `route` prints; *loading* is what loading noticed.
+    """Return the object that `route` prints; *loading* is what loading noticed.
 
     A tool stands in it once as in an answer of `search`, under `suggestedMatches`; categories say
     what their tools are called.
@@ -119,7 +119,7 @@ def route_json(result: RouteResult, loading: Iterable[Diagnostic] = ()) -> JsonO
 
 
 def routing_json(result: RouteResult) -> JsonObject:
-    """Give the member that `explain --route` adds to its object: all of the routing but the tools.
+    """Return the member that `explain --route` adds to its object: all but the tools.
 
     Numbers are at full precision, because the adjustments and the calibrated score add up to the
     score, unless that is cut to [0, 1].
@@ -172,7 +172,7 @@ def _category(category: RoutedCategory) -> JsonObject:
 
 
 def _match(one: RoutedMatch) -> JsonObject:
-    """Give a tool as a search does, its score adjusted and the calibrated score beside it."""
+    """Return a tool as a search does, its score adjusted and the calibrated score beside it."""
     return match_json(one.match) | {
         "score": score_json(one.score),
         "calibratedScore": score_json(one.match.score),

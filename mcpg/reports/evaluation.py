@@ -1,170 +1,38 @@
-"""The report of `eval`: how well judged queries are answered, and how far scores may be trusted."""
+"""What is shown of an object of the schema `mcpg/eval/1`: how well judged queries are answered."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.reports.explain import comparison_section
-from mcpg.reports.page import (
-    Markup,
+from mcpg.reports.blocks import (
+    Bar,
+    Code,
+    Column,
+    Details,
+    Facts,
+    Figure,
+    Paragraph,
     Section,
-    asset,
-    coverage_curve,
-    element,
-    facts,
-    joined,
-    meter,
-    notices,
-    number,
-    page,
-    reliability_diagram,
-    signed,
-    table,
+    Styled,
+    Table,
+    counted,
+    listed,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# SECTION queries: Every judged query of an evaluation, in a table that a script sorts, filters and
-# turns over.
-#
-# A report may hold thousands of queries. They go into the page as data, tools named by number, and
-# the script writes the rows of one leaf at a time.
+    from mcpg.reports.blocks import Block, Inline
 
+    Json = Mapping[str, Any]
 
-_COLUMNS = (
-    ("query", "Query", None),
-    ("ndcg", "nDCG@5", "num"),
-    ("rank", "Rank", "num"),
-    ("top", "Best score", "num"),
-    (None, "Found first", None),
-    (None, "Right", None),
-)
-_FILTERS = (
-    ("all", "All"),
-    ("missed", "Right tool not found"),
-    ("late", "Right tool found, not first"),
-    ("first", "Right tool first"),
-    ("unsure", f"Best score below {LOW_CONFIDENCE:g}"),
-    ("surely-wrong", f"Wrong at {LOW_CONFIDENCE:g} or more"),
-    ("answerless", "No tool answers"),
-)
-_CHANGES = (("worse", "Worse than the baseline"), ("better", "Better than the baseline"))
+MAIN = "ndcg@5"
+CHANCE = 0.05
+"""A difference may be chance when its p is at least this."""
 
-
-def queries_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what the script shows of *data*, an object of the schema `mcpg/eval/1`; worst first."""
-    outcomes = sorted(data["perQuery"], key=_badness)
-    numbers: dict[str, int] = {}
-    rows = [_row(one, numbers) for one in outcomes]
-    return {
-        "low": LOW_CONFIDENCE,
-        "tools": list(numbers),
-        "queries": rows,
-        **{name: [one["id"] for one in _changed(data, name)] for name, _ in _CHANGES},
-    }
-
-
-def _changed(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    changes: Sequence[Mapping[str, Any]] = (data["baseline"] or {}).get(name, ())
-    return changes
-
-
-def _badness(one: Mapping[str, Any]) -> tuple[float, float, float, str]:
-    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first.
-
-    A query that no tool answers is answered best by doubt.
-    """
-    goodness = one["ndcg@5"]
-    if goodness is None:
-        goodness = float(one["topScore"] < LOW_CONFIDENCE)
-    return goodness, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"], one["id"]
-
-
-def _row(one: Mapping[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    def numbered(tool: str) -> int:
-        return numbers.setdefault(tool, len(numbers))
-
-    return {
-        "id": one["id"],
-        "query": one["query"],
-        "ndcg": one["ndcg@5"],
-        "rank": one["rank"],
-        "top": one["topScore"],
-        "relevant": [numbered(tool) for tool in one["relevant"]],
-        "unknown": one["unknown"],
-        "answerless": not one["judged"],
-        "matches": [
-            [numbered(match["toolId"]), match["score"], int(match["isRelevant"])]
-            for match in one["matches"]
-        ],
-    }
-
-
-def queries_section(data: Mapping[str, Any]) -> Section:
-    """Give the frame that the script fills."""
-    changes = [one for one in _CHANGES if _changed(data, one[0])]
-    content = joined(
-        _tools([*_FILTERS, *changes]),
-        element(
-            "div",
-            element(
-                "table",
-                element("caption", "Judged queries"),
-                element("thead", element("tr", [_heading(*one) for one in _COLUMNS])),
-                element("tbody", id="query-rows"),
-            ),
-            class_="frame",
-            tabindex="0",
-            role="region",
-            aria_label="Judged queries",
-        ),
-        _leaves(),
-        element("noscript", element("p", "This table needs JavaScript.")),
-    )
-    lead = "Worst first. Sort by a heading; unfold a query for what was found."
-    return Section("queries", "Queries", content, lead)
-
-
-def _tools(filters: Sequence[tuple[str, str]]) -> Markup:
-    options = [element("option", name, value=value) for value, name in filters]
-    return element(
-        "form",
-        element(
-            "label",
-            "Find ",
-            element("input", type="search", id="query-find", autocomplete="off", size=24),
-        ),
-        element("label", "Show ", element("select", options, id="query-show", autocomplete="off")),
-        element("p", id="query-count", role="status", class_="dim"),
-        class_="filters no-print",
-        role="search",
-        aria_label="Choose queries",
-        id="query-filters",
-    )
-
-
-def _heading(key: str | None, name: str, kind: str | None) -> Markup:
-    if key is None:
-        return element("th", name, scope="col", class_=kind)
-    button = element("button", name, type="button", data_sort=key)
-    return element("th", button, scope="col", class_=kind, aria_sort="none")
-
-
-def _leaves() -> Markup:
-    return element(
-        "div",
-        element("button", "← Previous", type="button", id="query-previous"),
-        element("span", id="query-leaf", class_="dim"),
-        element("button", "Next →", type="button", id="query-next"),
-        class_="leaves no-print",
-        role="group",
-        aria_label="Leaves of the table",
-    )
-
-
-_MAIN = "ndcg@5"
+_COMPARED = ("metric", "before", "now", "change")
+_FOUND_SHOWN = 3
 _MEANINGS = {
     "ndcg@5": "right tools high among the first 5",
     "ndcg@10": "right tools high among the first 10",
@@ -173,218 +41,298 @@ _MEANINGS = {
     "mrr": "mean of 1 / rank of the first right tool",
     "hit@1": "queries whose first match is right",
     "hit@5": "queries with a right match among the first 5",
+    "ece": "how far scores are from the share that is right (0 is best)",
+    "brier": "mean squared error of scores (0 is best)",
+    "auroc": "chance that a right answer scores above a wrong one",
+    "abstention": "share of the queries without an answer that are recognised",
 }
-_GATES = {"min": "at least", "max": "at most", "max-drop": "fell at most"}
 
 
-def eval_page(data: Mapping[str, Any]) -> str:
-    """Give the report on *data*, an object of the schema `mcpg/eval/1`, as HTML text."""
-    sections = [
-        *_gates(data),
-        Section("figures", "Figures", _figures(data), "Means over the queries; more is better."),
+def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
+    """Return the sections on *data*, which has what `eval` prints as JSON.
+
+    Args:
+        data: The object; with latencies where they are to be shown.
+        worst: How many of the queries that are answered worst to show; `None` shows all.
+    """
+    latency = data["latencyMs"]
+    times = f"p50 {latency['p50']:.3f} ms, p95 {latency['p95']:.3f} ms" if latency else ""
+    sections: list[Block] = [
+        Paragraph(f"evaluated: {summary(data)}"),
+        metrics_section(data),
+        reliability_section(data),
+        Facts((("latency", times),)),
         *comparison_section(data["baseline"]),
-        Section(
-            "trust",
-            "Are the scores probabilities?",
-            _trust(data),
-            "A score of 0.8 should be right in 8 of 10 cases, and higher scores right more often.",
-        ),
-        queries_section(data),
-        *_noticed(data),
+        *_queries(data["perQuery"], worst),
+        *gates_section(data["gates"]),
     ]
-    return page(
-        "eval",
-        f"{_MAIN} {_told(data['metrics'][_MAIN])} over {_counted(data)} · mcpg eval",
-        _head(data),
-        sections,
-        data=queries_data(data),
-        scripts=[asset("table.js")],
-    )
+    return sections
 
 
-def _counted(data: Mapping[str, Any]) -> str:
-    count = data["queries"]
-    return f"{count:,} {'query' if count == 1 else 'queries'}"
+def summary(data: Json) -> str:
+    """Return what was measured."""
+    answerless = (data["abstention"] or {}).get("queries", 0)
+    unknown = len(data["unknownTools"])
+    asides = [
+        f"{answerless} without an answer" if answerless else "",
+        f"{counted(unknown, 'tool')} unknown" if unknown else "",
+    ]
+    told = ", ".join(filter(None, asides))
+    aside = f" ({told})" if told else ""
+    queries = counted(data["queries"], "query", "queries")
+    tools = counted(data["tools"], "tool")
+    return f"{queries}{aside}, {tools}, strategy {way(data)}, first {data['limit']} matches"
 
 
-def _told(value: float | None) -> str:
-    return "–" if value is None else number(value)
+def headline(data: Json) -> str:
+    """Return the main metrics on one line."""
+    values = values_of(data)
+    names = (MAIN, "hit@1", "ece")
+    shown = [f"{name} {'-' if (one := values[name]) is None else f'{one:.4f}'}" for name in names]
+    return f"{counted(data['queries'], 'query', 'queries')}, {', '.join(shown)}"
 
 
-def _head(data: Mapping[str, Any]) -> Markup:
-    main = data["metrics"][_MAIN]
-    failed = sum(not gate["passed"] for gate in data["gates"])
-    return element(
-        "div",
-        element("p", "Judged queries", class_="kicker"),
-        element("h1", f"{_counted(data)} answered from {data['tools']:,} tools"),
-        element(
-            "p",
-            element("span", _told(main), class_="big"),
-            meter(main or 0.0, f"{_MAIN} {_told(main)} of 1", "meter wide"),
-            element("span", _MAIN),
-            _verdict(failed, len(data["gates"])),
-            class_="verdict",
-        ),
-        facts(
-            [
-                ("Strategy", _way(data)),
-                ("Matches looked at", str(data["limit"])),
-                ("Without an answer", str((data["abstention"] or {}).get("queries", 0))),
-            ]
-        ),
-        class_="head",
-    )
-
-
-def _way(data: Mapping[str, Any]) -> str:
-    """Say how queries were searched."""
+def way(data: Json) -> str:
+    """Return how queries were searched."""
     fusion = f", fusion {data['fusion']}" if data["fusion"] else ""
     return f"{data['strategy']}{fusion}{', normalized' if data['normalize'] else ''}"
 
 
-def _verdict(failed: int, gates: int) -> Markup | None:
-    if not gates:
-        return None
-    told = f"{failed} of {gates} gates fail" if failed else "all gates pass"
-    return element("span", told, class_="pill bad" if failed else "pill good")
-
-
-def _gates(data: Mapping[str, Any]) -> list[Section]:
-    if not data["gates"]:
-        return []
-    rows = [
-        (
-            element("span", "passes", class_="pill good")
-            if gate["passed"]
-            else element("span", "fails", class_="pill bad"),
-            gate["metric"],
-            _GATES.get(gate["kind"], gate["kind"]),
-            f"{gate['limit']:g}",
-            "cannot be measured"
-            if gate["value"] is None
-            else number(gate["value"], 4).replace("-", "−"),
-        )
-        for gate in sorted(data["gates"], key=lambda gate: gate["passed"])
-    ]
-    columns = ("Gate", "Figure", "Asked", "Limit", "Value")
-    content = table("Gates", columns, rows, numeric="---nn")
-    return [Section("gates", "Gates", content, "What was asked of the figures.")]
-
-
-def _figures(data: Mapping[str, Any]) -> Markup:
-    compared = (data["baseline"] or {}).get("metrics", {})
-    tiles = [
-        _tile(name, value, _MEANINGS.get(name, ""), compared.get(name))
-        for name, value in data["metrics"].items()
-    ]
-    return element("ul", tiles, class_="tiles")
-
-
-def _tile(
-    name: str, value: float | None, meaning: str, compared: Mapping[str, Any] | None
-) -> Markup:
-    return element(
-        "li",
-        element("span", name, class_="name"),
-        element("span", _told(value), class_="big"),
-        _delta(compared),
-        meter(value or 0.0, f"{name} {_told(value)} of 1"),
-        element("small", meaning),
-        class_="tile",
-    )
-
-
-def _delta(compared: Mapping[str, Any] | None) -> Markup | None:
-    delta = (compared or {}).get("delta")
-    if delta is None:
-        return None
-    kind = "good" if delta > 0 else "bad" if delta < 0 else "dim"
-    told = "change over the queries that the baseline has, too"
-    return element("span", signed(delta) if delta else "=", class_=f"delta {kind}", title=told)
-
-
-def _trust(data: Mapping[str, Any]) -> Markup:
+def values_of(data: Json) -> dict[str, float | None]:
+    """Return every metric by name."""
     calibration = data["calibration"]
-    return joined(
-        facts(_trust_facts(data)),
-        element(
-            "div",
-            element(
-                "figure",
-                reliability_diagram(calibration["bins"]),
-                element(
-                    "figcaption",
-                    "Reliability. On the dashed line scores are what they claim; below it they "
-                    "promise too much, above it too little. Larger marks stand for more queries.",
-                ),
-            ),
-            element(
-                "figure",
-                coverage_curve(calibration["curve"], LOW_CONFIDENCE),
-                element(
-                    "figcaption",
-                    "Precision and coverage. Who takes only answers that score at least a "
-                    "threshold, the number beside the curve, gets fewer answers and more of them "
-                    f"right. The large mark is {LOW_CONFIDENCE:g}, below which a search warns.",
-                ),
-            ),
-            class_="figures",
-        ),
-        element(
-            "details",
-            element("summary", "The same as tables"),
-            element("div", _bins(calibration), _curve(calibration), class_="columns"),
-        ),
+    return {
+        **data["metrics"],
+        "ece": calibration["ece"],
+        "brier": calibration["brier"],
+        "auroc": calibration["aurocRightVsWrong"],
+        "abstention": (data["abstention"] or {}).get("share"),
+    }
+
+
+def metrics_section(data: Json) -> Section:
+    """Return a table of the metrics, with their change since the baseline."""
+    compared = (data["baseline"] or {}).get("metrics", {})
+    rows = tuple(
+        (
+            Code(name),
+            figure(value),
+            Bar(value or 0.0, style="green") if name in data["metrics"] else "",
+            delta((compared.get(name) or {}).get("delta")),
+            Styled(_MEANINGS[name], "dim"),
+        )
+        for name, value in values_of(data).items()
+        if value is not None or name in data["metrics"]
+    )
+    columns = (
+        Column("metric"),
+        Column("value", is_number=True),
+        Column(""),
+        Column("since the baseline", is_number=True),
+        Column("meaning"),
+    )
+    return Section("figures", "Metrics", (Table("Metrics", columns, rows, wraps=True),))
+
+
+def figure(value: float | None) -> Inline:
+    """Return a metric, a dash where it could not be measured."""
+    return "-" if value is None else Figure(value, ".4f")
+
+
+def delta(value: float | None) -> Inline:
+    """Return the change of a metric."""
+    return "" if value is None else Figure(value, "+.4f") if value else "="
+
+
+def _rank(rank: int | None) -> str:
+    return "-" if rank is None else str(rank)
+
+
+def reliability_section(data: Json) -> Section:
+    """Return, for bins of scores, how many of the best matches with such scores are right."""
+    rows = tuple(
+        (
+            f"{one['low']:.3f}-{one['high']:.3f}",
+            Figure(one["meanScore"], ".3f"),
+            Figure(one["precision"], ".3f"),
+            f"{one['count']:,}",
+            Bar(one["precision"], style="green"),
+        )
+        for one in data["calibration"]["bins"]
+    )
+    columns = (
+        Column("scores"),
+        *(Column(name, is_number=True) for name in ("mean", "right", "queries")),
+        Column(""),
+    )
+    table = Table("Reliability by bins of scores", columns, rows, has_heads=True)
+    heading = "calibration: of the best matches with such scores, how many are right"
+    return Section("trust", "Calibration", (table,), heading=heading)
+
+
+def gates_section(gates: Sequence[Json]) -> list[Section]:
+    """Return which of the *gates* pass, none without gates."""
+    rows = tuple(
+        (
+            Styled("passed", "green") if gate["passed"] else Styled("failed", "red"),
+            gate_sentence(gate),
+        )
+        for gate in sorted(gates, key=lambda gate: bool(gate["passed"]))
+    )
+    failed = sum(not gate["passed"] for gate in gates)
+    told = f"{failed} of {len(gates)} gates failed" if failed else "all gates passed"
+    table = Table("Gates", (Column(""), Column("gate")), rows, wraps=True)
+    return [Section("gates", "Gates", (Paragraph(told), table))] if rows else []
+
+
+def gate_sentence(gate: Json) -> str:
+    """Return what a metric is and what was asked of it."""
+    metric, value = gate["metric"], gate["value"]
+    if value is None:
+        return f"{metric} cannot be measured: no query says anything about it"
+    if gate["kind"] == "max-drop":
+        fell = f"{'fell' if value >= 0 else 'rose'} by {abs(value):.4f}"
+        return f"{metric} {fell}; at most {gate['limit']:g} was allowed"
+    side = "at least" if gate["kind"] == "min" else "at most"
+    return f"{metric} is {value:.4f}; {side} {gate['limit']:g} was asked for"
+
+
+# Since the baseline
+
+
+def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
+    """Return the section on *compared*, the member `baseline` of a report; none without one."""
+    if compared is None:
+        return []
+    blocks = (Paragraph(_verdict(compared)), *changes_of(compared, shown))
+    heading = "compared with the baseline"
+    return [Section("baseline", "Since the baseline", blocks, heading=heading)]
+
+
+def _verdict(compared: Json) -> str:
+    """Return how the main metric changed, and whether that may be chance."""
+    found = compared["significance"]
+    if found is None:
+        return "No query is in both reports."
+    chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
+    change = compared["metrics"][MAIN]["delta"]
+    told = f"{change:+.4f}" if change else "="
+    queries = counted(compared["common"], "query", "queries")
+    changed = f"{found['changed']:,} of {found['pairs']:,} changed"
+    test = f"p = {found['p']:.4f} ({found['test']})"
+    return f"{MAIN} {told} over {queries} in both reports, {changed}, {test}: {chance}"
+
+
+def changes_of(compared: Json, shown: int = 10) -> Iterator[Block]:
+    """Return what of *compared*, a comparison as JSON has it, is other than before."""
+    metrics = compared["metrics"]
+    rows = tuple(
+        (name, figure(one["before"]), figure(one["now"]), delta(one["delta"]))
+        for name, one in metrics.items()
+        if one["before"] is not None or one["now"] is not None
+    )
+    columns = tuple(Column(head, is_number=head != "metric") for head in _COMPARED)
+    queries = counted(compared["common"], "query", "queries")
+    title = f"Metrics over the {queries} in both reports"
+    yield Details(title, (Table(title, columns, rows),), ())
+    for name in ("better", "worse"):
+        changes = compared[name]
+        if changes:
+            table, rest = _changes(changes[:shown], name), len(changes) - shown
+            more = (Paragraph(f"... and {rest} more are {name}"),) if rest > 0 else ()
+            counts = Paragraph(f"{name} ({len(changes):,})")
+            blocks = (table, *more)
+            title = f"Answered {name}: {len(changes):,}"
+            yield Details(title, blocks, (counts, *blocks), is_open=name == "worse")
+    ids = {
+        "only now": compared["added"],
+        "only before": compared["removed"],
+        "judged otherwise": compared["rejudged"],
+    }
+    yield Facts(
+        tuple(
+            (f"{name} ({len(given):,})", _named(given, shown))
+            for name, given in ids.items()
+            if given
+        )
     )
 
 
-def _trust_facts(data: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    calibration, abstention = data["calibration"], data["abstention"]
-    latency = data["latencyMs"]
-    rows = [
-        ("Calibration error (ECE, 0 is best)", _told(calibration["ece"])),
-        ("Brier score (0 is best)", _told(calibration["brier"])),
-        ("AUROC, right against wrong", _told(calibration["aurocRightVsWrong"])),
-        ("AUROC, right against no answer", _known(calibration["aurocRightVsAnswerless"])),
-        ("Recognised as unanswerable", _known(abstention and abstention["share"])),
-    ]
-    if latency:
-        rows.append(("Half of the searches within", f"{number(latency['p50'])} ms"))
-        rows.append(("95 % of the searches within", f"{number(latency['p95'])} ms"))
-    return rows
+def _named(ids: Sequence[str], shown: int) -> Inline:
+    rest = len(ids) - shown
+    return (listed([Code(one) for one in ids[:shown]]), f" and {rest} more" if rest > 0 else "")
 
 
-def _known(value: float | None) -> str | None:
-    return None if value is None else number(value)
-
-
-def _bins(calibration: Mapping[str, Any]) -> Markup:
-    rows = [
+def _changes(changes: Iterable[Json], name: str) -> Table:
+    rows = tuple(
         (
-            f"{one['low']:.3f} to {one['high']:.3f}",
-            str(one["count"]),
-            _told(one["meanScore"]),
-            _told(one["precision"]),
+            f"{_rank(one['rankBefore'])} → {_rank(one['rankNow'])}",
+            (figure(one["ndcg@5Before"]), " → ", figure(one["ndcg@5Now"])),
+            (Figure(one["topScoreBefore"], ".3f"), " → ", Figure(one["topScoreNow"], ".3f")),
+            Code(one["id"]),
+            Code(one["query"]),
         )
-        for one in calibration["bins"]
+        for one in changes
+    )
+    columns = (
+        *(Column(head) for head in ("rank", "nDCG@5")),
+        Column("best score", is_wide=True),
+        Column("id", most=24),
+        Column("query"),
+    )
+    return Table(f"Answered {name}", columns, rows, has_heads=True)
+
+
+# Queries
+
+
+def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
+    faulty = [one for one in outcomes if not _is_best(one)]
+    shown = list(outcomes) if worst is None else sorted(faulty, key=_badness)[:worst]
+    rows = tuple(
+        (
+            _rank(one["rank"]),
+            figure(one["ndcg@5"]),
+            Figure(one["topScore"]),
+            Styled(Code(one["id"]), "cyan"),
+            Code(one["query"]),
+            _wanted(one),
+            _found(one),
+        )
+        for one in shown
+    )
+    columns = (
+        *(Column(head, is_number=True) for head in ("rank", "ndcg@5", "score")),
+        Column("id", most=24),
+        Column("query"),
+        *(Column(head, is_below=True) for head in ("wanted", "found")),
+    )
+    title = "Queries" if worst is None else f"Worst answers ({len(shown)} of {len(faulty)})"
+    return (
+        [Section("queries", title, (Table(title, columns, rows, has_heads=True),))] if rows else []
+    )
+
+
+def _is_best(one: Json) -> bool:
+    """Return whether an answer could not be better."""
+    ndcg = one["ndcg@5"]
+    return bool(one["topScore"] < LOW_CONFIDENCE if ndcg is None else ndcg == 1)
+
+
+def _badness(one: Json) -> tuple[float, float, float]:
+    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first."""
+    return one["ndcg@5"] or 0.0, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]
+
+
+def _wanted(one: Json) -> Inline:
+    names: list[Inline] = [Code(name) for name in one["relevant"]]
+    names += [(Code(name), " (no such tool)") for name in one["unknown"]]
+    return listed(names) if names else "no tool"
+
+
+def _found(one: Json) -> Inline:
+    shown: list[Inline] = [
+        (Code(match["toolId"]), " ", Figure(match["score"], ".3f"))
+        for match in one["matches"][:_FOUND_SHOWN]
     ]
-    columns = ("Scores", "Queries", "Mean score", "Right")
-    return table("Reliability by bins of scores", columns, rows, numeric="-nnn")
-
-
-def _curve(calibration: Mapping[str, Any]) -> Markup:
-    rows = [
-        (f"{one['threshold']:g}", _told(one["coverage"]), _told(one["precision"]))
-        for one in calibration["curve"]
-    ]
-    columns = ("Threshold", "Coverage", "Precision")
-    return table("Precision by coverage", columns, rows, numeric="nnn")
-
-
-def _noticed(data: Mapping[str, Any]) -> list[Section]:
-    items = data["diagnostics"]
-    if not items:
-        return []
-    lead = "What was noticed of the bundle, of the judged queries, and of the tools they name."
-    return [Section("diagnostics", "Diagnostics", notices(items), lead)]
+    return listed(shown) if shown else "no tool"

@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.graph.network import network_of
 from mcpg.graph.triples import triples_of
+from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
 from mcpg.reports.page import (
     Markup,
-    Section,
     asset,
-    bdi,
     cut,
     drawing_library,
     element,
     facts,
     joined,
-    number,
     page,
-    table,
+    rendered,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcpg.documents.model import ToolDocument
     from mcpg.graph.network import Edge, Network
@@ -33,11 +31,13 @@ _HINT = (
     "Drag to move; Ctrl and the wheel, or two fingers, to zoom. With the keyboard: Tab into the "
     "graph, arrow keys from node to node, Enter to hold one, + − 0 to zoom."
 )
-_KINDS = {"related": "related", "nextStep": "next step"}
+_REACHED = (("primary", "match"), ("related", "related"), ("nextStep", "next step"))
+_NODES = tuple((name, name) for name in ("tool", "page", "group", "thing"))
+_EDGES = {"related": "related", "nextStep": "next step"}
 
 
 def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
+    """Return the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
 
     Nodes are numbered in the order in which they stand; edges name their ends by number.
     """
@@ -85,13 +85,13 @@ def _edge(source: int, target: int, via: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def graph_section(graph: Mapping[str, Any]) -> Markup:
-    """Give the frame in which the script draws *graph*, its keys, and the same as a table."""
+    """Return the frame in which the script draws *graph*, its keys, and the same as a table."""
     return joined(
         element(
             "div",
             element(
                 "div",
-                element("div", _key(), zoom_buttons("#graph-table"), class_="tools"),
+                element("div", _key(_REACHED), zoom_buttons("#graph-table"), class_="tools"),
                 element("div", id="graph-canvas", class_="canvas"),
                 element("p", _HINT, class_="hint"),
                 class_="drawing",
@@ -107,14 +107,14 @@ def graph_section(graph: Mapping[str, Any]) -> Markup:
         element(
             "details",
             element("summary", "The same as a table"),
-            _as_table(graph),
+            rendered([_edges_table(graph)]),
             id="graph-table",
         ),
     )
 
 
 def zoom_buttons(after: str) -> Markup:
-    """Give the buttons of a drawing, and a link to what comes *after* it."""
+    """Return the buttons of a drawing, and a link to what comes *after* it."""
     buttons = [
         ("graph-in", "+", "Zoom in"),
         ("graph-out", "−", "Zoom out"),
@@ -133,56 +133,59 @@ def zoom_buttons(after: str) -> Markup:
     )
 
 
-def _key() -> Markup:
-    kinds = [("primary", "match"), ("related", "related"), ("nextStep", "next step")]
+def _key(kinds: Iterable[tuple[str, str]]) -> Markup:
     items = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in kinds]
     return element("ul", items, class_="legend", aria_label="Kinds of nodes")
 
 
-def _as_table(graph: Mapping[str, Any]) -> Markup:
-    columns = ("From", "Edge", "To", "Score", "Weight", "Reason")
-    rows = list(_rows(graph))
-    return table("Edges of the focused graph", columns, rows, numeric="---nn-")
-
-
-def _rows(graph: Mapping[str, Any]) -> Iterator[tuple[Markup | str, ...]]:
+def _edges_table(graph: Mapping[str, Any]) -> Table:
     nodes = graph["nodes"]
-    for edge in graph["edges"]:
-        target = nodes[edge["to"]]
-        yield (
-            bdi(nodes[edge["from"]]["label"]),
-            _KINDS.get(edge["kind"], edge["kind"]),
-            bdi(target["label"]),
-            number(target["score"]),
-            number(edge["weight"]) if "weight" in edge else "–",
-            bdi(edge["reason"]),
+    rows = tuple(
+        (
+            Code(nodes[edge["from"]]["label"]),
+            _EDGES.get(edge["kind"], edge["kind"]),
+            Code(nodes[edge["to"]]["label"]),
+            Figure(nodes[edge["to"]]["score"]),
+            Figure(edge["weight"], ".3f") if "weight" in edge else "–",
+            Code(edge["reason"]),
         )
+        for edge in graph["edges"]
+    )
+    return Table("Edges of the focused graph", (*_ENDS, _number("score"), *_WEIGHTS), rows)
 
 
-# SECTION graphmap: The report of `graph export --format html`: a catalogue as a map to walk
-# through.
+def _number(head: str) -> Column:
+    return Column(head, is_number=True)
+
+
+_ENDS = (Column("from"), Column("edge"), Column("to"))
+_WEIGHTS = (_number("weight"), Column("reason"))
+
+
+# The report of `graph export --format html`: a catalogue as a map to walk through
 
 
 _TEXT = 320
 _ROWS = 500
-_KINDS_of_graphmap = {"related": "related", "nextSteps": "nextStep", "groups": "member"}
+_KINDS = {"related": "related", "nextSteps": "nextStep", "groups": "member"}
 _NAMES = {"related": "related", "nextSteps": "next step", "groups": "group"}
-_HINT_of_graphmap = (
+_MAP_HINT = (
     "Drag to move; Ctrl and the wheel, or two fingers, to zoom. With the keyboard: Tab into the "
     "map, arrow keys from node to node, Enter to choose one, + − 0 to zoom."
 )
 
 
 def graph_page(documents: Sequence[ToolDocument]) -> str:
-    """Give the map of *documents* as HTML text.
+    """Return the map of *documents* as HTML text.
 
     Args:
         documents: No two with the same node, see `mcpg.graph.distinct_documents`.
     """
     network = network_of(triples_of(documents))
+    lead = "Tools, their groups, and what the edges between them say."
     sections = [
-        Section("map", "Map", _map(), "Tools, their groups, and what the edges between them say."),
-        *_as_table_of_graphmap(network),
+        Section("map", "Map", (Chart("joined", (_map(),)),), lead),
+        *_edges_section(network),
     ]
     return page(
         "graph",
@@ -223,7 +226,7 @@ def _drawn(network: Network) -> dict[str, Any]:
         {
             "from": edge.source,
             "to": edge.target,
-            "kind": _KINDS_of_graphmap.get(edge.name, "other"),
+            "kind": _KINDS.get(edge.name, "other"),
             "name": _name(edge),
             "reason": edge.reason,
         }
@@ -239,16 +242,14 @@ def _name(edge: Edge) -> str:
 def _map() -> Markup:
     drawing = element(
         "div",
-        element(
-            "div", _key_of_graphmap(), _choices(), zoom_buttons("#graph-details"), class_="tools"
-        ),
+        element("div", _key(_NODES), _choices(), zoom_buttons("#graph-details"), class_="tools"),
         element("ul", id="map-found", class_="found", aria_label="What was found"),
         element("div", id="graph-canvas", class_="canvas"),
         element(
             "p",
             element("span", id="map-count", aria_live="polite"),
             ". ",
-            _HINT_of_graphmap,
+            _MAP_HINT,
             class_="hint",
         ),
         class_="drawing",
@@ -260,12 +261,6 @@ def _map() -> Markup:
         aria_label="What is chosen in the map",
     )
     return element("div", drawing, aside, class_="graph")
-
-
-def _key_of_graphmap() -> Markup:
-    kinds = [(name, name) for name in ("tool", "page", "group", "thing")]
-    items = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in kinds]
-    return element("ul", items, class_="legend", aria_label="Kinds of nodes")
 
 
 def _choices() -> Markup:
@@ -286,20 +281,19 @@ def _choices() -> Markup:
     )
 
 
-def _as_table_of_graphmap(network: Network) -> list[Section]:
-    """Give the edges as a table, where they are not too many to read."""
+def _edges_section(network: Network) -> list[Section]:
+    """Return the edges as a table, where they are not too many to read."""
     if not network.edges or len(network.edges) > _ROWS:
         return []
-    rows = [
+    rows = tuple(
         (
-            bdi(network.nodes[edge.source].label),
+            Code(network.nodes[edge.source].label),
             _name(edge),
-            bdi(network.nodes[edge.target].label),
-            f"{edge.weight:.3f}",
-            bdi(edge.reason),
+            Code(network.nodes[edge.target].label),
+            Figure(edge.weight, ".3f"),
+            Code(edge.reason),
         )
         for edge in network.edges
-    ]
-    columns = ("From", "Edge", "To", "Weight", "Reason")
-    content = table("Edges of the graph", columns, rows, numeric="---n-")
-    return [Section("edges", "Edges", content)]
+    )
+    table = Table("Edges of the graph", (*_ENDS, *_WEIGHTS), rows)
+    return [Section("edges", "Edges", (table,))]

@@ -1,4 +1,4 @@
-"""The page that every report stands on: one file, closed to the network."""
+"""HTML: blocks, charts, and the page that every report stands on, closed to the network."""
 
 from __future__ import annotations
 
@@ -8,21 +8,40 @@ import html
 import json
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, singledispatch
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from mcpg import __version__
+from mcpg.reports import MARK
+from mcpg.reports.blocks import (
+    Bar,
+    Bullets,
+    Chart,
+    Code,
+    Details,
+    Entries,
+    Facts,
+    Figure,
+    Notices,
+    Paragraph,
+    Section,
+    Source,
+    Styled,
+    Table,
+)
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
+
+    from mcpg.reports.blocks import Block, Entry, Inline
 
     Child: TypeAlias = str | Iterable["Child"] | None
     Attribute: TypeAlias = str | float | bool | None
 
-# SECTION markup: HTML put together so that no text of a stranger can become markup.
+# Markup, put together so that no text of others can become markup
 
 
 _VOID = frozenset({"input", "link", "meta"})
@@ -76,7 +95,7 @@ def embedded(value: Any, identity: str) -> Markup:
 
 
 def cleaned(value: Any) -> Any:
-    """Give the JSON *value* with what is unsafe in its texts made visible."""
+    """Return the JSON *value* with what is unsafe in its texts made visible."""
     if isinstance(value, str):
         return lines_kept(value)
     if isinstance(value, dict):
@@ -106,7 +125,7 @@ def _attribute(name: str, value: Attribute) -> str:
     return f' {name}="{html.escape(lines_kept(text))}"'
 
 
-# SECTION assets: What is written into every report: styles, scripts, and the drawing library.
+# What is written into every report: styles, scripts, and the drawing library.
 #
 # The library is D3: twelve of its modules, as published on the npm registry, whose names, versions
 # and hashes stand in `assets/vendor/vendored.json`. They draw SVG, so that every node is an
@@ -121,19 +140,19 @@ _FORCES = ("d3-quadtree", "d3-force")
 
 @cache
 def asset(name: str) -> str:
-    """Give the text of the file *name* of this package."""
+    """Return the text of the file *name* of this package."""
     return (_FOLDER / name).read_text("utf-8")
 
 
 def vendored() -> list[dict[str, Any]]:
-    """Give the record of each vendored file, in the order in which they are to be run."""
+    """Return the record of each vendored file, in the order in which they are to be run."""
     records: list[dict[str, Any]] = json.loads((_VENDOR / "vendored.json").read_text("utf-8"))
     return records
 
 
 @cache
 def drawing_library(*, has_forces: bool = False) -> str:
-    """Give the vendored modules as one script, with their licence.
+    """Return the vendored modules as one script, with their licence.
 
     Args:
         has_forces: Whether to include those that place nodes by forces between them.
@@ -145,27 +164,7 @@ def drawing_library(*, has_forces: bool = False) -> str:
 
 
 GENERATOR = f"mcpg {__version__}"
-MARK = b'<!doctype html>\n<html lang="en" data-mcpg-report='
-"""How every report of mcpg begins."""
-
 _DATA = "report-data"
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One part of a report.
-
-    Attributes:
-        identity: Its anchor.
-        title: Its heading.
-        content: What is in it.
-        lead: One sentence on how to read it.
-    """
-
-    identity: str
-    title: str
-    content: Markup
-    lead: str = ""
 
 
 def page(
@@ -177,7 +176,7 @@ def page(
     data: Any,
     scripts: Sequence[str],
 ) -> str:
-    """Give a report as the text of an HTML file.
+    """Return a report as the text of an HTML file.
 
     Args:
         kind: The command that made it.
@@ -252,17 +251,145 @@ def _section(section: Section) -> Markup:
         "section",
         element("h2", section.title, id=heading),
         element("p", section.lead, class_="lead") if section.lead else None,
-        section.content,
+        rendered(section.blocks),
         id=section.identity,
         aria_labelledby=heading,
     )
 
 
-# SECTION parts: The small parts that reports are made of: tables, meters, stacked bars, notices.
+# Blocks
 
 
 COLORS = 10
 """Number of colours that the style sheet has for the parts of a bar."""
+
+_LONG = 320
+_CLASSES = {"red": "bad", "green": "good", "yellow": "missing"}
+
+
+def rendered(blocks: Iterable[Block]) -> Markup:
+    """Return *blocks* as HTML. All text passes through `element`, which escapes it."""
+    return joined(map(_block, blocks))
+
+
+@singledispatch
+def _block(block: Block) -> Markup:
+    raise TypeError(type(block).__name__)
+
+
+@_block.register(Paragraph)
+def _paragraph(block: Paragraph) -> Markup:
+    return element("p", inline(block.content), class_="ahead")
+
+
+@_block.register(Facts)
+def _facts(block: Facts) -> Markup:
+    return facts((_capitalised(name), inline(value)) for name, value in block.rows)
+
+
+@_block.register(Bullets)
+def _bullets(block: Bullets) -> Markup:
+    items = [element("li", inline(item), dir="auto") for item in block.items]
+    return element("ul", items, class_="advice")
+
+
+@_block.register(Source)
+def _source(block: Source) -> Markup:
+    return element("pre", block.text, tabindex="0")
+
+
+@_block.register(Notices)
+def _notices(block: Notices) -> Markup:
+    return element("ul", map(_notice, block.items), class_="notices")
+
+
+@_block.register(Details)
+def _details(block: Details) -> Markup:
+    parts = [element("div", _titled(one)) for one in block.blocks]
+    content = element("div", parts, class_="columns")
+    return element(
+        "details", element("summary", inline(block.summary)), content, open=block.is_open
+    )
+
+
+@_block.register(Entries)
+def _entries(block: Entries) -> Markup:
+    cards = [_card(one, f"{block.prefix}-{one.rank}") for one in block.items]
+    return element("ol", cards, class_="cards")
+
+
+@_block.register(Section)
+def _nested(block: Section) -> Markup:
+    return joined(element("h3", block.title, class_="plain"), rendered(block.blocks))
+
+
+@_block.register(Chart)
+def _drawn(block: Chart) -> Markup:
+    return _CHARTS[block.kind](*block.arguments)
+
+
+def inline(content: Inline) -> Markup:
+    """Return *content* as HTML; text of others changes no direction around it."""
+    match content:
+        case str():
+            return joined(content)
+        case Code():
+            return bdi(content.text, "term") if content.text else Markup()
+        case Figure():
+            form = content.form.replace(".6f", ".3f")
+            return Markup(format(content.value, form).replace("-", "−"))
+        case Bar():
+            return meter(content.share, f"{content.share:.0%}")
+        case Styled():
+            name = "b" if content.style == "bold" else "span"
+            class_ = _CLASSES.get(content.style, content.style)
+            return element(name, inline(content.content), class_=class_)
+        case _:
+            return joined(map(inline, content))
+
+
+def _titled(block: Block) -> Markup:
+    """Return a block that is one of several side by side, under its title."""
+    title = element("h4", block.title) if isinstance(block, Table) else None
+    return joined(title, _block(block))
+
+
+def _capitalised(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _card(entry: Entry, anchor: str) -> Markup:
+    score = entry.score
+    header = element(
+        "header",
+        element("span", str(entry.rank), class_="rank", aria_hidden="true"),
+        element(
+            "div",
+            element("h3", bdi(entry.name), id=f"{anchor}-title"),
+            element("p", bdi(entry.origin), class_="dim") if entry.origin else None,
+            element("p", inline(entry.figures), class_="dim"),
+            class_="name",
+        ),
+        None
+        if score is None
+        else element(
+            "div",
+            element("span", number(score), class_="big", title=f"{score:.6f}"),
+            meter(score, f"Score {number(score)} of 1"),
+            class_="score",
+        ),
+    )
+    about = entry.about.text if isinstance(entry.about, Code) else ""
+    description = element("p", cut(about, _LONG), dir="auto", class_="description")
+    article = element(
+        "article",
+        header,
+        description if about else None,
+        rendered(entry.blocks),
+        class_="card",
+        aria_labelledby=f"{anchor}-title",
+    )
+    return element("li", article, id=anchor)
 
 
 def bdi(text: str, class_: str | None = None) -> Markup:
@@ -285,51 +412,65 @@ def signed(value: float, decimals: int = 3) -> str:
     return f"{value:+.{decimals}f}".replace("-", "−")
 
 
-def times(factor: float) -> str:
-    """Write *factor* as what something is multiplied by."""
-    return f"× {factor:g}".replace("-", "−")
-
-
-def table(
-    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Child]], *, numeric: str = ""
-) -> Markup:
-    """Write a table that scrolls in a frame of its own where it is too wide.
-
-    Args:
-        caption: What the table is, for those who do not see its surroundings.
-        columns: Headings.
-        rows: Cells; the first of a row is its heading.
-        numeric: One character a column, `n` where it holds numbers.
-    """
-    kinds = [("num" if kind == "n" else None) for kind in numeric.ljust(len(columns))]
-    head = [
-        element("th", name, scope="col", class_=kind)
-        for name, kind in zip(columns, kinds, strict=True)
+@_block.register(Table)
+def _table(table: Table) -> Markup:
+    """Write a table that scrolls in a frame of its own; the first cell of a row is its heading."""
+    kinds = ["num" if column.is_number else None for column in table.columns]
+    heads = [
+        element("th", _capitalised(column.head), scope="col", class_=kind)
+        for column, kind in zip(table.columns, kinds, strict=True)
     ]
-    body = [
+    rows = [
         element(
             "tr",
-            element("th", row[0], scope="row", class_=kinds[0]),
             [
-                element("td", cell, class_=kind)
-                for cell, kind in zip(row[1:], kinds[1:], strict=True)
+                element("td", inline(cell), class_=kind)
+                if place
+                else element("th", inline(cell), scope="row", class_=kind)
+                for place, (cell, kind) in enumerate(zip(row, kinds, strict=True))
             ],
         )
-        for row in rows
+        for row in table.rows
     ]
     return element(
         "div",
         element(
             "table",
-            element("caption", caption),
-            element("thead", element("tr", head)),
-            element("tbody", body),
+            element("caption", table.title),
+            element("thead", element("tr", heads)),
+            element("tbody", rows),
         ),
         class_="frame",
         tabindex="0",
         role="region",
-        aria_label=caption,
+        aria_label=table.title,
     )
+
+
+def facts(rows: Iterable[tuple[str, Child]]) -> Markup:
+    """Write names and values side by side, without those that have no value."""
+    told = [
+        element("div", element("dt", name), element("dd", value)) for name, value in rows if value
+    ]
+    return element("dl", told, class_="facts")
+
+
+def _notice(item: Mapping[str, Any]) -> Markup:
+    return element(
+        "li",
+        element("b", item["severity"], class_="severity"),
+        " ",
+        element("code", item["code"]),
+        element("span", item["message"], dir="auto", class_="message"),
+        element("small", bdi(item["place"])) if item["place"] else None,
+        element("span", item["remedy"], dir="auto", class_="remedy")
+        if item.get("remedy")
+        else None,
+        class_=f"notice {item['severity']}",
+    )
+
+
+# Bars
 
 
 def meter(share: float, label: str, class_: str = "meter") -> Markup:
@@ -404,44 +545,19 @@ def swatch(color: int) -> Markup:
     )
 
 
-def notices(items: Iterable[Mapping[str, Any]]) -> Markup:
-    """Write diagnostics as JSON has them, each with its weight."""
-    return element(
-        "ul",
-        [
-            element(
-                "li",
-                element("b", item["severity"], class_="severity"),
-                " ",
-                element("code", item["code"]),
-                element("span", item["message"], dir="auto", class_="message"),
-                element("small", bdi(item["place"])) if item["place"] else None,
-                element("span", item["remedy"], dir="auto", class_="remedy")
-                if item.get("remedy")
-                else None,
-                class_=f"notice {item['severity']}",
-            )
-            for item in items
-        ],
-        class_="notices",
+def evidence(found: Mapping[str, Sequence[str]]) -> Markup:
+    """Draw the words of the query that a match has, and those that it lacks."""
+    words = [
+        element("li", bdi(term), class_=kind)
+        for kind, terms in (("found", found["terms"]), ("missing", found["missing"]))
+        for term in terms
+    ]
+    return (
+        element("ul", words, class_="terms", aria_label="Words of the query") if words else joined()
     )
 
 
-def facts(rows: Iterable[tuple[str, Child]]) -> Markup:
-    """Write names and values side by side."""
-    return element(
-        "dl",
-        [
-            element("div", element("dt", name), element("dd", value))
-            for name, value in rows
-            if value is not None
-        ],
-        class_="facts",
-    )
-
-
-# SECTION charts: Charts of calibration, as SVG that needs no script: every mark has its numbers in
-# its title.
+# Charts of calibration, as SVG that needs no script: every mark has its numbers in its title.
 
 
 _WIDTH, _HEIGHT = 460.0, 400.0
@@ -609,3 +725,9 @@ def _tick(value: float) -> list[Markup]:
         element("text", f"{value:g}", x=across.left, y=across.top + 18, text_anchor="middle"),
         element("text", f"{value:g}", x=up.left - 8, y=up.top + 4, text_anchor="end"),
     ]
+
+
+_CHARTS: Mapping[str, Callable[..., Markup]] = {
+    one.__name__: one
+    for one in (evidence, legend, stacked_bar, reliability_diagram, coverage_curve, joined)
+}

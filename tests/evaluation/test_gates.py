@@ -22,6 +22,7 @@ from mcpg.evaluation.report import (
     judge,
     parse_bounds,
 )
+from mcpg.reports.evaluation import gate_sentence
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -101,14 +102,14 @@ def test_a_figure_at_the_limit_passes(
     (gate,) = judge(compared, (Bound(kind, metric, limit),))
     assert gate.passed is passed
     assert gate.json()["passed"] is passed
-    assert metric in gate.sentence
+    assert metric in gate_sentence(gate.json())
 
 
 def test_what_cannot_be_measured_does_not_pass(report: Report) -> None:
     """A gate that says nothing about anything protects nobody."""
     (gate,) = judge(report, (Bound(MIN, "abstention", 0.5),))
     assert not gate.passed
-    assert "cannot be measured" in gate.sentence
+    assert "cannot be measured" in gate_sentence(gate.json())
     apart = replace(report, baseline=compare([], report.outcomes))
     assert not judge(apart, (Bound(MAX_DROP, "mrr", 0.5),))[0].passed
 
@@ -119,4 +120,4 @@ def test_a_rise_is_no_drop(report: Report) -> None:
     better = replace(report, baseline=compare(worse, report.outcomes))
     (gate,) = judge(better, (Bound(MAX_DROP, "mrr", 0),))
     assert gate.passed
-    assert "rose by" in gate.sentence
+    assert "rose by" in gate_sentence(gate.json())

@@ -99,7 +99,8 @@ def test_every_way_to_rank_is_measured(engine: Engine) -> None:
     plain, learned = (
         evaluate(with_vectors, judgements(), strategy="auto", fusion=one) for one in ("", "learned")
     )
-    assert (plain.way, learned.way) == ("auto", "auto, fusion learned")
+    assert (plain.strategy, learned.strategy) == ("auto", "auto")
+    assert (plain.fusion, learned.fusion) == ("", "learned")
     assert [one.matches for one in plain.outcomes] != [one.matches for one in learned.outcomes]
     assert plain.diagnostics == learned.diagnostics == ()
     value = report_json(learned)
@@ -118,7 +119,7 @@ def test_what_searches_could_not_have_is_told_once(engine: Engine) -> None:
         Code.QUERY_NORMALIZER_MISSING,
     }
     assert all("(in 4 of 4 searches)" in one for one in told.values())
-    assert report.way == "auto, normalized"
+    assert (report.strategy, report.normalize) == ("auto", True)
     assert report.figures == evaluate(engine, judgements()).figures
 
 

@@ -17,7 +17,7 @@ from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.network import network_of
 from mcpg.graph.store import graph_of
 from mcpg.graph.terms import Literal
-from mcpg.reports import graph_page
+from mcpg.reports.graph import graph_page
 
 PAGE = """---
 name: recover

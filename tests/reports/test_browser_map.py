@@ -13,7 +13,7 @@ from mcpg.documents import Link, ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.network import network_of
 from mcpg.relations.model import EdgeKind
-from mcpg.reports import graph_page
+from mcpg.reports.graph import graph_page
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from hostile import hostile
 
 import mcpg
 from mcpg.cli.views.explain import explain_json
-from mcpg.reports import MARK, explain_page
+from mcpg.reports import MARK
 from mcpg.reports.explain import feature_colors
 from mcpg.reports.graph import graph_of
 from mcpg.reports.page import meter, signed, stacked_bar
+from mcpg.reports.pages import explain_page
 
 
 def text_of(page: str) -> str:
@@ -71,7 +72,7 @@ def test_everything_explained_is_told(explained: dict[str, Any]) -> None:
         assert stage["name"] in told
         assert f"{stage['durationMs']:.3f} ms" not in told
     assert explained["model"]["provenance"] in told
-    assert "typo, 1 edit, credit 0.77" in told
+    assert "typo, 1 edit, similarity 0.77" in told
 
 
 def test_the_graph_has_a_node_a_tool_and_an_edge_a_reason(explained: dict[str, Any]) -> None:
@@ -99,7 +100,15 @@ def test_browsing_has_a_page(tmp_path: Any) -> None:
 def test_words_that_came_to_nothing_are_told(explained: dict[str, Any]) -> None:
     """Function words, unknown words and unknown codes each say what they are."""
     words = [
-        {"text": text, "role": role, "origin": "query", "weight": 0.2, "repairs": []}
+        {
+            "text": text,
+            "stem": text,
+            "role": role,
+            "origin": "query",
+            "weight": 0.2,
+            "documentFrequency": 0,
+            "repairs": [],
+        }
         for text, role in (("the", "function word"), ("zzqx", "unknown"), ("4711", "literal"))
     ]
     told = text_of(explain_page(explained | {"words": words, "normalizedQuery": "rewritten so"}))
@@ -196,7 +205,7 @@ def test_a_cap_and_advice_are_told(explained: dict[str, Any]) -> None:
     data = copy.deepcopy(explained)
     data["matches"][1]["calibration"]["cappedBy"] = "shipment_status"
     told = text_of(explain_page(data | {"advice": ["add an alias"]}))
-    assert "; no match scores above shipment_status before it" in told
+    assert "but no score is above that of shipment_status" in told
     assert told.index("add an alias") < told.index("What it became") < told.index("Contributions")
 
 
@@ -213,7 +222,7 @@ def test_details_of_stages_are_told_by_their_kind(explained: dict[str, Any]) -> 
     stages = [{"name": "fuse", "durationMs": 0.0, "details": details}]
     told = text_of(explain_page(explained | {"stages": stages}))
     assert "name x words a, b mixed [1, {&quot;a&quot;: null}] fuse: rows" in told
-    assert "tool best gone t 0.500 – u 1 2" in told
+    assert "Tool Best Gone t 0.500 – u 1 2" in told
 
 
 def test_an_explanation_without_parts_has_a_page(explained: dict[str, Any]) -> None:

@@ -6,12 +6,13 @@ import json
 import os.path
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.markdown import markdown
 from mcpg.cli.open_bundle import judgements_of, open_engine, settings_of
 from mcpg.cli.output import (
     Color,
@@ -24,7 +25,7 @@ from mcpg.cli.output import (
 from mcpg.cli.providers import Equipping
 from mcpg.cli.query import fusion_of, strategy_of
 from mcpg.cli.terminal import json_safe
-from mcpg.cli.views.eval import eval_markdown, eval_text, headline
+from mcpg.cli.text import text as text_of
 from mcpg.errors import Code, Severity, UsageError
 from mcpg.evaluation.compare import read_baseline
 from mcpg.evaluation.report import (
@@ -41,7 +42,9 @@ from mcpg.evaluation.report import (
     report_json,
 )
 from mcpg.files import atomic_write
-from mcpg.reports import eval_page
+from mcpg.reports.blocks import Notices, Section
+from mcpg.reports.evaluation import eval_blocks, gate_sentence, headline
+from mcpg.reports.pages import eval_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -346,24 +349,26 @@ def _write(report: Report, shown: Shown, output: Output) -> None:
         output.text(text)
     else:
         atomic_write(shown.target, f"{text}\n".encode("utf-8", "backslashreplace"))
-        output.note(f"wrote {shown.target}: {headline(report)}")
+        output.note(f"wrote {shown.target}: {headline(report_json(report))}")
 
 
 def _rendered(report: Report, shown: Shown, output: Output) -> str:
+    value: dict[str, Any] = report_json(report, timings=shown.timings)
     if shown.form is ReportFormat.JSON:
-        value = report_json(report, timings=shown.timings)
         return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
+    blocks = eval_blocks(value, worst=shown.worst)
     if shown.form is ReportFormat.MD:
-        return eval_markdown(report, worst=shown.worst, timings=shown.timings)
-    view = output if shown.target == STDOUT else Output(color=Color.NEVER)
-    return eval_text(report, view, worst=shown.worst, timings=shown.timings)
+        told = tuple(one for one in value["diagnostics"] if one["severity"] != Severity.INFO)
+        noticed = [Section("diagnostics", "Diagnostics", (Notices(told),))] if told else []
+        return markdown([*blocks, *noticed], "## mcpg eval")
+    return text_of(blocks, output if shown.target == STDOUT else Output(color=Color.NEVER))
 
 
 def _judged(report: Report, asked: Asked, output: Output) -> int:
     """Say what does not pass, and give the exit code."""
     for gate in report.gates:
         if not gate.passed:
-            output.error(gate.sentence, place=f"--{gate.bound.kind}")
+            output.error(gate_sentence(gate.json()), place=f"--{gate.bound.kind}")
     unread = sum(one.code == Code.JUDGED_INVALID for one in report.diagnostics)
     if unread:
         entries = "1 entry" if unread == 1 else f"{unread} entries"

@@ -134,8 +134,8 @@ def answer_tool(
         shown: How the explanation is shown.
         output: Where it goes.
     """
-    from mcpg.cli.views.explain import explain_json  # noqa: PLC0415 - as above
-    from mcpg.cli.views.why_not import (  # noqa: PLC0415
+    from mcpg.cli.views.explain import (  # noqa: PLC0415 - as above
+        explain_json,
         rank_explanation_json,
         rank_explanation_markdown,
         rank_explanation_text,
@@ -152,9 +152,8 @@ def answer_tool(
         explanation = engine.explain(**arguments, tool=tool)
         standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    data = explain_json(explanation, engine.diagnostics) | {
-        "tool": rank_explanation_json(standing, effect)
-    }
+    told = rank_explanation_json(standing, effect)
+    data = explain_json(explanation, engine.diagnostics) | {"tool": told}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":
@@ -162,8 +161,11 @@ def answer_tool(
         return exit_code(explanation.result, question)
     noticed = judgements.diagnostics if judgements else ()
     output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *noticed))
-    view = rank_explanation_markdown if shown.form == "md" else rank_explanation_text
-    output.text(view(explanation.result.query, standing, effect, output))
+    query = explanation.result.query
+    if shown.form == "md":
+        output.text(rank_explanation_markdown(query, told))
+    else:
+        output.text(rank_explanation_text(query, told, output))
     return exit_code(explanation.result, question)
 
 

@@ -99,7 +99,7 @@ def written_graph(
     from mcpg.graph.triples import triples_of  # noqa: PLC0415 - help needs no graph
 
     if form is GraphFormat.HTML:
-        from mcpg.reports import graph_page  # noqa: PLC0415
+        from mcpg.reports.graph import graph_page  # noqa: PLC0415
 
         return graph_page(documents)
     pieces = _pieces(triples_of(documents), form, is_framed=is_framed)

@@ -5,29 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
+from mcpg.cli.markdown import markdown
 from mcpg.cli.open_bundle import open_engine
-from mcpg.cli.output import (
-    columns_of,
-    fitted,
-    glyphs_of_standard_output,
-    hanging,
-    wrapped,
-)
 from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
 from mcpg.cli.query import Question, Showing, arguments_of, exit_code
 from mcpg.cli.terminal import counted, cut, one_line
-from mcpg.cli.views.explain import explain_json, explain_markdown, explain_text, safe
+from mcpg.cli.text import text
+from mcpg.cli.views.explain import explain_json
 from mcpg.cli.views.matches import id_columns, match_line, score_text
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
 from mcpg.gateway.json import route_json, routing_json
 from mcpg.gateway.routing.preference import NONE
 from mcpg.gateway.routing.route import RouteResult, route
+from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
+from mcpg.reports.explain import explain_blocks
 from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import typer
 
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from mcpg.engine import Engine
     from mcpg.gateway.routing.preference import Preference, WordLeaning
     from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch
+    from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
 mcpg route refund the customer
@@ -99,9 +96,7 @@ def route_query(
     return ExitCode.DONE
 
 
-_INDENT = "    "
 _NAME_LIMIT = 60
-_FACT = 16
 _WORDS_TOLD = 3
 _ROUNDING = 1e-6
 _KINDS = {"read-only": "tools that read", "write": "tools that write"}
@@ -133,58 +128,57 @@ def route_text(result: RouteResult, output: Output) -> str:
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
-def routing_text(result: RouteResult, output: Output) -> str:
-    """Give the part of an explanation about routing: preference, categories, sums."""
-    lines = [output.paint("routing", "bold")]
-    for name, told in _facts(result):
-        first = f"{_INDENT}{name:<{_FACT}}"
-        lines += hanging(told, output.columns, first, " " * len(first))
-    lines += _word_lines(result.preference)
-    summed: set[str] = set()
-    for category in result.categories:
-        lines.append(f"{_INDENT}{_heading(category, output, shows_score=True)}")
-        for one in category.matches:
-            tool_id = one.match.tool_id
-            name = output.paint(one_line(tool_id), "cyan")
-            lines.append(f"{_INDENT * 2}{score_text(one.score)}  {name}")
-            lines += [] if tool_id in summed else _sum_lines(one, output.columns)
-            summed.add(tool_id)
-    return "\n".join(lines)
-
-
-def routing_markdown(result: RouteResult) -> str:
-    """Give the part of an explanation about routing, in tables."""
-    told = "; ".join(f"{name}: {safe(value)}" for name, value in _facts(result))
-    blocks = [[f"**Routing.** {told}."]]
-    words = [
-        (safe(one.text), str(one.read_only), str(one.writing), f"{one.evidence:+.6f}")
-        for one in result.preference.words
-    ]
-    heads = ("word", "read-only tools", "writing tools", "evidence")
-    blocks += [aligned_table(heads, (LEFT, RIGHT, RIGHT, RIGHT), words)] if words else []
-    rows = [
+def routing_blocks(result: RouteResult) -> list[Block]:
+    """Return the part of an explanation about routing: preference, categories, sums."""
+    words = tuple(
         (
-            safe(category.name, _NAME_LIMIT),
-            score_text(category.score),
-            str(category.found),
-            ", ".join(safe(one.match.tool_id) for one in category.matches),
+            Code(word.text),
+            Figure(word.evidence, "+.3f"),
+            f"in {word.read_only} read-only, {word.writing} writing",
+        )
+        for word in result.preference.words
+    )
+    columns: tuple[Column, ...] = (
+        Column("word", most=_NAME_LIMIT),
+        Column("evidence", is_number=True),
+        Column("tools"),
+    )
+    tables = [Table("Words", columns, words)] if words else []
+    categories = tuple(
+        (
+            Styled(Code(category.name), "bold"),
+            Figure(category.score),
+            f"{len(category.matches)} of {category.found}",
+            listed([Code(one.match.tool_id) for one in category.matches]),
         )
         for category in result.categories
-    ]
-    heads = ("category", "score", "found", "tools")
-    blocks += [aligned_table(heads, (LEFT, RIGHT, RIGHT, LEFT), rows)] if rows else []
-    sums = [
-        (
-            safe(one.match.tool_id),
-            score_text(one.score),
-            score_text(one.match.score),
-            ", ".join(_adjustments(one)),
-        )
+    )
+    columns = (
+        Column("category", most=_NAME_LIMIT),
+        Column("score", is_number=True),
+        Column("shown", is_number=True),
+        Column("tools"),
+    )
+    tables += [Table("Categories", columns, categories, wraps=True)] if categories else []
+    sums = tuple(
+        (Figure(one.score), Styled(Code(one.match.tool_id), "cyan"), _sum(one))
         for one in result.suggested
+    )
+    columns = (Column("score", is_number=True), Column("tool"), Column("sum"))
+    tables += [Table("Tools", columns, sums, wraps=True)] if sums else []
+    return [Section("routing", "Routing", (Facts(tuple(_facts(result))), *tables))]
+
+
+def _sum(one: RoutedMatch) -> Inline:
+    """Return what the score of a tool is the sum of."""
+    parts: list[Inline] = [("= ", Figure(one.match.score), " calibrated")]
+    parts += [
+        (Figure(part.value, "+.6f"), f" {part.name} ({part.weight:+g})") for part in one.adjustments
     ]
-    heads = ("tool", "score", "calibrated", "adjusted for")
-    blocks += [aligned_table(heads, (LEFT, RIGHT, RIGHT, LEFT), sums)] if sums else []
-    return "\n\n".join("\n".join(block) for block in blocks)
+    total = one.match.score + sum(part.value for part in one.adjustments)
+    if abs(total - one.score) > _ROUNDING:
+        parts.append(("= ", Figure(total), ", which is cut"))
+    return listed(parts, " ")
 
 
 def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> str:
@@ -195,12 +189,11 @@ def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> 
     return f"{name}{score}{output.paint(more, 'dim') if more else ''}"
 
 
-def _facts(result: RouteResult) -> Iterator[tuple[str, str]]:
-    """Give name and value of what holds for the whole routing; the values are safe."""
+def _facts(result: RouteResult) -> Iterator[tuple[str, Inline]]:
     preference = result.preference
     yield "looked at", counted(result.candidates, "tool")
-    yield "weights", one_line(result.weights.provenance)
-    yield "preference", f"{preference.name}: {_because(preference)}"
+    yield "weights", Code(result.weights.provenance)
+    yield "preference", Code(f"{preference.name}: {_because(preference)}")
 
 
 def _because(preference: Preference) -> str:
@@ -236,30 +229,6 @@ def _spoken(word: WordLeaning, preference: Preference) -> str:
     return f"{one_line(word.text)} is in {held}"
 
 
-def _word_lines(preference: Preference) -> Iterator[str]:
-    names = columns_of([one_line(word.text) for word in preference.words], _NAME_LIMIT)
-    glyphs = glyphs_of_standard_output()
-    for word in preference.words:
-        name = fitted(one_line(word.text), names, glyphs)
-        held = f"{word.read_only:>4} read-only, {word.writing:>4} writing"
-        yield f"{_INDENT * 2}{name}  {word.evidence:+.3f}  in {held}"
-
-
-def _sum_lines(one: RoutedMatch, columns: int) -> Iterator[str]:
-    """Say what the score of a tool is the sum of."""
-    parts = [f"= {score_text(one.match.score)} calibrated"]
-    parts += [f"{part.value:+.6f} {part.name}" for part in one.adjustments]
-    total = one.match.score + sum(part.value for part in one.adjustments)
-    if abs(total - one.score) > _ROUNDING:
-        parts.append(f"= {total:.6f}, which is cut")
-    for line in wrapped(parts, columns - len(_INDENT) * 4):
-        yield f"{_INDENT * 4}{line}"
-
-
-def _adjustments(one: RoutedMatch) -> Iterable[str]:
-    return (f"{part.value:+.6f} {part.name} ({part.weight:+g})" for part in one.adjustments)
-
-
 _READ_ONLY = {"read-only": True, "write": False}
 
 
@@ -274,12 +243,14 @@ def answer_explain(question: Question, prefer: str | None, shown: Showing, outpu
         output.json({**members, "routing": routing_json(result)})
         return exit_code(explanation.result, question)
     output.diagnostics(engine.diagnostics)
-    times = shown.shows_times
+    blocks = [
+        *explain_blocks(explain_json(explanation), shows_times=shown.shows_times),
+        *routing_blocks(result),
+    ]
     if shown.form == "md":
-        parts = explain_markdown(explanation, shows_times=times), routing_markdown(result)
+        output.text(markdown(blocks, "### mcpg explain", explanation.result.query))
     else:
-        parts = explain_text(explanation, output, shows_times=times), routing_text(result, output)
-    output.text("\n\n".join(parts))
+        output.text(text(blocks, output))
     return exit_code(explanation.result, question)
 
 

@@ -1,31 +1,45 @@
-"""A comparison of one query in two catalogues: as text, as JSON, as Markdown."""
+"""A comparison of one query in two catalogues: as JSON, and as text and Markdown made of that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.markdown import LEFT, RIGHT, aligned_table
-from mcpg.cli.output import Glyphs, columns_of, fitted, glyphs_of_standard_output, hanging
-from mcpg.cli.terminal import became, counted, diagnostic_lines, one_line
-from mcpg.cli.views.explain import INDENT, bullets, model_json, safe, word_json
-from mcpg.cli.views.matches import score_text
+from mcpg.cli.markdown import markdown
+from mcpg.cli.terminal import diagnostic_text
+from mcpg.cli.text import text
+from mcpg.cli.views.explain import model_json, word_json
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
 from mcpg.gateway.json import diagnostics_json, score_json
+from mcpg.reports.blocks import (
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Figure,
+    Paragraph,
+    Section,
+    Styled,
+    Table,
+    counted,
+    listed,
+)
+from mcpg.reports.explain import became
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcpg.cli.output import Output
     from mcpg.engine import Explanation
-    from mcpg.engine.compare import Comparison, ToolChange, WordChange
-    from mcpg.engine.trace import MatchExplanation, QueryWord
+    from mcpg.engine.compare import Comparison, ToolChange
+    from mcpg.engine.trace import MatchExplanation
     from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
+    from mcpg.reports.blocks import Block, Inline
 
-_FACT = 12
-_ID = 40
+    Json = Mapping[str, Any]
+
 _SHOWN = 6
 _NAMED = 8
 _NEGLIGIBLE = 5e-7
@@ -42,7 +56,7 @@ class Side:
 
     Attributes:
         name: The path as it was given.
-        loading: What loading noticed.
+        loading: Diagnostics of loading it.
     """
 
     name: str
@@ -59,46 +73,18 @@ class Compared:
 
 
 def compare_text(compared: Compared, output: Output) -> str:
-    """Give what moved, and what moved it, the second catalogue's order first."""
-    glyphs = glyphs_of_standard_output()
-    comparison = compared.comparison
-    blocks = [
-        list(_head(compared, output)),
-        _section("words", _words(comparison, glyphs.arrow), output),
-        list(_ranks(comparison, output, glyphs)),
-        _section("what moved them", list(_reasons(comparison)), output),
-        _section("diagnostics", list(_diagnostics(compared)), output),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    """Return what moved, and what moved it, the second catalogue's order first."""
+    return text(compare_blocks(compare_json(compared)), output)
 
 
 def compare_markdown(compared: Compared) -> str:
-    """Give the same in tables for a comment on an issue; texts of strangers stay texts."""
-    comparison = compared.comparison
-    rows = [
-        (
-            _rank(change.now, change.standing_now),
-            _rank(change.then, change.standing_then),
-            safe(change.tool_id),
-            *_scores(change),
-        )
-        for change in comparison.tools
-    ]
-    heads = ("now", "then", "tool", "score now", "score then", "fused now", "fused then", "change")
-    aligned = (RIGHT, RIGHT, LEFT, *[RIGHT] * 5)
-    blocks = [
-        [f"### mcpg explain {safe(comparison.now.result.query)} --compare"],
-        [f"- {name}: {safe(value)}" for name, value in _facts(compared)],
-        aligned_table(heads, aligned, rows) if rows else ["No tool matches in either."],
-        bullets("What the words became", _words(comparison, "->")),
-        bullets("What moved them", _reasons(comparison)),
-        bullets("Diagnostics", _diagnostics(compared)),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    """Return the same as Markdown."""
+    data = compare_json(compared)
+    return markdown(compare_blocks(data), "### mcpg explain --compare", str(data["query"]))
 
 
 def compare_json(compared: Compared) -> JsonObject:
-    """Give the object that `explain --compare` prints, its numbers at full precision."""
+    """Return the object that `explain --compare` prints, its numbers at full precision."""
     comparison = compared.comparison
     now = _side(compared.now, comparison.now, comparison.size_now)
     return {
@@ -153,121 +139,127 @@ def _place(match: MatchExplanation | None, standing: str) -> JsonObject:
     }
 
 
-def _facts(compared: Compared) -> Iterator[tuple[str, str]]:
-    comparison = compared.comparison
-    then, now = comparison.then, comparison.now
-    yield "query", one_line(now.result.query)
-    yield "then", f"{one_line(compared.then.name)}, {counted(comparison.size_then, 'tool')}"
-    yield "now", f"{one_line(compared.now.name)}, {counted(comparison.size_now, 'tool')}"
-    for name, only in (("only then", comparison.only_then), ("only now", comparison.only_now)):
+def compare_blocks(data: Json) -> list[Block]:
+    """Return the sections on *data*, which has what `explain --compare` prints as JSON."""
+    tools = data["tools"]
+    blocks = [
+        Facts(tuple(_facts(data))),
+        _list("words", map(_word, data["words"])),
+        _ranks(tools) if tools else Paragraph("No tool matches in either."),
+        _list("what moved them", _reasons(tools)),
+        _list("diagnostics", _diagnostics(data)),
+    ]
+    return [one for one in blocks if one is not None]
+
+
+def _list(title: str, items: Iterable[Inline]) -> Section | None:
+    found = tuple(items)
+    return Section(title, title.capitalize(), (Bullets(found),)) if found else None
+
+
+def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
+    then, now = data["then"], data["now"]
+    yield "query", Code(data["query"])
+    yield "then", (Code(then["bundle"]), f", {counted(then['tools'], 'tool')}")
+    yield "now", (Code(now["bundle"]), f", {counted(now['tools'], 'tool')}")
+    for name, only in (("only then", data["onlyThen"]), ("only now", data["onlyNow"])):
         if only:
             rest = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
-            yield name, one_line(", ".join(only[:_NAMED])) + rest
-    if then.language != now.language:
-        yield "language", f"{then.language or 'none told'}, now {now.language or 'none told'}"
-    if then.model and now.model and then.model != now.model:
-        for name, model in (("model then", then.model), ("model now", now.model)):
-            yield name, one_line(f"{model.name}: {model.provenance}")
+            yield name, (listed([Code(one) for one in only[:_NAMED]]), rest)
+    if then["language"] != now["language"]:
+        yield "language", f"{then['language'] or 'unknown'}, now {now['language'] or 'unknown'}"
+    models = then["model"], now["model"]
+    if all(models) and models[0] != models[1]:
+        for name, model in zip(("model then", "model now"), models, strict=True):
+            yield name, (Code(model["name"]), ": ", Code(model["provenance"]))
 
 
-def _head(compared: Compared, output: Output) -> Iterator[str]:
-    for name, value in _facts(compared):
-        yield from hanging(value, output.columns, f"{name:<{_FACT}}", " " * _FACT)
-
-
-def _section(heading: str, lines: list[str], output: Output) -> list[str]:
-    told: list[str] = []
-    for line in lines:
-        told += hanging(line, output.columns, INDENT, f"{INDENT}  ")
-    return [output.paint(heading, "bold"), *told] if told else []
-
-
-def _words(comparison: Comparison, arrow: str) -> list[str]:
-    return [_word(change, arrow) for change in comparison.words]
-
-
-def _word(change: WordChange, arrow: str) -> str:
-    then, now = (_state(word, arrow) for word in (change.then, change.now))
-    return f"{one_line(change.text)}: then {then}; now {now}"
-
-
-def _state(word: QueryWord | None, arrow: str) -> str:
-    if word is None:
-        return "no part of the query"
-    found = f", in {counted(word.document_frequency, 'tool')}" if word.repairs else ""
-    share = f", {word.weight:.1%} of the query" if word.weight else ""
-    return f"{became(word, arrow)}{found}{share}"
-
-
-def _ranks(comparison: Comparison, output: Output, glyphs: Glyphs) -> Iterator[str]:
-    if not comparison.tools:
-        yield "no tool matches in either"
-        return
-    names = columns_of([one_line(change.tool_id) for change in comparison.tools], _ID)
-    names = max(4, min(names, output.columns - 66))
-    heads = ("score now", "score then", "fused now", "fused then", "change")
-    lead = f"{'now':>9} {'then':>9}  {'tool':<{names}}"
-    yield output.paint(f"{lead}{''.join(f'{head:>11}' for head in heads)}", "bold")
-    for change in comparison.tools:
-        places = (
-            _rank(change.now, change.standing_now),
-            _rank(change.then, change.standing_then),
-        )
-        name = output.paint(fitted(one_line(change.tool_id), names, glyphs), "cyan")
-        figures = "".join(f"{figure:>11}" for figure in _scores(change))
-        line = f"{places[0]:>9} {places[1]:>9}  {name}{figures}".rstrip()
-        yield line
-
-
-def _rank(match: MatchExplanation | None, standing: str) -> str:
-    return str(match.rank) if match else _NOT_RANKED[standing]
-
-
-def _scores(change: ToolChange) -> tuple[str, ...]:
-    now, then, delta = change.now, change.then, change.fused_delta
+def _word(change: Json) -> Inline:
     return (
-        score_text(now.score) if now else "",
-        score_text(then.score) if then else "",
-        f"{now.fused_score:.6f}" if now else "",
-        f"{then.fused_score:.6f}" if then else "",
-        "" if delta is None else f"{delta:+.6f}",
+        Code(change["text"]),
+        ": then ",
+        _state(change["then"]),
+        "; now ",
+        _state(change["now"]),
     )
 
 
-def _reasons(comparison: Comparison) -> Iterator[str]:
-    for change in comparison.tools:
-        delta = change.fused_delta
+def _state(word: Json | None) -> Inline:
+    if word is None:
+        return "no part of the query"
+    found = f", in {counted(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
+    share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
+    return (became(word), found, share)
+
+
+def _ranks(tools: Iterable[Json]) -> Table:
+    rows = tuple(
+        (
+            _rank(change["now"]),
+            _rank(change["then"]),
+            Styled(Code(change["toolId"]), "cyan"),
+            *(
+                _figure(change[side][key])
+                for key in ("score", "fusedScore")
+                for side in ("now", "then")
+            ),
+            _figure(change["fusedDelta"], "+.6f"),
+        )
+        for change in tools
+    )
+    heads = ("score now", "score then", "fused now", "fused then", "change")
+    columns = (
+        Column("now", is_number=True),
+        Column("then", is_number=True),
+        Column("tool", most=40),
+        *(Column(head, is_number=True) for head in heads),
+    )
+    return Table("Ranks", columns, rows, has_heads=True)
+
+
+def _figure(value: float | None, form: str = ".6f") -> Inline:
+    return "" if value is None else Figure(value, form)
+
+
+def _rank(place: Json) -> str:
+    return str(place["rank"]) if place["rank"] else _NOT_RANKED[place["standing"]]
+
+
+def _reasons(tools: Iterable[Json]) -> Iterator[Inline]:
+    for change in tools:
+        delta = change["fusedDelta"]
         if delta is None:
-            yield f"{one_line(change.tool_id)}: {_arrival(change)}"
+            yield (Code(change["toolId"]), f": {_arrival(change['then'], change['now'])}")
         elif abs(delta) >= _NEGLIGIBLE:
-            yield f"{one_line(change.tool_id)}: {delta:+.6f} = {_sum(change)}"
+            yield (Code(change["toolId"]), ": ", Figure(delta, "+.6f"), " = ", _sum(change))
 
 
-def _arrival(change: ToolChange) -> str:
-    if change.standing_then == RANKED:
-        return f"was number {_rank(change.then, RANKED)}, now {_NOT_RANKED[change.standing_now]}"
-    return f"was {_NOT_RANKED[change.standing_then]}, now number {_rank(change.now, RANKED)}"
+def _arrival(then: Json, now: Json) -> str:
+    if then["standing"] == RANKED:
+        return f"was number {_rank(then)}, now {_rank(now)}"
+    return f"was {_rank(then)}, now number {_rank(now)}"
 
 
-def _sum(change: ToolChange) -> str:
-    moved = [one for one in change.features if abs(one.delta) >= _NEGLIGIBLE]
-    parts = [
-        f"{one.delta:+.6f} {one.feature}{' (its weight)' if one.by_weight else ''}"
+def _sum(change: Json) -> Inline:
+    moved = [one for one in change["features"] if abs(one["delta"]) >= _NEGLIGIBLE]
+    parts: list[Inline] = [
+        (
+            Figure(one["delta"], "+.6f"),
+            f" {one['feature']}{' (its weight)' if one['byWeight'] else ''}",
+        )
         for one in moved[:_SHOWN]
     ]
-    rest = sum(one.delta for one in moved[_SHOWN:])
+    rest = sum(one["delta"] for one in moved[_SHOWN:])
     if rest:
-        parts.append(f"{rest:+.6f} others")
-    terms = [one for one in change.terms if abs(one.delta) >= _NEGLIGIBLE][:_SHOWN]
-    words = ", ".join(f"{one_line(one.query)} {one.delta:+.3f}" for one in terms)
-    return f"{', '.join(parts)}{f' (words: {words})' if words else ''}"
+        parts.append((Figure(rest, "+.6f"), " others"))
+    terms = [one for one in change["terms"] if abs(one["delta"]) >= _NEGLIGIBLE][:_SHOWN]
+    words = listed([(Code(one["query"]), " ", Figure(one["delta"], "+.3f")) for one in terms])
+    return (listed(parts), (" (words: ", words, ")") if terms else "")
 
 
-def _diagnostics(compared: Compared) -> Iterator[str]:
-    """Tell of the diagnostics that one of the two answers has, or which of them has each."""
-    comparison = compared.comparison
-    then = list(diagnostic_lines((*compared.then.loading, *comparison.then.result.diagnostics)))
-    now = list(diagnostic_lines((*compared.now.loading, *comparison.now.result.diagnostics)))
+def _diagnostics(data: Json) -> Iterator[Inline]:
+    """Return every diagnostic, and which of the two answers has it."""
+    then, now = ([*map(diagnostic_text, data[side]["diagnostics"])] for side in ("then", "now"))
     for line in dict.fromkeys((*now, *then)):
         when = "both" if line in then and line in now else "now" if line in now else "then"
-        yield f"{when}: {line}"
+        yield (f"{when}: ", Code(line))

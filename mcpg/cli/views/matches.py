@@ -29,7 +29,7 @@ _GAP = "  "
 
 
 def search_text(result: SearchResult, output: View) -> str:
-    """Give the matches, then what is related to them, then what one would call next."""
+    """Return the matches, then what is related to them, then what one would call next."""
     columns = id_columns([*result.matches, *result.related_matches, *result.next_step_matches])
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
     blocks = [
@@ -46,7 +46,7 @@ def search_text(result: SearchResult, output: View) -> str:
 def reached_lines(
     heading: str, matches: Sequence[Match], output: View, columns: int | None = None
 ) -> list[str]:
-    """Give the lines about matches that an edge brought in, each with its reason."""
+    """Return the lines about matches that an edge brought in, each with its reason."""
     if not matches:
         return []
     columns = columns or id_columns(matches)
@@ -61,21 +61,21 @@ def reached_lines(
 
 
 def list_text(tools: Sequence[Tool], output: View) -> str:
-    """Give one line a tool: id, source, what it is."""
+    """Return one line a tool: id, source, what it is."""
     ids = _columns_of([tool.id for tool in tools])
     sources = _columns_of([one_line(tool.source_id) for tool in tools])
     return "\n".join(_tool_line(tool, output, ids, sources) for tool in tools)
 
 
 def score_text(score: float) -> str:
-    """Give *score* as it is printed."""
+    """Return *score* as it is printed."""
     return f"{score:.6f}"
 
 
 def match_line(
     match: Match, output: View, columns: int, rank: int | None, *, shows_score: bool
 ) -> str:
-    """Give one line about *match*: rank, score, id in so many *columns*, and what it is."""
+    """Return one line about *match*: rank, score, id in so many *columns*, and what it is."""
     lead = f"{rank or '':>2}{_GAP}"
     if shows_score:
         lead += f"{score_text(match.score)}{_GAP}"
@@ -93,13 +93,13 @@ def _tool_line(tool: Tool, output: View, ids: int, sources: int) -> str:
 
 
 def summary(tool: Tool) -> str:
-    """Give one line on what *tool* is: its title where that adds something, its description."""
+    """Return one line on what *tool* is: its title where that adds something, its description."""
     names = {tool.name, tool.id}
     return _summary(tool.display_name, tool.description, names, is_enabled=tool.enabled)
 
 
 def summary_of_match(match: Match) -> str:
-    """Give one line on what the tool of *match* is, as `summary` does."""
+    """Return one line on what the tool of *match* is, as `summary` does."""
     names = {match.tool_name, match.tool_id}
     return _summary(match.display_name, match.summary, names, is_enabled=match.is_enabled)
 
@@ -113,7 +113,7 @@ def _summary(title: str, description: str, names: set[str], *, is_enabled: bool)
 
 
 def id_columns(matches: Sequence[Match]) -> int:
-    """Give the columns that the ids of *matches* take, within bounds."""
+    """Return the columns that the ids of *matches* take, within bounds."""
     return _columns_of([match.tool_id for match in matches])
 
 

@@ -21,7 +21,7 @@ from mcpg.errors import Code, McpgError
 from mcpg.gateway.json import search_json
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
-from mcpg.reports.explain import explain_page
+from mcpg.reports.pages import explain_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

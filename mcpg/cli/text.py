@@ -1,0 +1,232 @@
+"""Blocks as text for a terminal or a pipe.
+
+Not drawn with rich, whose import takes as long as a whole search: `explain` is a quick command, and
+one renderer serves all commands.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatchmethod
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
+
+from mcpg.cli.output import glyphs_of_standard_output, hanging
+from mcpg.cli.terminal import diagnostic_text, one_line, width
+from mcpg.reports.blocks import (
+    Bar,
+    Bullets,
+    Chart,
+    Code,
+    Details,
+    Entries,
+    Facts,
+    Figure,
+    Notices,
+    Paragraph,
+    Section,
+    Source,
+    Styled,
+    Table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcpg.cli.views.matches import View
+    from mcpg.reports.blocks import Block, Entry, Inline
+
+    Span: TypeAlias = tuple[str, str]
+
+INDENT = "    "
+_GAP = "  "
+_NARROWEST, _LAST = 12, 40
+
+
+def text(blocks: Iterable[Block], view: View) -> str:
+    """Return *blocks* as text, a blank line between them, laid out for *view*."""
+    layout = _Layout(view)
+    parts = (part for block in blocks for part in layout.parts(block))
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+class _Layout:
+    """Lays blocks out in lines. All text passes through `spans`, which makes it safe."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._glyphs = glyphs_of_standard_output()
+
+    def parts(self, block: Block) -> Iterator[list[str]]:
+        """Return the lines of *block* in the parts that blank lines separate."""
+        if isinstance(block, Entries):
+            yield from (list(self._entry(one)) for one in block.items)
+        elif isinstance(block, Section) and block.heading == "":
+            yield from chain.from_iterable(map(self.parts, block.blocks))
+        else:
+            yield list(self.lines(block))
+
+    @singledispatchmethod
+    def lines(self, block: Block, indent: str = "") -> Iterator[str]:
+        """Return the lines of *block*, each behind *indent*."""
+        raise TypeError(block, indent)
+
+    @lines.register(Chart)
+    def _chart(self, _block: Chart, _indent: str = "") -> Iterator[str]:
+        return iter(())
+
+    @lines.register(Paragraph)
+    def _paragraph(self, block: Paragraph, indent: str = "") -> Iterator[str]:
+        others = f"{indent}  " if indent else ""
+        yield from hanging(self._plain(block.content), self._view.columns, indent, others)
+
+    @lines.register(Bullets)
+    def _bullets(self, block: Bullets, indent: str = "") -> Iterator[str]:
+        yield from self._all(map(Paragraph, block.items), indent or "  ")
+
+    @lines.register(Source)
+    def _source(self, block: Source, _indent: str = "") -> Iterator[str]:
+        yield from block.text.split("\n")
+
+    @lines.register(Notices)
+    def _notices(self, block: Notices, indent: str = "") -> Iterator[str]:
+        told = (Paragraph(Code(diagnostic_text(item))) for item in block.items)
+        yield from self._all(told, indent)
+
+    @lines.register(Details)
+    def _details(self, block: Details, indent: str = "") -> Iterator[str]:
+        yield from self._all(block.blocks if block.short is None else block.short, indent)
+
+    @lines.register(Section)
+    def _section(self, block: Section, indent: str = "") -> Iterator[str]:
+        title = block.title.lower() if block.heading is None else block.heading
+        within = list(self._all(block.blocks, indent + INDENT))
+        if within:
+            yield self._painted([(one_line(title), "bold")])
+            yield from within
+
+    @lines.register(Entries)
+    def _entries(self, block: Entries, _indent: str = "") -> Iterator[str]:
+        yield from chain.from_iterable(map(self._entry, block.items))
+
+    def _all(self, blocks: Iterable[Block], indent: str) -> Iterator[str]:
+        for block in blocks:
+            yield from self.lines(block, indent)
+
+    def _entry(self, entry: Entry) -> Iterator[str]:
+        name = one_line(entry.name)
+        spans = [(f"{entry.rank:>2}{_GAP}", ""), (name, "cyan")]
+        figures = self._plain(entry.figures)
+        if figures:
+            spans += [(_GAP, ""), (figures, "bold")]
+        about = self._plain(entry.about)
+        if about:
+            room = self._view.columns - sum(width(text) for text, _ in spans) - len(_GAP)
+            spans += [(_GAP, ""), (self._glyphs.cut(about, room), "")]
+        yield self._painted(spans).rstrip()
+        yield from self._all(entry.blocks, INDENT)
+
+    @lines.register(Facts)
+    def _facts(self, facts: Facts, indent: str = "") -> Iterator[str]:
+        rows = [(name, told) for name, value in facts.rows if (told := self._plain(value))]
+        columns = max((len(name) for name, _ in rows), default=0) + 2
+        for name, told in rows:
+            first = f"{indent}{name:<{columns}}"
+            yield from hanging(told, self._view.columns, first, " " * len(first))
+
+    @lines.register(Table)
+    def _table(self, table: Table, indent: str = "") -> Iterator[str]:
+        kept = [
+            place
+            for place, column in enumerate(table.columns)
+            if not (column.is_wide or column.is_below)
+            and any(self.spans(row[place]) for row in table.rows)
+        ]
+        below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
+        columns = [table.columns[place] for place in kept]
+        if not kept:
+            return
+        rows = [[self.spans(row[place]) for place in kept] for row in table.rows]
+        if table.has_heads and rows:
+            rows = [[[(column.head, "bold")] for column in columns], *rows]
+        sizes = [
+            min(column.most, max((_width(row[place]) for row in rows), default=0))
+            for place, column in enumerate(columns[:-1])
+        ]
+        last = min(_LAST, max((_width(row[-1]) for row in rows), default=0))
+        excess = sum(sizes) + len(_GAP) * len(sizes) + len(indent) + last - self._view.columns
+        if excess > 0 and sizes:
+            widest = sizes.index(max(sizes))
+            sizes[widest] = max(_NARROWEST, sizes[widest] - excess)
+        numbers = [one.is_number for one in columns]
+        heads = len(rows) - len(table.rows)
+        for row in rows[:heads]:
+            yield from self._row(row, sizes, numbers, indent, table)
+        for row, cells in zip(rows[heads:], table.rows, strict=True):
+            yield from self._row(row, sizes, numbers, indent, table)
+            for place, head in below:
+                line = f"{indent}{INDENT}{head:<6} {self._plain(cells[place])}"
+                yield self._glyphs.cut(line, self._view.columns)
+
+    def _row(
+        self,
+        row: Sequence[list[Span]],
+        sizes: Sequence[int],
+        numbers: Sequence[bool],
+        indent: str,
+        table: Table,
+    ) -> Iterator[str]:
+        lead = indent
+        for cell, size, is_number in zip(row, sizes, numbers, strict=False):
+            shown = self._cut(cell, size)
+            gap = " " * (size - _width(shown))
+            painted = self._painted(shown)
+            lead += f"{gap}{painted}{_GAP}" if is_number else f"{painted}{gap}{_GAP}"
+        start = len(indent) + sum(sizes) + len(_GAP) * len(sizes)
+        last = row[-1]
+        if table.wraps:
+            told = "".join(text for text, _ in last)
+            yield from hanging(told, self._view.columns, lead, " " * start)
+        else:
+            yield f"{lead}{self._painted(self._cut(last, self._view.columns - start))}".rstrip()
+
+    def spans(self, inline: Inline, style: str = "") -> list[Span]:
+        """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""
+        match inline:
+            case str():
+                return [(_spaced(inline).replace("→", self._glyphs.arrow), style)] if inline else []
+            case Code():
+                told = one_line(repr(inline.text) if inline.is_quoted else inline.text)
+                return [(told, style)]
+            case Figure():
+                return [(format(inline.value, inline.form), style)]
+            case Bar():
+                return [(self._glyphs.bar(inline.share, inline.columns), inline.style or style)]
+            case Styled():
+                return self.spans(inline.content, inline.style)
+            case _:
+                return [span for part in inline for span in self.spans(part, style)]
+
+    def _plain(self, inline: Inline) -> str:
+        return "".join(text for text, _ in self.spans(inline)).strip()
+
+    def _cut(self, spans: list[Span], columns: int) -> list[Span]:
+        shown: list[Span] = []
+        for text, style in spans:
+            room = columns - _width(shown)
+            if width(text) > room:
+                return [*shown, (self._glyphs.cut(text, room), style)] if room > 0 else shown
+            shown.append((text, style))
+        return shown
+
+    def _painted(self, spans: Iterable[Span]) -> str:
+        return "".join(self._view.paint(text, style) if style else text for text, style in spans)
+
+
+def _width(spans: Iterable[Span]) -> int:
+    return sum(width(text) for text, _ in spans)
+
+
+def _spaced(text: str) -> str:
+    """Return *text* on one safe line, the spaces at its ends kept."""
+    start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
+    return f"{text[:start]}{one_line(text)}{text[end:] if start < end else ''}"

@@ -1,0 +1,167 @@
+"""What is shown of the member `tool` of an explanation: why one tool has the rank that it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcpg.reports.blocks import (
+    Bar,
+    Bullets,
+    Code,
+    Column,
+    Entries,
+    Entry,
+    Facts,
+    Figure,
+    Paragraph,
+    Section,
+    Source,
+    Styled,
+    Table,
+    counted,
+    listed,
+)
+from mcpg.reports.evaluation import changes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcpg.reports.blocks import Block, Inline
+
+    Json = Mapping[str, Any]
+
+_NEGLIGIBLE = 5e-7
+
+
+def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
+    """Return the blocks on *tool*: its rank, what is above it and why, and what would lift it.
+
+    Args:
+        query: The query.
+        tool: The member of the explanation.
+        snippet: Lines of a hints file that make the change.
+    """
+    effect = tool.get("effect")
+    blocks: list[Block] = [
+        Facts((("query", Code(query)), *_facts(tool))),
+        Entries("rival", tuple(map(_rival, tool["above"]))),
+        *_change(tool),
+    ]
+    if effect:
+        title = "What that would do to other judged queries"
+        blocks.append(Section("effect", title, (*_effect(effect),), heading="judged queries"))
+    if snippet:
+        # The comment belongs to what is pasted.
+        blocks.append(Source(snippet, "yaml"))
+    return blocks
+
+
+def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
+    yield "tool", Code(tool["toolId"])
+    fused: Inline = (", fused ", Figure(tool["fusedScore"]))
+    if tool["isHidden"]:
+        yield "rank", ("none: it is disabled by default", fused)
+    elif tool["rank"] is None:
+        yield "rank", (f"none among {tool['ranked']:,}", fused)
+    else:
+        score = (", score ", Figure(tool["score"]))
+        yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}", score, fused)
+    yield "by its words", _place(tool["retrieval"])
+    yield "lacks", listed([Code(word) for word in tool["missing"]])
+
+
+def _place(retrieval: Json) -> str:
+    if not retrieval["lexical"]:
+        return "not found: it holds no word of the query"
+    place, pool = retrieval["place"], retrieval["pool"]
+    found = f"place {place:,}" if place else f"beyond {retrieval['retrieved']:,}"
+    known = f"{found}, {retrieval['lexical']:.3f} of the query"
+    if retrieval["isPooled"]:
+        return known
+    return f"{known}; only the first {pool}, down to {retrieval['last']:.3f}, are looked at closely"
+
+
+def _rival(rival: Json) -> Entry:
+    gap = rival["gap"]
+    ahead: Inline = ("ahead by " if gap >= 0 else "behind by ", Figure(abs(gap)))
+    figures = (
+        "score ",
+        Figure(rival["score"]),
+        "  fused ",
+        Figure(rival["fusedScore"]),
+        "  ",
+        ahead,
+    )
+    reasons = Bullets(tuple(map(Code, rival["because"])))
+    tables = (_features(rival["features"]), *_words(rival["words"], rival["toolId"]))
+    return Entry(rival["rank"], rival["toolId"], figures, blocks=(tables[0], reasons, *tables[1:]))
+
+
+def _features(gaps: Sequence[Json]) -> Table:
+    shown = [gap for gap in gaps if abs(gap["difference"]) >= _NEGLIGIBLE]
+    largest = max((abs(gap["difference"]) for gap in shown), default=1.0)
+    rows = tuple(
+        (
+            Code(gap["feature"]),
+            Bar(
+                abs(gap["difference"]) / largest, style="red" if gap["difference"] > 0 else "green"
+            ),
+            Figure(gap["difference"], "+.6f"),
+            ("= ", Figure(gap["other"]), " - ", Figure(gap["own"])),
+        )
+        for gap in shown
+    )
+    columns = (
+        Column("feature"),
+        Column(""),
+        Column("gap", is_number=True),
+        Column("there and here"),
+    )
+    return Table("Features", columns, rows)
+
+
+def _words(words: Sequence[Json], other: str) -> tuple[Block, ...]:
+    """Return what of each word the tool answers, and what the one above it does."""
+    rows = tuple(
+        (
+            Code(word["query"]),
+            f"{word['share']:.0%} of the query",
+            (Figure(word["own"], ".3f"), " here"),
+            (Figure(word["other"], ".3f"), " in ", Code(other)),
+        )
+        for word in words
+    )
+    columns = (
+        Column("word"),
+        Column("share", is_number=True),
+        Column("here", is_number=True),
+        Column("there"),
+    )
+    return (Table("Words", columns, rows),) if rows else ()
+
+
+def _change(tool: Json) -> Iterator[Block]:
+    change, remark = tool["change"], tool["remark"]
+    heading = Styled("change", "bold")
+    if change is None:
+        if remark:
+            yield Paragraph((heading, ": none: ", Code(remark)))
+        return
+    hints = change["hints"]
+    what: list[Inline] = ["enable it"] if hints.get("enabledByDefault") else []
+    what += [("add the keyword ", Code(word, is_quoted=True)) for word in hints["keywords"]]
+    what += [("add the alias ", Code(alias, is_quoted=True)) for alias in hints["aliases"]]
+    proof = "bundled and searched again" if change["verified"] else "not tried on a new bundle"
+    after = (f"rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]), f" ({proof})")
+    yield Paragraph((heading, ": ", listed(what), "; then: ", *after))
+    if remark:
+        yield Paragraph(Code(remark))
+
+
+def _effect(effect: Json) -> Iterator[Block]:
+    metric = effect["metrics"]["ndcg@5"]
+    before, now = metric["before"], metric["now"]
+    told = "" if before is None or now is None else f", nDCG@5 {before:.3f} to {now:.3f}"
+    moved = f"{len(effect['better'])} better, {len(effect['worse'])} worse"
+    yield Paragraph(f"{counted(effect['common'], 'query', 'queries')}{told}, {moved}")
+    yield from changes_of(effect)
