@@ -113,7 +113,9 @@ def finish(
     try:
         content = read.source.content if read and is_kept else _written(document, around)
     except DocumentError as fault:
-        return None, [_unwritable(fault, tool)]
+        advice = f"; {fault.remedy}" if fault.remedy else ""
+        message = f"the tool is left out: {fault.message}{advice}"
+        return None, [error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
     document = with_stated(document, around.stated)
     return Finished(document, text, _relations(document, around)), []
@@ -155,12 +157,6 @@ def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:
 
 def _relations(document: ToolDocument, around: Surroundings) -> ToolRelations:
     return relations_of(document, document.tool.id, around.targets)
-
-
-def _unwritable(fault: DocumentError, tool: Tool) -> Diagnostic:
-    advice = f"; {fault.remedy}" if fault.remedy else ""
-    message = f"the tool is left out: {fault.message}{advice}"
-    return error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,15 @@ def place_tools(
         uri = uris.take([wanted[1]], standard[tool.id][1])
         addresses[tool.id] = (path, uri)
         if tool.id in read and wanted != (path, uri):
-            diagnostics.append(_moved(wanted, (path, uri), tool))
+            pairs = zip(("path", "URI"), wanted, (path, uri), strict=True)
+            changes = [
+                f"its {what} {old!r} is taken or unsafe, so it gets {new!r}"
+                for what, old, new in pairs
+                if old != new
+            ]
+            diagnostics.append(
+                warning(Code.DOCUMENT_INVALID, "; ".join(changes), tool.place or None)
+            )
     return addresses, diagnostics
 
 
@@ -140,13 +148,3 @@ def _own(item: ReadDocument) -> tuple[str, str]:
 
 def _safe(path: str) -> list[str]:
     return [path] if path_fault(path) is None else []
-
-
-def _moved(wanted: tuple[str, str], given: tuple[str, str], tool: Tool) -> Diagnostic:
-    pairs = zip(("path", "URI"), wanted, given, strict=True)
-    changes = [
-        f"its {what} {old!r} is taken or unsafe, so it gets {new!r}"
-        for what, old, new in pairs
-        if old != new
-    ]
-    return warning(Code.DOCUMENT_INVALID, "; ".join(changes), tool.place or None)

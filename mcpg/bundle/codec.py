@@ -44,7 +44,14 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
     """
     if len(data) > MAX_BYTES:
         raise too_big(place)
-    value = _parse(_text_of_parsing(data, place), place)
+    try:
+        text = data.decode() if isinstance(data, bytes) else data
+    except UnicodeDecodeError as fault:
+        raise _encoding_error(fault, place) from fault
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise BundleError("is empty", place=place, remedy=_REBUILD_of_parsing)
+    value = _parse(text, place)
     if value is None:
         raise BundleError(
             "holds JSON null, no bundle", place=place, remedy=_NOT_A_BUNDLE_of_parsing
@@ -58,17 +65,6 @@ def too_big(place: str) -> BundleError:
     """Make the error for a bundle of more than `MAX_BYTES`."""
     message = f"is bigger than {MAX_BYTES // (1024 * 1024)} MB"
     return BundleError(message, place=place, remedy="bundle fewer sources into one file")
-
-
-def _text_of_parsing(data: bytes | str, place: str) -> str:
-    try:
-        text = data.decode() if isinstance(data, bytes) else data
-    except UnicodeDecodeError as fault:
-        raise _encoding_error(fault, place) from fault
-    text = text.removeprefix("\ufeff")
-    if not text.strip():
-        raise BundleError("is empty", place=place, remedy=_REBUILD_of_parsing)
-    return text
 
 
 def _parse(text: str, place: str) -> object:
@@ -306,7 +302,10 @@ def decode_bundle(data: bytes | str, place: str) -> Bundle:
     documents = sorted_by_path(_documents(members, place), place)
     extension = _extension(members, place)
     generator = extension.pop(_GENERATOR, None)
-    _check_hash(extension.pop(_HASH, None), documents, place)
+    stated = extension.pop(_HASH, None)
+    if stated is not None and stated != content_hash(documents):
+        found = "is damaged or was edited: its documents do not match its content hash"
+        raise _refuse(place, found, f"change the sources instead, then {_REBUILD}")
     return Bundle(documents, extension, generator if isinstance(generator, str) else None)
 
 
@@ -413,12 +412,6 @@ def _extension(members: JsonObject, place: str) -> JsonObject:
     return dict(extension)
 
 
-def _check_hash(stated: JsonValue, documents: tuple[SourceDocument, ...], place: str) -> None:
-    if stated is not None and stated != content_hash(documents):
-        found = "is damaged or was edited: its documents do not match its content hash"
-        raise _refuse(place, found, f"change the sources instead, then {_REBUILD}")
-
-
 # SECTION reading: The documents of a batch of sources, parsed.
 
 
@@ -496,7 +489,11 @@ def read_documents(
         try:
             document, found = _parsed(source, source_id, memo)
         except DocumentError as fault:
-            diagnostics.append(_invalid(fault, source))
+            advice = f"; {fault.remedy}" if fault.remedy else ""
+            message = f"the document is left out: {fault.message}{advice}"
+            diagnostics.append(
+                error(Code.DOCUMENT_INVALID, message, fault.place or source.place or source.path)
+            )
         else:
             read.append(ReadDocument(source, document, source in of_bundles))
             diagnostics += found
@@ -524,9 +521,3 @@ def _each_once(sources: Iterable[SourceDocument]) -> list[SourceDocument]:
 
 def _sort_key(source: SourceDocument) -> tuple[str, str, str, str]:
     return source.path, source.content, source.canonical_uri or "~", source.place
-
-
-def _invalid(fault: DocumentError, source: SourceDocument) -> Diagnostic:
-    advice = f"; {fault.remedy}" if fault.remedy else ""
-    message = f"the document is left out: {fault.message}{advice}"
-    return error(Code.DOCUMENT_INVALID, message, fault.place or source.place or source.path)

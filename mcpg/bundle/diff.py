@@ -142,11 +142,7 @@ def _lines(text: str | None) -> list[str]:
 
 
 def _entries(bundle: Bundle) -> Mapping[str, _Entry]:
-    return {_key(source): _entry(source) for source in bundle.documents}
-
-
-def _key(source: SourceDocument) -> str:
-    return source.canonical_uri or source.path
+    return {(source.canonical_uri or source.path): _entry(source) for source in bundle.documents}
 
 
 def _entry(source: SourceDocument) -> _Entry:
@@ -200,12 +196,8 @@ def _text(value: object) -> str:
     if isinstance(value, ToolExample):
         return " -> ".join(filter(None, (value.input, value.output)))
     if isinstance(value, dict | bool):
-        return _json(value)
+        return json.dumps(value, ensure_ascii=False)
     return value.value if isinstance(value, Enum) else str(value)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _link_text(link: Link) -> str:

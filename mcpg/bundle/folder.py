@@ -124,7 +124,17 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
         atomic_write(plan.root / path, plan.documents[path].encode(), sync=False)
     removed = plan.obsolete if prune else ()
     for path in removed:
-        _remove(plan.root, path)
+        root = plan.root
+        target = root / path
+        try:
+            target.unlink(missing_ok=True)
+        except OSError as fault:
+            message = f"{path!r} cannot be removed: {fault.strerror}"
+            raise _refused(root, message, "remove it by hand") from fault
+        with contextlib.suppress(OSError):
+            # A folder that holds anything else refuses to go, and so do those above it.
+            for folder in Path(path).parents[:-1]:
+                (root / folder).rmdir()
     _write_lock(plan, gone={*removed, *plan.kept, *plan.renamed})
 
 
@@ -232,19 +242,6 @@ def _write_lock(plan: FolderPlan, gone: set[str]) -> None:
     target = plan.root / LOCK_NAME
     if _digest_of(target) != _digest(data):
         atomic_write(target, data)
-
-
-def _remove(root: Path, path: str) -> None:
-    target = root / path
-    try:
-        target.unlink(missing_ok=True)
-    except OSError as fault:
-        message = f"{path!r} cannot be removed: {fault.strerror}"
-        raise _refused(root, message, "remove it by hand") from fault
-    with contextlib.suppress(OSError):
-        # A folder that holds anything else refuses to go, and so do those above it.
-        for folder in Path(path).parents[:-1]:
-            (root / folder).rmdir()
 
 
 def _conflict(plan: FolderPlan) -> OutputError:

@@ -36,7 +36,10 @@ def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, l
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None:
-            diagnostics.append(_unresolved(link, item))
+            message = f"no document here is called {link.target!r}; name it by tool id, URI or path"
+            diagnostics.append(
+                warning(Code.RELATION_UNRESOLVED, message, item.place_of(link.target))
+            )
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
@@ -90,11 +93,6 @@ def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list
         *(Link(kind, uri, reason=STATED) for uri in missing),
         *(link for link in present if link.target not in missing),
     ]
-
-
-def _unresolved(link: Link, item: ReadDocument) -> Diagnostic:
-    message = f"no document here is called {link.target!r}; name it by tool id, URI or path"
-    return warning(Code.RELATION_UNRESOLVED, message, item.place_of(link.target))
 
 
 # SECTION stated: Edges that documents state outside their lists of links: written out, or by a
@@ -151,7 +149,14 @@ def stated_edges(
     pages = list(pages)
     names = {_file_name(page.document.path) for page in pages}
     for item in (*by_tool.values(), *pages):
-        _take_statements(item.document, targets, stated)
+        document = item.document
+        for statement in facts_of(document.further).statements if document.further else ():
+            subject: str | None = document.uri
+            if not means_itself(statement.subject):
+                subject = targets.resolve(statement.subject, document.path)
+            # Of a page the statement itself stands in the graph.
+            if subject is not None and targets.by_uri[subject]:
+                _take_statement(statement, subject, document, targets, stated)
         _take_references(item, targets, names, stated)
     return stated
 
@@ -171,17 +176,6 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
             known.add(link.target)
     groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
     return replace(document, links=joined_links(authored, inferred), groups=tuple(groups))
-
-
-def _take_statements(document: ToolDocument, targets: Targets, stated: Stated) -> None:
-    """Take the edges that *document* writes out between tools, or from a tool to a group."""
-    for statement in facts_of(document.further).statements if document.further else ():
-        subject: str | None = document.uri
-        if not means_itself(statement.subject):
-            subject = targets.resolve(statement.subject, document.path)
-        # Of a page the statement itself stands in the graph.
-        if subject is not None and targets.by_uri[subject]:
-            _take_statement(statement, subject, document, targets, stated)
 
 
 def _take_statement(
@@ -214,7 +208,10 @@ def _take_references(item: ReadDocument, targets: Targets, names: set[str], stat
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
             stated.links[document.uri].append(link)
         elif _is_broken(reference, meant, document, names):
-            stated.diagnostics.append(_dangling(reference, item))
+            message = f"the link to {reference.target!r} leads to no document here"
+            # A link that was led to another place is found by the name of the file.
+            place = item.place_of(reference.target, _file_name(reference.target))
+            stated.diagnostics.append(info(Code.RELATION_UNRESOLVED, message, place))
 
 
 def meanings(reference: Reference) -> Iterator[str]:
@@ -241,10 +238,3 @@ def _is_broken(
 
 def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _dangling(reference: Reference, item: ReadDocument) -> Diagnostic:
-    message = f"the link to {reference.target!r} leads to no document here"
-    # A link that was led to another place is found by the name of the file.
-    place = item.place_of(reference.target, _file_name(reference.target))
-    return info(Code.RELATION_UNRESOLVED, message, place)

@@ -224,7 +224,9 @@ def _shown(path: Path) -> str:
 def _entity(item: JsonValue) -> Entity:
     label = text_of(item, LABEL_KEYS) or _plain(item)
     members = item if isinstance(item, dict) else {}
-    same_as = tuple(_texts(members.get("sameAs", members.get("same_as"))))
+    value = members.get("sameAs", members.get("same_as"))
+    items = value if isinstance(value, list) else [value]
+    same_as = tuple(filter(None, (_plain(item) for item in items)))
     if not label and same_as:
         label = same_as[0]
     if not label:
@@ -312,11 +314,6 @@ def _value(item: JsonValue) -> str:
 
 def _scalar(front: JsonObject, *keys: str) -> str:
     return next(filter(None, (_plain(front.get(key)) for key in keys)), "")
-
-
-def _texts(value: JsonValue) -> Iterator[str]:
-    items = value if isinstance(value, list) else [value]
-    return filter(None, (_plain(item) for item in items))
 
 
 # SECTION extras: The `mcpg` key of the front matter: what cannot be read back from the rest of a

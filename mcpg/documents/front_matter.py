@@ -74,13 +74,9 @@ def split_front_matter(content: str, place: str) -> FrontMatter:
         message = f"the front matter is longer than {MAX_FRONT_MATTER} characters"
         raise DocumentError(message, place=fence, remedy="move prose below it")
     line = content.count("\n", 0, closing.end()) + 1
-    values = _read(text, place, first)
-    return FrontMatter(values, content[closing.end() :], line, text, first)
-
-
-def _read(text: str, place: str, line: int = 2) -> JsonObject:
     plain = _read_plain(text)
-    return plain if plain is not None else _read_yaml(text, place, line)
+    values = plain if plain is not None else _read_yaml(text, place, first)
+    return FrontMatter(values, content[closing.end() :], line, text, first)
 
 
 def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
@@ -225,7 +221,9 @@ def flow(value: JsonValue) -> str:
         return "[" + ", ".join(map(flow, value)) + "]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return _number_of_scalars(value)
+    # Write a number; YAML 1.1 takes `1e-05` for text but `1.0e-05` for a number.
+    mantissa, exponent, power = repr(value).partition("e")
+    return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else repr(value)
 
 
 def indented(value: JsonValue, margin: str = "\n") -> str:
@@ -280,9 +278,3 @@ def _key(text: str) -> str:
     """Write a mapping's key; YAML wants a mark before one longer than 1024 characters."""
     key = quoted(text)
     return f"? {key} " if len(key) > _LONGEST_IMPLICIT_KEY else key
-
-
-def _number_of_scalars(value: float) -> str:
-    """Write a number; YAML 1.1 takes `1e-05` for text but `1.0e-05` for a number."""
-    mantissa, exponent, power = repr(value).partition("e")
-    return f"{mantissa}.0e{power}" if exponent and "." not in mantissa else repr(value)

@@ -80,7 +80,12 @@ def _read(body: str) -> Prose:
         if token.type in {"heading_open", "heading_close"}:
             in_heading = token.type == "heading_open"
         elif token.type == "inline":
-            _take_inline(token, prose.headings if in_heading else prose.texts, prose)
+            into = prose.headings if in_heading else prose.texts
+            children = token.children or []
+            prose.references += _references(children)
+            text = "".join(map(_shown, children)).strip()
+            if text:
+                into.append(text)
         elif token.type in {"fence", "code_block"}:
             _take_code(token, prose)
     if len(body) > MAX_PARSED:
@@ -131,14 +136,6 @@ def code_lines(body: str) -> set[int]:
     tokens = _parser().parse(body[:MAX_PARSED])
     spans = [token.map for token in tokens if token.type in {"fence", "code_block"}]
     return {number for span in spans if span for number in range(*span)}
-
-
-def _take_inline(token: Token, into: list[str], prose: Prose) -> None:
-    children = token.children or []
-    prose.references += _references(children)
-    text = "".join(map(_shown, children)).strip()
-    if text:
-        into.append(text)
 
 
 def _shown(token: Token) -> str:

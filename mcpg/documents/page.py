@@ -273,23 +273,6 @@ def _lines(tool: Tool) -> Iterator[str]:
     yield from _line(NAME_LABEL, tool.name)
     yield from _line(TITLE_LABEL, tool.display_name if titled else "")
     yield from _line(DESCRIPTION_LABEL, tool.description)
-    yield from _hint_lines(hints)
-    yield from _line(ENABLED_LABEL, str(tool.enabled))
-    yield from _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
-    yield from _schema_lines(tool)
-    if hints.examples:
-        yield f"{EXAMPLES_LABEL}:"
-        for example in hints.examples:
-            yield from _example_lines(example)
-
-
-def _line(label: str, value: str) -> Iterator[str]:
-    text = one_line(value)
-    if text:
-        yield f"{label}: {text}"
-
-
-def _hint_lines(hints: Hints) -> Iterator[str]:
     for attribute, label in LIST_LABELS.items():
         yield from _line(label, ", ".join(getattr(hints, attribute)))
     for attribute, label in FLAG_LABELS.items():
@@ -297,9 +280,8 @@ def _hint_lines(hints: Hints) -> Iterator[str]:
         yield from _line(label, "" if flag is None else str(flag))
     for attribute, label in TIER_LABELS.items():
         yield from _line(label, getattr(hints, attribute) or "")
-
-
-def _schema_lines(tool: Tool) -> Iterator[str]:
+    yield from _line(ENABLED_LABEL, str(tool.enabled))
+    yield from _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
     properties = tool.input_schema.get("properties")
     if isinstance(properties, dict):
         for name, schema in properties.items():
@@ -307,6 +289,18 @@ def _schema_lines(tool: Tool) -> Iterator[str]:
     else:
         raw = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
         yield from _line("Input schema", raw)
+    if hints.examples:
+        yield f"{EXAMPLES_LABEL}:"
+        for example in hints.examples:
+            yield from _line(DESCRIPTION_LABEL, example.description or "")
+            yield from _line(INPUT_LABEL, example.input)
+            yield from _line(OUTPUT_LABEL, example.output or "")
+
+
+def _line(label: str, value: str) -> Iterator[str]:
+    text = one_line(value)
+    if text:
+        yield f"{label}: {text}"
 
 
 def _parameter_line(name: str, schema: JsonValue) -> str:
@@ -330,12 +324,6 @@ def _sentence(text: str) -> str:
 
 def _texts(values: Iterable[JsonValue]) -> Iterator[str]:
     return (value for value in values if isinstance(value, str))
-
-
-def _example_lines(example: ToolExample) -> Iterator[str]:
-    yield from _line(DESCRIPTION_LABEL, example.description or "")
-    yield from _line(INPUT_LABEL, example.input)
-    yield from _line(OUTPUT_LABEL, example.output or "")
 
 
 # SECTION contract: Facts from the labelled lines of the sections *Tool Identity* and *Execution

@@ -130,7 +130,11 @@ class HttpEmbeddings:
         try:
             answer = self._endpoint.post("embeddings", self._payload(batch))
         except EndpointError as fault:
-            raise _embedding_error(fault) from None
+            kinds: dict[str, Any] = {"missing": "missing", "timeout": "timeout"}
+            kind = kinds.get(fault.kind, "failed")
+            raise EmbeddingError(
+                fault.message, kind=kind, place=fault.place, remedy=fault.remedy
+            ) from None
         used = usage_of(answer)
         if used is not None:
             count_tokens(used.input_tokens)
@@ -213,9 +217,3 @@ def _place(item: Any, number: int) -> Any:
     """Return the number of the text that *item* belongs to: its own, else that of its place."""
     told = item.get("index", number) if isinstance(item, dict) else number
     return told if isinstance(told, int) and not isinstance(told, bool) else None
-
-
-def _embedding_error(fault: EndpointError) -> EmbeddingError:
-    kinds: dict[str, Any] = {"missing": "missing", "timeout": "timeout"}
-    kind = kinds.get(fault.kind, "failed")
-    return EmbeddingError(fault.message, kind=kind, place=fault.place, remedy=fault.remedy)

@@ -151,7 +151,9 @@ def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
 
 def _answer(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
     try:
-        answer = getattr(provider, method)([_encodable(text) for text in texts])
+        answer = getattr(provider, method)(
+            [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
+        )
     except Exception as fault:
         raise embedding_error(provider.fingerprint, fault) from fault
     return checked_rows(provider, answer, len(texts))
@@ -165,10 +167,6 @@ def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
         return EmbeddingError(f"{fingerprint} took too long", kind="timeout")
     # The text of a stranger's error may hold a key, so only its type is told.
     return EmbeddingError(f"{fingerprint} failed with {type(fault).__name__}", kind="failed")
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float32]:

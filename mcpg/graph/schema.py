@@ -84,10 +84,16 @@ def schema_of(
     for subject, predicate, value in triples:
         uses[predicate].take(types.get(subject, ()), value, types)
     predicates = (use.told(iri) for iri, use in uses.items())
+    counts: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    for node, classes in types.items():
+        counts.update(classes)
+        for one in classes:
+            first.setdefault(one, node)
     return GraphSchema(
         len(triples),
         PREFIXES,
-        _classes(types),
+        tuple(ClassUse(one, counts[one], first[one]) for one in _ordered(counts)),
         tuple(sorted(predicates, key=lambda one: (-one.count, one.iri))),
         profile,
     )
@@ -126,16 +132,6 @@ def _types(triples: Iterable[Triple]) -> dict[str, tuple[str, ...]]:
         if predicate == RDF_TYPE and not isinstance(value, Literal):
             found[subject].append(value)
     return {node: tuple(classes) for node, classes in found.items()}
-
-
-def _classes(types: Mapping[str, tuple[str, ...]]) -> tuple[ClassUse, ...]:
-    counts: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    for node, classes in types.items():
-        counts.update(classes)
-        for one in classes:
-            first.setdefault(one, node)
-    return tuple(ClassUse(one, counts[one], first[one]) for one in _ordered(counts))
 
 
 def _ordered(counts: Counter[str]) -> tuple[str, ...]:

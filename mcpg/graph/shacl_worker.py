@@ -6,7 +6,7 @@ import logging
 import re
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 import pyshacl
@@ -54,7 +54,7 @@ def found(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
         graph, shacl_graph=asked, inplace=True, max_validation_depth=MAX_DEPTH
     )
     if not isinstance(report, rdflib.Graph):
-        _fail(report)
+        raise report if isinstance(report, Exception) else ValueError(str(report))
     return [_members(report, one) for one in report.subjects(_SH.resultSeverity)]
 
 
@@ -79,10 +79,6 @@ def _term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
         return rdflib.Literal(term.value, lang=term.language)
     datatype = rdflib.URIRef(term.datatype.value)
     return rdflib.Literal(term.value, datatype=None if datatype == rdflib.XSD.string else datatype)
-
-
-def _fail(report: Any) -> NoReturn:
-    raise report if isinstance(report, Exception) else ValueError(str(report))
 
 
 def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:

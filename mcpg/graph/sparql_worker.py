@@ -130,7 +130,11 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
             `parses`.
         data: The graph, as Turtle.
     """
-    _bound_memory(head["memory"])
+    limit = head["memory"]
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not on every system
+
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     if head.get("parses"):
@@ -213,11 +217,3 @@ def term_json(term: Any) -> dict[str, Any]:
         parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
         return {"type": "triple", "value": {name: term_json(one) for name, one in parts.items()}}
     return literal_json(term.value, term.datatype.value, term.language)
-
-
-def _bound_memory(limit: int) -> None:
-    """Let this process take *limit* bytes and no more, where the system knows such a bound."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 - not on every system
-
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -47,7 +47,7 @@ from mcpg.relations.model import EdgeKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample
+    from mcpg.catalog.model import Hints, Tool, ToolExample
     from mcpg.documents.facts import Entity, Facts, Property
     from mcpg.documents.model import Link, ToolDocument
     from mcpg.graph.terms import Triple
@@ -155,7 +155,7 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
         (v.SCHEMA_AUTHOR, facts.authors),
     ):
         for entity in entities:
-            thing = _entity_node(entity, prefixes)
+            thing = _expanded(entity.id or entity.label, prefixes)
             own[predicate, thing] = None
             is_topic = predicate == v.SCHEMA_ABOUT
             said = _of_entity(entity, node, prefixes, is_topic=is_topic)
@@ -198,10 +198,6 @@ def _of_entity(
     for address in entity.same_as:
         yield v.SCHEMA_SAME_AS, _expanded(address, prefixes)
     yield v.PROV_DERIVED_FROM, document
-
-
-def _entity_node(entity: Entity, prefixes: Mapping[str, str]) -> str:
-    return _expanded(entity.id or entity.label, prefixes)
 
 
 def _expanded(name: str, prefixes: Mapping[str, str]) -> str:
@@ -368,15 +364,11 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
     if is_tool and not document.states_relations:
         yield node, v.MCPG_STATES_RELATIONS, _FALSE
     yield from _memberships(node, document.groups)
-    yield from _edges(node, document)
-    yield node, v.PROV_DERIVED_FROM, node
-    yield from _parts(node, document)
-
-
-def _edges(node: str, document: ToolDocument) -> Iterator[Triple]:
     for kind, predicate in PREDICATES.items():
         targets = [node_iri(link.target) for link in document.links if link.kind is kind]
         yield from ((node, predicate, target) for target in dict.fromkeys(targets))
+    yield node, v.PROV_DERIVED_FROM, node
+    yield from _parts(node, document)
 
 
 def _memberships(node: str, names: tuple[str, ...]) -> Iterator[Triple]:
@@ -446,24 +438,20 @@ def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
     yield from ((node, v.MCPG_HAS_EXAMPLE, part) for part in examples)
     yield from ((node, v.MCPG_HAS_RELATION, part) for part in relations)
     for part, parameter in parameters.items():
-        yield from _parameter(part, parameter)
+        yield part, v.RDF_TYPE, v.MCPG_PARAMETER
+        yield part, v.SCHEMA_NAME, plain(parameter.path)
+        if parameter.description:
+            yield part, v.SCHEMA_DESCRIPTION, plain(parameter.description)
+        for kind in (parameter.type or "").split("|"):
+            if kind:
+                yield part, v.MCPG_JSON_TYPE, plain(kind)
+        for text in dict.fromkeys(parameter.values):
+            yield part, v.MCPG_ALLOWED_VALUE, plain(text)
+        yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
     for part, example in examples.items():
         yield from _example(part, example)
     for part, link in relations.items():
         yield from _relation(part, node, link)
-
-
-def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
-    yield part, v.RDF_TYPE, v.MCPG_PARAMETER
-    yield part, v.SCHEMA_NAME, plain(parameter.path)
-    if parameter.description:
-        yield part, v.SCHEMA_DESCRIPTION, plain(parameter.description)
-    for kind in (parameter.type or "").split("|"):
-        if kind:
-            yield part, v.MCPG_JSON_TYPE, plain(kind)
-    for text in dict.fromkeys(parameter.values):
-        yield part, v.MCPG_ALLOWED_VALUE, plain(text)
-    yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
 
 
 def _example(part: str, example: ToolExample) -> Iterator[Triple]:

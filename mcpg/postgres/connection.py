@@ -116,7 +116,8 @@ def _advance(connection: Connection, schema: str, place: str) -> int:
     """Take every step that is left, and give the version."""
     need(connection, "vector", place)
     name = sql.Identifier(schema)
-    if not _exists(connection, schema):
+    found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
+    if found.fetchone() is None:
         connection.execute(sql.SQL("create schema if not exists {}").format(name))
     version = _version(connection, schema)
     home = connection.execute(_HOME).fetchone()
@@ -134,11 +135,6 @@ _HOME = """
 select nspname from pg_catalog.pg_extension
 join pg_catalog.pg_namespace n on n.oid = extnamespace where extname = 'vector'
 """
-
-
-def _exists(connection: Connection, schema: str) -> bool:
-    found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
-    return found.fetchone() is not None
 
 
 def _version(connection: Connection, schema: str) -> int:

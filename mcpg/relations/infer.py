@@ -329,7 +329,11 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
     a group only where the tool has no other, and one of the description only where nothing else
     names the tool's subject.
     """
-    domains = _domains(position, vocabulary)
+    terms = vocabulary.terms[position]
+    named = [term for term, weight in terms.items() if weight > PROSE]
+    shared = [term for term in terms if vocabulary.holders[term] > 1]
+    chosen = [term for term in named if term in shared] or named or shared
+    domains = [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
     source = _slug(tool.source_id)
     categories = dict.fromkeys(_slug(category) for category in tool.hints.categories)
     return (
@@ -337,14 +341,6 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
         *(f"source-domain:{source}:{domain}" for domain in domains if source),
         *(f"category:{category}" for category in categories if category),
     )
-
-
-def _domains(position: int, vocabulary: Vocabulary) -> list[str]:
-    terms = vocabulary.terms[position]
-    named = [term for term, weight in terms.items() if weight > PROSE]
-    shared = [term for term in terms if vocabulary.holders[term] > 1]
-    chosen = [term for term in named if term in shared] or named or shared
-    return [vocabulary.words[term] for term in chosen[:_DOMAINS_PER_TOOL]]
 
 
 def _slug(text: str) -> str:

@@ -307,16 +307,11 @@ def pattern_of(terms: Sequence[Term]) -> str:
 def _term(word: str, accented: str) -> Term:
     ending = stem(word)
     # "query" and "queries" share a stem that ends with another letter than one of them.
-    common = _common(word, ending.removesuffix("i"))
+    pairs = zip(word, ending.removesuffix("i"), strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     length = max(common, min(_SHORTEST_BEGINNING, len(word)))
     forms = (word[:length], accented[:length] if len(accented) == len(word) else accented)
     return Term(word, ending, tuple(dict.fromkeys(forms)))
-
-
-def _common(one: str, other: str) -> int:
-    """Count the characters with which both begin."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _escaped(text: str) -> str:
