@@ -1,4 +1,4 @@
-"""The bundle floor: from sources to one file, and back."""
+"""Bundles: sources merged into one file, and read back."""
 
 from __future__ import annotations
 

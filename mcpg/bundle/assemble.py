@@ -1,4 +1,4 @@
-"""From what the sources hold to the documents, the catalogue and the graph of one bundle."""
+"""Assemble the documents, catalogue and graph of a bundle from its sources."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.bundle.assign_paths import documents_by_tool, place_pages, place_tools
-from mcpg.bundle.codec import RANKING, Bundle, decode_bundle, read_documents
+from mcpg.bundle.codec import RANKING, Bundle, ReadDocument, decode_bundle, read_documents
 from mcpg.bundle.links import (
+    Stated,
     joined_links,
     relations_of,
     resolve_links,
@@ -19,29 +20,19 @@ from mcpg.bundle.links import (
     with_stated,
 )
 from mcpg.bundle.merge import Places, former_paths, settle, sort_documents
-from mcpg.catalog.catalog import build_catalog
-from mcpg.catalog.model import SourceDocument
-from mcpg.documents import can_be_written, document_for, write_document
-from mcpg.documents.link_targets import targets_of, with_pages
+from mcpg.catalog.catalog import Catalog, build_catalog
+from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents import ToolDocument, can_be_written, document_for, write_document
+from mcpg.documents.link_targets import Targets, targets_of, with_pages
 from mcpg.documents.records import encode_record
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
-from mcpg.relations import EdgeKind, Relations, ToolRelations, authored_edges, relate
+from mcpg.relations import Edge, EdgeKind, Relations, ToolRelations, authored_edges, relate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from mcpg.bundle.codec import ReadDocument
-    from mcpg.bundle.links import Stated
-    from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import Tool
-    from mcpg.documents import ToolDocument
-    from mcpg.documents.link_targets import Targets
     from mcpg.json_types import JsonValue
-    from mcpg.relations import Edge
     from mcpg.sources import SourceBatch
-
-# SECTION finishing: The final document of a tool: what its author wrote, or what the package
-# writes for it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +122,6 @@ def _written(document: ToolDocument, around: Surroundings) -> str:
 
 
 def _completed(tool: Tool, said: ToolDocument, around: Surroundings) -> ToolDocument:
-    """Give the document as it shall be: the tool of the catalogue, the relations that it lacks."""
     if not said.states_relations:
         made = document_for(tool, around.inferred.of(tool.id), around.addresses)
         return replace(_joined(said, made), body=said.body, further=said.further)
@@ -264,7 +254,7 @@ def bundle_of(assembly: Assembly) -> Bundle:
 
 
 def _carried(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
-    """Give the one ranking that *bundles* carry; where they carry several, none of them counts."""
+    """Return the one ranking that *bundles* carry; where they carry several, none of them counts."""
     carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
     if all(one == carried[0] for one in carried):
         return next(iter(carried), None), []

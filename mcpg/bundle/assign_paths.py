@@ -1,4 +1,4 @@
-"""Where each tool's document stands in the bundle: a path and a URI that no other has."""
+"""Assign each tool's document a unique path and URI in the bundle."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcpg.bundle.codec import path_fault
+from mcpg.bundle.codec import ReadDocument, path_fault
 from mcpg.catalog.catalog import content_key
-from mcpg.catalog.model import Hints
+from mcpg.catalog.model import Hints, Tool
 from mcpg.documents import parse_document, uris_for
 from mcpg.documents.model import normal_path, path_key
 from mcpg.errors import Code, Diagnostic, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.bundle.codec import ReadDocument
-    from mcpg.catalog.model import Tool
 
 
 class _Places:
@@ -93,7 +90,7 @@ def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
 def place_tools(
     tools: Sequence[Tool], read: Mapping[str, ReadDocument]
 ) -> tuple[dict[str, tuple[str, str]], list[Diagnostic]]:
-    """Give every tool a path and a URI, by tool id.
+    """Return every tool a path and a URI, by tool id.
 
     A document keeps its own, any other tool gets the standard ones. Where two would share one, the
     later in order of tool id gives way, with a diagnostic when it is a document.

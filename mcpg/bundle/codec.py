@@ -1,4 +1,4 @@
-"""The bundle file as bytes: one JSON object that the .NET gateway reads as it stands."""
+"""The bundle file: JSON that the .NET gateway reads, checked on the way in and out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from mcpg import __version__
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import parse_document
+from mcpg.documents import ToolDocument, parse_document
 from mcpg.documents.model import is_absolute, normal_path, path_key
 from mcpg.documents.records import decode_record, encode_record
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
@@ -20,11 +20,7 @@ from mcpg.files import MAX_BYTES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from mcpg.documents import ToolDocument
     from mcpg.json_types import JsonObject, JsonValue
-
-# SECTION parsing: From the content of a bundle file to one JSON object, each failure with its own
-# message.
 
 
 _REBUILD_of_parsing = "rebuild it with `mcpg bundle`"
@@ -120,16 +116,13 @@ def _cut_short(where: str) -> BundleError:
     )
 
 
-# SECTION checks: What a document of a bundle must satisfy, on the way in and on the way out.
-
-
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _REMEDY = "correct the document and build the bundle again"
 
 
 def path_fault(path: str) -> str | None:
-    """Say what keeps a normal *path* from being safe in any folder, `None` when nothing does."""
+    """Return what keeps a normal *path* from being safe in any folder, `None` when nothing does."""
     if not path:
         return "has a blank path"
     if _CONTROL.search(path):
@@ -145,7 +138,7 @@ def path_fault(path: str) -> str | None:
 
 
 def checked_document(document: SourceDocument, place: str) -> SourceDocument:
-    """Give *document* in normal form: path, line ends, and a blank URI as `None`.
+    """Return *document* in normal form: path, line ends, and a blank URI as `None`.
 
     Args:
         document: The document as given.
@@ -410,9 +403,6 @@ def _extension(members: JsonObject, place: str) -> JsonObject:
     if not isinstance(extension, dict):
         raise _refuse(place, "has an 'mcpg' member that is no object")
     return dict(extension)
-
-
-# SECTION reading: The documents of a batch of sources, parsed.
 
 
 Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]

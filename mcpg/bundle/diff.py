@@ -1,4 +1,4 @@
-"""What changed between two bundles: by tool for people who review, by line for people who edit."""
+"""Differences between two bundles: by tool for reviewers, by line for editors."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import Hints, ToolExample
-from mcpg.documents import Link, parse_document
+from mcpg.catalog.model import Hints, SourceDocument, ToolExample
+from mcpg.documents import Link, ToolDocument, parse_document
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcpg.bundle.codec import Bundle
-    from mcpg.catalog.model import SourceDocument
-    from mcpg.documents import ToolDocument
 
 _SHORT = 80
 _TOOL_FIELDS = (
@@ -188,7 +186,6 @@ def _values(entry: _Entry) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Write a value of a tool on one line, "" for nothing."""
     if value is None or value in ((), {}):
         return ""
     if isinstance(value, tuple):

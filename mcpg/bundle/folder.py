@@ -1,4 +1,4 @@
-"""Documents in a folder: written so that nothing a person made is ever lost."""
+"""Bundles on disk: one file, or a folder in which no author's file is ever overwritten."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
 
 
 def _digest_of(path: Path) -> str | None:
-    """Give the digest of a file, `None` if there is none, "" for what cannot be read as one."""
+    """Return the digest of a file, `None` if there is none, "" for what cannot be read as one."""
     try:
         return _digest(read_bytes(path, MAX_BYTES))
     except NotFoundError:
@@ -265,9 +265,6 @@ def _damaged(root: Path) -> OutputError:
 
 def _refused(root: Path, message: str, remedy: str) -> OutputError:
     return OutputError(message, place=os.fspath(root), remedy=remedy)
-
-
-# SECTION files: The bundle file on disk.
 
 
 # How every bundle of this version begins, damaged further on or not.

@@ -1,4 +1,8 @@
-"""The links that documents state: resolved, joined with what hints assert, and as edges."""
+"""The links that documents state: resolved, joined with hints, and as edges.
+
+Edges written out in front matter and links in prose need no place in a list of links: a reader of
+the document finds them again, so its text stays unchanged.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mcpg.documents import Link
-from mcpg.documents.facts import facts_of, means_itself
-from mcpg.documents.markdown import read_markdown
+from mcpg.documents import Link, ToolDocument
+from mcpg.documents.facts import Statement, facts_of, means_itself
+from mcpg.documents.markdown import Reference, read_markdown
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
 
@@ -18,10 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from mcpg.bundle.codec import ReadDocument
-    from mcpg.documents import ToolDocument
-    from mcpg.documents.facts import Statement
     from mcpg.documents.link_targets import Targets
-    from mcpg.documents.markdown import Reference
 
 
 def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:
@@ -74,7 +75,7 @@ def with_asserted(
 
 
 def relations_of(document: ToolDocument, tool_id: str, targets: Targets) -> ToolRelations:
-    """Give the relations that *document* states, its links resolved, as those of its tool."""
+    """Return the relations that *document* states, its links resolved, as those of its tool."""
     edges = [
         Edge(link.kind, tool_id, target, link.weight, link.reason, link.origin)
         for link in document.links
@@ -93,13 +94,6 @@ def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list
         *(Link(kind, uri, reason=STATED) for uri in missing),
         *(link for link in present if link.target not in missing),
     ]
-
-
-# SECTION stated: Edges that documents state outside their lists of links: written out, or by a
-# link in prose.
-#
-# They need no place in a list, for whoever reads the documents finds them again; so no text
-# changes.
 
 
 PROSE_WEIGHT = 0.5
@@ -196,7 +190,6 @@ def _take_statement(
 
 
 def _take_references(item: ReadDocument, targets: Targets, names: set[str], stated: Stated) -> None:
-    """Take the links between documents in the prose of one."""
     document = item.document
     if not any(mark in document.body for mark in LINK_MARKS):
         return
@@ -215,7 +208,7 @@ def _take_references(item: ReadDocument, targets: Targets, names: set[str], stat
 
 
 def meanings(reference: Reference) -> Iterator[str]:
-    """Give what a link can lead to; an ordinary one leads to an address, not to a name."""
+    """Return what a link can lead to; an ordinary one leads to an address, not to a name."""
     written = reference.target.removesuffix(reference.suffix).strip()
     address = unquote(written).strip()
     if reference.is_wiki:
@@ -228,7 +221,7 @@ def meanings(reference: Reference) -> Iterator[str]:
 def _is_broken(
     reference: Reference, meant: list[str], document: ToolDocument, names: set[str]
 ) -> bool:
-    """Tell whether a link leads to a document that is not there; a wiki link may name a thing."""
+    """Return whether a link leads to a document that is not there; a wiki link may name a thing."""
     if reference.is_wiki or not meant or ":" in meant[0]:
         return False
     name = _file_name(meant[0])

@@ -1,4 +1,9 @@
-"""Documents that are not a tool's own: pages beside the tools, and texts about one of them."""
+"""Merge documents that are not a tool's own: pages beside the tools, and texts about a tool.
+
+An author's links are relative to the author's own file. The bundle holds the text at another path,
+perhaps merged with other texts. So links become addresses that are valid in the whole bundle, and a
+text stays as it is only if it means the same there.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,8 @@ from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.documents import ToolDocument, parse_document, tool_uri
 from mcpg.documents.facts import TARGET_KEYS, text_of
 from mcpg.documents.front_matter import one_line, split_front_matter
-from mcpg.documents.link_targets import retarget
-from mcpg.documents.markdown import read_markdown
+from mcpg.documents.link_targets import Targets, retarget
+from mcpg.documents.markdown import Reference, read_markdown
 from mcpg.documents.model import normal_path, path_key
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
@@ -24,8 +29,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from mcpg.documents.link_targets import Targets
-    from mcpg.documents.markdown import Reference
     from mcpg.json_types import JsonObject, JsonValue
 
 _GENERATED = ("## Tool Identity", "## Execution Contract")
@@ -106,7 +109,6 @@ def _called_like(unnamed: Iterable[ReadDocument], names: _Names) -> dict[int, To
 def _claimed(
     read: Iterable[ReadDocument], names: _Names, reserved: Collection[str]
 ) -> dict[int, Tool]:
-    """Find the tools that keys of documents name, by identity of the document."""
     claims = ((item, _claim(item)) for item in read)
     found = ((item, names.meant(claim, reserved)) for item, claim in claims if claim)
     return {id(item): tool for item, tool in found if tool is not None}
@@ -128,7 +130,7 @@ def _key(tool: Tool) -> tuple[str, str]:
 
 
 def _claim(item: ReadDocument) -> str | None:
-    """Give the tool that a document says it is about, "" for none, `None` without the key."""
+    """Return the tool that a document says it is about, "" for none, `None` without the key."""
     further = item.document.further
     if TOOL_KEY not in further:
         return None
@@ -164,13 +166,13 @@ class _Names:
                 self._by_key[key].append(tool)
 
     def called_like(self, nameless: Tool) -> Tool | None:
-        """Give the one tool that has the name of *nameless*; of several, the one of its source."""
+        """Return the one tool that has the name of *nameless*; of several, the one of its source."""
         found = self._by_name.get(nameless.name, [])
         of_its_source = [tool for tool in found if tool.source_id == nameless.source_id]
         return _only(of_its_source or found)
 
     def meant(self, claim: str, reserved: Collection[str]) -> Tool | None:
-        """Give the one tool that *claim* names, `None` for none or several."""
+        """Return the one tool that *claim* names, `None` for none or several."""
         return _only(self._by_key.get(claim, [])) or self._with_id(claim, reserved)
 
     def _with_id(self, claim: str, reserved: Collection[str]) -> Tool | None:
@@ -243,15 +245,6 @@ def _superseded(tool: Tool, item: ReadDocument) -> Diagnostic:
     source = item.source
     message = f"the document {source.path!r} stands for the manifest's tool {tool.name!r}"
     return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
-
-
-# SECTION joining: The document of a tool as the bundle shall hold it: joined, and meaning there
-# what it means here.
-#
-# What an author wrote is read where it stood: a link leads from the folder of its own file. The
-# bundle holds it elsewhere, perhaps joined with other texts, and whoever reads it there knows
-# neither that place nor the options of this run. So links become addresses that hold in the whole
-# bundle, and a text stays as it is only if it says the same there.
 
 
 _STATEMENT_KEYS = ("graph_edges", "graphEdges")

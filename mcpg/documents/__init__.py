@@ -28,8 +28,6 @@ __all__ = [
     "write_document",
 ]
 
-# SECTION build: From a tool and its relations to its document.
-
 
 def document_for(
     tool: Tool, relations: ToolRelations, addresses: Mapping[str, tuple[str, str]]

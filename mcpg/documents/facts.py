@@ -1,7 +1,8 @@
-"""What a person states in the front matter beyond the tool: topics, things, statements, RDF.
+"""Front matter beyond the tool: topics, entities, statements, RDF, and the `mcpg` key.
 
 The keys are those of the .NET library, each in snake_case and in camelCase. An item is a text, or a
-mapping with `id`, `label`, `name`, `value`, `target`, `object`, `type` and `sameAs`.
+mapping with `id`, `label`, `name`, `value`, `target`, `object`, `type` and `sameAs`. The `mcpg` key
+holds what cannot be read back from the rest of a document.
 """
 
 from __future__ import annotations
@@ -9,17 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from mcpg.catalog.model import Hints, Tier, ToolExample
+from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.documents.front_matter import EXTRAS_KEY
-from mcpg.documents.model import is_absolute
+from mcpg.documents.model import Marks, is_absolute
 from mcpg.errors import Code, Diagnostic, warning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import TypeAlias
 
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.model import Marks
     from mcpg.json_types import JsonObject, JsonValue
 
     Path: TypeAlias = tuple[str | int, ...]
@@ -143,7 +142,7 @@ class Fault(NamedTuple):
 
 
 def means_itself(subject: str) -> bool:
-    """Tell whether a statement's subject or object stands for the document that makes it."""
+    """Return whether a statement's subject or object stands for the document that makes it."""
     return " ".join(subject.casefold().split()) in _SELF
 
 
@@ -181,20 +180,20 @@ def read_facts(front: JsonObject) -> tuple[Facts, list[Fault]]:
 
 
 def text_of(item: JsonValue, keys: tuple[str, ...]) -> str:
-    """Give the text of an item, or of the first of its *keys* that holds any; "" without."""
+    """Return the text of an item, or of the first of its *keys* that holds any; "" without."""
     candidates = [item.get(key) for key in keys] if isinstance(item, dict) else [item]
     texts = (text.strip() for text in candidates if isinstance(text, str))
     return next(filter(None, texts), "")
 
 
 def _plain(value: JsonValue) -> str:
-    """Give a text or number as text; "" for anything else."""
+    """Return a text or number as text; "" for anything else."""
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return str(value).strip() if is_scalar else ""
 
 
 def _items(front: JsonObject, keys: tuple[str, ...]) -> Iterator[tuple[Path, JsonValue]]:
-    """Give the items under any of *keys*, each with its path; a lone one needs no list."""
+    """Return the items under any of *keys*, each with its path; a lone one needs no list."""
     for key in keys:
         value = front.get(key)
         if isinstance(value, list):
@@ -284,7 +283,7 @@ def _properties(front: JsonObject, found: list[Fault]) -> tuple[Property, ...]:
 
 
 def _pairs(path: Path, value: JsonValue) -> Iterator[tuple[str, Path, JsonValue]]:
-    """Give predicate, path and value of each property: of a mapping, or of a stated triple."""
+    """Return predicate, path and value of each property: of a mapping, or of a stated triple."""
     if not isinstance(value, dict) or "predicate" in value:
         members = value if isinstance(value, dict) else {}
         yield _plain(members.get("predicate")), path, members
@@ -316,12 +315,8 @@ def _scalar(front: JsonObject, *keys: str) -> str:
     return next(filter(None, (_plain(front.get(key)) for key in keys)), "")
 
 
-# SECTION extras: The `mcpg` key of the front matter: what cannot be read back from the rest of a
-# document.
-
-
 def extras_for(tool: Tool, read: Tool) -> JsonObject:
-    """Give every member of *tool* in which *read*, its document read back, differs."""
+    """Return every member of *tool* in which *read*, its document read back, differs."""
     extras: JsonObject = {}
     for key, (attribute, _) in _MEMBERS.items():
         value = getattr(tool, attribute)
@@ -355,7 +350,6 @@ def with_extras(tool: Tool, extras: JsonObject, marks: Marks) -> tuple[Tool, lis
 
 
 def _plain_of_extras(value: object) -> JsonValue:
-    """Give the value of a hint as JSON."""
     if isinstance(value, tuple):
         return [_example(item) if isinstance(item, ToolExample) else item for item in value]
     return value  # type: ignore[return-value]  # text, a truth value or None

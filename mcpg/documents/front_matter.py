@@ -1,4 +1,7 @@
-"""The YAML between the `---` lines that begin a document."""
+"""The YAML between the `---` lines that begin a document, read and written.
+
+Values are written so that every YAML 1.1 reader returns them unchanged.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +159,6 @@ def _mapping(block: list[str]) -> JsonObject:
 
 
 def _item(line: str, start: str) -> JsonValue:
-    """Read a list's item, which begins like *start*."""
     if not line.startswith(start):
         raise ValueError(line)
     return _decode(line[len(start) - 1 :])
@@ -171,7 +173,7 @@ def _decode(text: str) -> JsonValue:
 
 
 def _means_itself(text: str) -> bool:
-    """Tell whether nothing in a JSON string is escaped or would have to be."""
+    """Return whether nothing in a JSON string is escaped or would have to be."""
     return text.isprintable() and "\\" not in text
 
 
@@ -188,9 +190,6 @@ def _number(text: str) -> JsonValue:
 
 _QUOTES = 2
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_number, parse_int=_number)
-
-# SECTION scalars: Text and JSON values as YAML that every reader of YAML 1.1 takes back unchanged,
-# or as JSON.
 
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
@@ -246,12 +245,12 @@ _compact = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def without_breaks(text: str) -> str:
-    """Give *text* with every line break (CR, LF or both) as one space."""
+    """Return *text* with every line break (CR, LF or both) as one space."""
     return text if text.isprintable() else _BREAKS.sub(" ", text)
 
 
 def one_line(text: str) -> str:
-    """Give *text* with every control character and line break as one space, trimmed."""
+    """Return *text* with every control character and line break as one space, trimmed."""
     return (text if text.isprintable() else _CONTROLS.sub(" ", text)).strip()
 
 

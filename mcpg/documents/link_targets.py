@@ -1,4 +1,4 @@
-"""What a document's link means: from the words an author wrote to the URI of a document."""
+"""Link targets: resolved from an author's words to URIs, and rewritten in prose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from mcpg.documents.markdown import code_lines, written_address
+from mcpg.documents.markdown import Reference, code_lines, written_address
 from mcpg.documents.model import normal_path, path_key
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
     from mcpg.documents import ToolDocument
-    from mcpg.documents.markdown import Reference
 
 _SUFFIX = ".md"
 _PATHS = 2
@@ -36,7 +35,7 @@ class Targets:
     by_words: Sequence[Mapping[str, str | None]]
 
     def resolve(self, target: str, path: str) -> str | None:
-        """Give the URI that *target* means in the document at *path*, `None` if no one's.
+        """Return the URI that *target* means in the document at *path*, `None` if no one's.
 
         The first that answers: a URI, a tool id, `source::name`, a path from the top or from the
         document's own folder, a raw name, a label; the last two only where they are unique.
@@ -91,10 +90,6 @@ def _keys_of_target(target: str, path: str) -> Iterator[str]:
         normal = normal_path(posixpath.normpath(joined))
         yield path_key(normal)
         yield path_key(normal + _SUFFIX)
-
-
-# SECTION retargeting: Links in prose led to other targets; all else of the prose stays as it was
-# written.
 
 
 _ADDRESS = re.compile(

@@ -1,4 +1,4 @@
-"""What a reader sees in a person's Markdown: headings, text, links; and the schemas in fences."""
+"""Markdown of authors: headings, text, links, and JSON Schemas in fences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Markdown-LD documents, of tools and pages, as values."""
+"""Markdown-LD documents of tools and pages as values, with their URIs, paths and tags.
+
+Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; they are not searched.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from mcpg.catalog.model import Hints, Tier, unique
+from mcpg.catalog.model import Hints, Tier, Tool, unique
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.text.words import normalized
@@ -17,7 +20,6 @@ from mcpg.text.words import normalized
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcpg.catalog.model import Tool
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 
@@ -72,9 +74,6 @@ class ToolDocument:
     is_page: bool = False
 
 
-# SECTION identity: Where a tool's document stands: its canonical URI and its path.
-
-
 BASE_URI = "https://managedcode.com/mcpgateway/knowledge/"
 """What the canonical URI of every tool begins with, as in the .NET gateway."""
 
@@ -93,7 +92,7 @@ def is_absolute(uri: str) -> bool:
 
 
 def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
-    """Give the canonical URI of a tool's document.
+    """Return the canonical URI of a tool's document.
 
     Args:
         source_id: The server the tool comes from.
@@ -105,7 +104,7 @@ def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
 
 
 def tool_path(source_id: str, name: str, copy: int = 1) -> str:
-    """Give the relative path of a tool's document, which every operating system can hold.
+    """Return the relative path of a tool's document, which every operating system can hold.
 
     An ordinary name stands as the .NET gateway writes it. One that some file system would refuse
     or change is replaced by a readable prefix, `_` and eight hex digits of its SHA-256.
@@ -122,7 +121,7 @@ def tool_path(source_id: str, name: str, copy: int = 1) -> str:
 
 
 def uris_for(tools: Iterable[Tool]) -> dict[str, tuple[str, str]]:
-    """Give every tool's path and URI, by tool id, no two alike.
+    """Return every tool's path and URI, by tool id, no two alike.
 
     Paths that differ only in case count as the same. The numbers of copies follow the order of
     source, name and id, so they do not depend on the order of *tools*.
@@ -149,7 +148,6 @@ def _escape(text: str) -> str:
 
 
 def _segment(text: str, *, as_folder: bool = False) -> str:
-    """Give the name of a file or folder for *text*."""
     escaped = _escape(text)
     if escaped.startswith("."):
         # A hidden file would be passed over when its folder is read.
@@ -165,12 +163,6 @@ def _is_unsafe(segment: str, as_folder: bool) -> bool:
     # A folder `x.md` would stand where the document of a tool named `x` stands.
     shadows = as_folder and segment.lower().endswith(".md")
     return shadows or segment.endswith(".") or _DEVICE.match(segment) is not None
-
-
-# SECTION facets: Facts about a tool as `prefix:value` tags, the .NET gateway's way of stating
-# them.
-#
-# Such tags are facts about a tool, never text to search.
 
 
 GENERATED_TAG = "mcp-gateway-tool"
@@ -250,7 +242,7 @@ def read_enabled(text: str) -> bool | None:
 
 
 def text_items(value: JsonValue) -> list[str]:
-    """Give the texts and numbers of a YAML list, or of a lone value, as text."""
+    """Return the texts and numbers of a YAML list, or of a lone value, as text."""
     items = value if isinstance(value, list) else [value]
     return [
         str(item)
@@ -293,10 +285,6 @@ def _first(known: Mapping[str, list[str]], prefix: str) -> str:
     return known.get(prefix, [""])[0]
 
 
-# SECTION marks: The lines on which the values of a front matter stand, found only when one has to
-# be named.
-
-
 class Marks:
     """Names the place of each value of a front matter for messages."""
 
@@ -313,7 +301,7 @@ class Marks:
         return self._place
 
     def at(self, *path: str | int) -> str:
-        """Give `file:line` of the value under *path*, or of the nearest one that holds it."""
+        """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
         if self._lines is None:
             self._lines = _lines_of(self._text, self._place, self._first_line)
         held = (self._lines.get(path[:end]) for end in range(len(path), 0, -1))
@@ -328,9 +316,6 @@ def _lines_of(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
         return load_yaml_with_lines(text, place, first_line=first_line, error=DocumentError)[1]
     except DocumentError:
         return {}
-
-
-# SECTION paths: Paths of documents in folders and bundles.
 
 
 def normal_path(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The Markdown of a document, cut into generated sections and a person's prose."""
+"""The generated sections of a document, read and written, and the author's prose around them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
-from mcpg.catalog.model import Hints, ToolExample, unique
+from mcpg.catalog.model import Hints, Tool, ToolExample, unique
 from mcpg.documents.front_matter import one_line
 from mcpg.documents.model import read_enabled, read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
@@ -16,7 +16,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcpg.catalog.model import Tool
     from mcpg.json_types import JsonObject, JsonValue
 
 IDENTITY_HEADING = "Tool Identity"
@@ -79,13 +78,13 @@ class _Piece:
 
 
 def tidy(prose: str) -> str:
-    """Give *prose* with LF line ends, without blank lines around it or space after it."""
+    """Return *prose* with LF line ends, without blank lines around it or space after it."""
     text = prose.replace("\r\n", "\n").replace("\r", "\n").rstrip(" \t\n")
     return _BLANK_START.sub("", text)
 
 
 def fence_for(text: str) -> str:
-    """Give a fence of back-ticks longer than any run of them in *text*."""
+    """Return a fence of back-ticks longer than any run of them in *text*."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     return "`" * max(3, longest + 1)
 
@@ -153,7 +152,7 @@ def _heading(line: str) -> tuple[int, str]:
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """Give the fence that is open after *line*, when *fence* ("" for none) is open before."""
+    """Return the fence that is open after *line*, when *fence* ("" for none) is open before."""
     if fence:
         mark = line.strip()
         closes = len(mark) >= len(fence) and not mark.strip(fence[0])
@@ -194,7 +193,6 @@ def _read_schema(piece: _Piece, page: Page, place: str) -> str:
 
 
 def _first_fence(lines: list[str]) -> tuple[int, int] | None:
-    """Find the first fenced block: the positions of its two fences."""
     start, fence = -1, ""
     for position, line in enumerate(lines):
         before, fence = fence, _fence_after(line, fence)
@@ -221,9 +219,6 @@ def json_object(text: str, place: str) -> JsonObject:
     if more or not isinstance(value, dict):
         raise DocumentError("it is not one JSON object", place=place)
     return value
-
-
-# SECTION descriptor: A tool in plain words: one labelled line for each thing known about it.
 
 
 LIST_LABELS: Mapping[str, str] = {
@@ -324,10 +319,6 @@ def _sentence(text: str) -> str:
 
 def _texts(values: Iterable[JsonValue]) -> Iterator[str]:
     return (value for value in values if isinstance(value, str))
-
-
-# SECTION contract: Facts from the labelled lines of the sections *Tool Identity* and *Execution
-# Contract*.
 
 
 _EXAMPLE_LABELS = (DESCRIPTION_LABEL, INPUT_LABEL, OUTPUT_LABEL)

@@ -1,4 +1,4 @@
-"""From a Markdown-LD text to a tool's document as values."""
+"""Read a tool, its relations and its prose from Markdown-LD text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
-from mcpg.catalog.model import Hints, SourceKind, Tool
+from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
 from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
 from mcpg.documents.model import (
@@ -27,6 +27,7 @@ from mcpg.documents.page import (
     DESCRIPTION_LABEL,
     NAME_LABEL,
     TITLE_LABEL,
+    Page,
     read_description,
     read_examples,
     read_hints,
@@ -39,11 +40,7 @@ from mcpg.relations.model import EdgeKind, EdgeOrigin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcpg.catalog.model import SourceDocument
-    from mcpg.documents.page import Page
     from mcpg.json_types import JsonObject, JsonValue
-
-# SECTION links: The graph rules of a document: its groups and its links to other documents.
 
 
 GROUPS_KEY = "graph_groups"
@@ -69,7 +66,7 @@ _GROUP_KEYS = ("id", "label", "name", "value")
 
 
 def states_relations(front: JsonObject) -> bool:
-    """Tell whether the front matter carries any graph rule, even an empty one."""
+    """Return whether the front matter carries any graph rule, even an empty one."""
     return any(key in front for key in GRAPH_KEYS)
 
 
@@ -135,7 +132,7 @@ def with_evidence(
 def _items(
     front: JsonObject, key: str, marks: Marks
 ) -> Iterator[tuple[str, Callable[[], str], JsonValue]]:
-    """Give the items under *key* in either spelling: name, what finds its place, and value."""
+    """Return the items under *key* in either spelling: name, what finds its place, and value."""
     for spelling in _SPELLINGS[key]:
         value = front.get(spelling)
         items = value if isinstance(value, list) else [] if value is None else [value]
@@ -321,7 +318,6 @@ def _cut(source: SourceDocument, place: str) -> _Text:
 
 
 def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
-    """Read the tool from everything but the `mcpg` key."""
     front, page = text.front, text.page
     name = _first(front, _NAME_KEYS) or text.contract.get(NAME_LABEL) or _stem(path)
     if not name:
@@ -346,7 +342,7 @@ def _tool(text: _Text, path: str, source_id: str | None, place: str) -> Tool:
 
 
 def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
-    """Give the members under the `mcpg` key that still hold."""
+    """Return the members under the `mcpg` key that still hold."""
     extras = text.front.get(EXTRAS_KEY)
     if extras is None:
         return {}
@@ -390,7 +386,7 @@ def _edited_title(text: _Text, tool: Tool) -> str | None:
 
 
 def _further(text: _Text, found: list[Diagnostic]) -> JsonObject:
-    """Give the keys that say nothing of the tool, and report what in them cannot be used."""
+    """Return the keys that say nothing of the tool, and report what in them cannot be used."""
     further = {key: value for key, value in text.front.items() if key not in _TOOL_KEYS}
     if further:
         _, faults = read_facts(further)
@@ -420,7 +416,6 @@ def _links(text: _Text, extras: JsonObject, found: list[Diagnostic]) -> tuple[Li
 
 
 def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | None:
-    """Give the URI that the caller or the document states."""
     if source.canonical_uri:
         return source.canonical_uri
     uri = _first(text.front, URI_KEYS)
@@ -444,7 +439,7 @@ def _source_kind(text: _Text) -> SourceKind:
 
 
 def _title(text: _Text, name: str) -> str | None:
-    """Give the title, unless it only repeats *name* where no title was stated."""
+    """Return the title, unless it only repeats *name* where no title was stated."""
     display = text.contract.get(TITLE_LABEL)
     title = _first(text.front, _TITLE_KEYS, exact=True) or display or text.page.heading
     if not title or (not display and one_line(title) == one_line(name)):
@@ -473,7 +468,6 @@ def _body(text: _Text, tool: Tool) -> str:
 
 
 def _paragraphs(body: str) -> Iterator[str]:
-    """Give the paragraphs of *body* that are prose."""
     for block in re.split(r"\n[ \t]*\n", body):
         lines = [line for line in block.split("\n") if _HEADING.match(line) is None]
         paragraph = "\n".join(lines)
@@ -482,7 +476,6 @@ def _paragraphs(body: str) -> Iterator[str]:
 
 
 def _hints(text: _Text) -> Hints:
-    """Join the hints of front-matter keys, tags and contract."""
     parts = [text.facets.hints]
     stated = {key: value for key, value in text.front.items() if key in _HINTED}
     if stated:
@@ -505,7 +498,7 @@ def _unusable_hints(text: _Text) -> Iterator[Diagnostic]:
 
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:
-    """Give the first text or number under *keys* that is not blank, trimmed unless *exact*."""
+    """Return the first text or number under *keys* that is not blank, trimmed unless *exact*."""
     for key in keys:
         value = front.get(key)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -516,17 +509,15 @@ def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> 
 
 
 def _member(front: JsonObject, *keys: str) -> JsonObject | None:
-    """Give the first mapping under *keys*."""
     return next((value for key in keys if isinstance(value := front.get(key), dict)), None)
 
 
 def _stem(path: str) -> str:
-    """Give the raw name that a file is named after."""
     name = path.rpartition("/")[2]
     return unquote(name.rpartition(".")[0] or name).strip()
 
 
 def _folder(path: str) -> str:
-    """Give the raw name of the folder that a document stands in, unless it is the layout's own."""
+    """Return the raw name of the folder that a document stands in, unless it is the layout's own."""
     folders = path.split("/")[:-1]
     return unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""

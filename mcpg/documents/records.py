@@ -1,4 +1,4 @@
-"""Tool documents as records: all that a document says, to be read back in a moment."""
+"""Tool documents as records: one line of JSON each, fast to read back."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
 
 
 def said_read_only(data: bytes) -> bool | None:
-    """Say whether the tool of a record says that it only reads; `None` where it does not say.
+    """Return whether the tool of a record says that it only reads; `None` where it does not say.
 
     It is what the hints of `decode_record` say, in a fraction of the time: quotes in texts are
     escaped, so that what looks like the beginning of a member is one.
@@ -74,7 +74,7 @@ def said_read_only(data: bytes) -> bool | None:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """Give the members of *value* that are said; what is not said is `None` or no list at all."""
+    """Return the members of *value* that are said; what is not said is `None` or no list at all."""
     said = ((name, getattr(value, name)) for name in _MEMBERS[type(value)])
     return {name: _part(part) for name, part in said if _is_said(name, part)}
 

@@ -1,4 +1,4 @@
-"""From a tool's document as values to its Markdown-LD text."""
+"""Write a tool's document as Markdown-LD text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents.facts import extras_for
 from mcpg.documents.front_matter import (
     EXTRAS_KEY,
     MAX_FRONT_MATTER,
+    FrontMatter,
     flow,
     indented,
     member,
@@ -19,7 +20,7 @@ from mcpg.documents.front_matter import (
     split_front_matter,
     without_breaks,
 )
-from mcpg.documents.model import is_absolute, tags_of, tool_uri
+from mcpg.documents.model import ToolDocument, is_absolute, tags_of, tool_uri
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,
@@ -46,9 +47,6 @@ from mcpg.errors import DocumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.front_matter import FrontMatter
-    from mcpg.documents.model import ToolDocument
     from mcpg.json_types import JsonObject, JsonValue
 
 # What stands in a record stands in front matter four times at most, each time with six characters
@@ -191,9 +189,6 @@ def _fenced(schema: JsonObject) -> str:
     text = indented(schema)
     fence = fence_for(text)
     return f"{fence}json\n{text}\n{fence}\n"
-
-
-# SECTION addressed: Texts that say themselves what only their bundle says of them: the URI.
 
 
 def addressed_text(document: SourceDocument) -> str:

@@ -1,4 +1,8 @@
-"""Embedding providers and stores: opt-in, and never imported by a plain graph search."""
+"""Embedding providers and stores: opt-in, and never imported by a plain graph search.
+
+fastembed and sentence-transformers, which download models, are used only when named together with a
+model; mcpg does not install them.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +45,6 @@ __all__ = [
     "embed_texts",
 ]
 
-# SECTION choosing: From the words in which people name an embedding provider to the provider.
-
 
 LOCAL = tuple(f"local:{name}" for name in LOCAL_MODELS)
 NAMED_KINDS = ("fastembed", "sentence-transformers")
@@ -53,7 +55,7 @@ _ENDPOINT = "openai"  # the command line makes it, which alone knows address and
 
 
 def provider_of(spec: str) -> EmbeddingProvider:
-    """Give the embedding provider that *spec* names.
+    """Return the embedding provider that *spec* names.
 
     Nothing is loaded yet, and nothing is ever downloaded unless a package that downloads models is
     named together with a model.
@@ -90,12 +92,6 @@ def _closest(spec: str, model: str) -> str:
     if kind[0] == "local":
         return f"did you mean {get_close_matches(spec, ('local', *LOCAL), n=1, cutoff=0)[0]}? "
     return f"did you mean {kind[0]}:{model or 'NAME'}? "
-
-
-# SECTION named: Models by the names under which fastembed and sentence-transformers know them.
-#
-# Both packages download a model when they do not have it yet. They are asked only by people who
-# name them together with a model, and are not among what mcpg installs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +169,7 @@ class NamedEmbeddings:
 
 
 def fastembed(name: str) -> NamedEmbeddings:
-    """Give the model that fastembed calls *name*, on one thread of the processor.
+    """Return the model that fastembed calls *name*, on one thread of the processor.
 
     Raises:
         EmbeddingError: fastembed is not installed.
@@ -182,7 +178,7 @@ def fastembed(name: str) -> NamedEmbeddings:
 
 
 def sentence_transformers(name: str) -> NamedEmbeddings:
-    """Give the model that sentence-transformers calls *name*, or that lies in the folder *name*.
+    """Return the model that sentence-transformers calls *name*, or that lies in the folder *name*.
 
     Raises:
         EmbeddingError: sentence-transformers is not installed.

@@ -1,4 +1,4 @@
-"""Embeddings from an endpoint that speaks the protocol of OpenAI."""
+"""Embeddings from an endpoint with the OpenAI API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.embeddings.provider import EmbeddingError, count_tokens
 from mcpg.errors import UsageError
-from mcpg.net.http import Budget, Endpoint, EndpointError, usage_of
+from mcpg.net.http import Budget, Endpoint, EndpointError, Usage, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcpg.json_types import JsonObject
-    from mcpg.net.http import Usage
 
 BUDGET = Budget(connect=5.0, read=30.0, total=60.0, retries=4)
 """How long one batch may take."""
@@ -156,7 +155,6 @@ class HttpEmbeddings:
         return payload
 
     def _items(self, answer: JsonObject, count: int) -> list[Any]:
-        """Return the item of each text, in the order of the texts."""
         data = answer.get("data")
         if not isinstance(data, list):
             raise self._error("the answer holds no list of vectors", "failed")

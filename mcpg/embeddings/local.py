@@ -1,7 +1,7 @@
 """Models that ship inside packages: they need no network, no key and no service.
 
-What a text becomes depends on the text alone. Every text goes through the model by itself, on one
-thread, so that neither its neighbours in a batch nor the machine's cores can change its vector.
+The vector of a text depends on the text alone. Every text goes through the model by itself, on one
+thread, so that neither its neighbours in a batch nor the number of cores can change its vector.
 """
 
 from __future__ import annotations

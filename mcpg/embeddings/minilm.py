@@ -55,7 +55,6 @@ def load() -> Callable[[str], NDArray[np.float32]]:
 
 
 def _path(package: str, name: str) -> str:
-    """Give the path of a file in *package*, without importing the package."""
     found = find_spec(package)
     if found is None or found.origin is None:
         raise FileNotFoundError(package)

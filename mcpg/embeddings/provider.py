@@ -1,7 +1,8 @@
-"""The protocol of embedding providers, and the checks that every answer of one has to pass.
+"""The protocol of embedding providers, checks of their results, and token counts.
 
-A provider may be a model on this machine, a server, or a function of the host. None of them is
-trusted: what it returns is counted, measured and scaled here before anything is ranked by it.
+A provider may be a model on this machine, a server, or a function of the host. None is trusted: its
+result is counted, measured and scaled here before anything is ranked by it. Token counts belong to
+a thread or task, so that those of concurrent searches stay apart.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class EmbeddingProvider(Protocol):
         """How many numbers a vector has, `None` until the first answer where nobody knows."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give one row for each of *texts*, in shape `(len(texts), dimensions)`."""
+        """Return one row for each of *texts*, in shape `(len(texts), dimensions)`."""
 
 
 class EmbeddingError(McpgError):
@@ -227,7 +228,6 @@ def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
 
 
 def _length_of(answer: Any) -> int:
-    """Return how many rows *answer* has, 0 where it does not say."""
     try:
         return len(answer)
     except Exception:  # noqa: BLE001 - as above
@@ -239,12 +239,6 @@ def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> Embedd
         f"{provider.fingerprint} returned vectors of {got} dimensions where {due} are due",
         kind="dimensions",
     )
-
-
-# SECTION tokens: Tokens: what it costs to make vectors, told by whoever makes them to whoever
-# counts.
-#
-# Counts belong to a thread or task, so that those of searches that run side by side stay apart.
 
 
 class Tokens:
@@ -281,9 +275,6 @@ def counted_tokens() -> Iterator[Tokens]:
         yield tokens
     finally:
         _COUNTING.reset(before)
-
-
-# SECTION function: A function of the host as an embedding provider.
 
 
 class FunctionEmbeddings:

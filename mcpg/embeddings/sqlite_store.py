@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcpg.embeddings.stores import StoreError, key_parts, own_copy, written_parts
+from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
 from mcpg.errors import os_reason
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mcpg.embeddings.stores import EmbeddingKey
 
 MOST_KEPT = 200_000
 """Vectors that a file keeps unless told otherwise: 300 MB of 384 dimensions each."""
@@ -229,7 +228,7 @@ def _row(key: EmbeddingKey, vector: NDArray[np.float32]) -> tuple[str | int | by
 def _read(
     connection: sqlite3.Connection, start: int, keys: Sequence[EmbeddingKey]
 ) -> dict[int, NDArray[np.float32]]:
-    """Give the vectors of *keys*, by their numbers from *start* on; the last written wins."""
+    """Return the vectors of *keys*, by their numbers from *start* on; the last written wins."""
     statement = _GET.format(rows=", ".join(["(?, ?, ?, ?)"] * len(keys)))
     asked = [part for number, key in enumerate(keys, start) for part in (number, *key_parts(key))]
     decoded = ((number, _vector(*parts)) for number, *parts in connection.execute(statement, asked))
@@ -237,7 +236,6 @@ def _read(
 
 
 def _vector(dimensions: object, checksum: object, data: object) -> NDArray[np.float32] | None:
-    """Give the vector of a row, or `None` for a row that is not as it was written."""
     if not isinstance(data, bytes) or not data or zlib.crc32(data) != checksum:
         return None
     if dimensions != len(data) / _LITTLE_ENDIAN.itemsize:

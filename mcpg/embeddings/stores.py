@@ -1,4 +1,4 @@
-"""Where the vectors of tools are kept between builds."""
+"""The protocol of embedding stores, and one in memory."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ __all__ = [
     "MemoryStore",
     "StoreError",
 ]
-
-# SECTION protocol: The protocol of embedding stores, and what every store does alike at its
-# boundary.
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class EmbeddingStore(Protocol):
     """
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
-        """Give the vectors of *keys* that are there.
+        """Return the vectors of *keys* that are there.
 
         Raises:
             StoreError: The store cannot be read.
@@ -70,11 +67,11 @@ class EmbeddingStore(Protocol):
         """
 
     def close(self) -> None:
-        """Give back what the store holds open; closing twice does no harm."""
+        """Return back what the store holds open; closing twice does no harm."""
 
 
 def key_parts(key: EmbeddingKey) -> tuple[str, str, str | None]:
-    """Give tool id, document hash and fingerprint of *key* as they are compared.
+    """Return tool id, document hash and fingerprint of *key* as they are compared.
 
     The id is in lower case, and what no database takes in a text (halves of surrogate pairs, NUL)
     is written as an escape.
@@ -84,7 +81,7 @@ def key_parts(key: EmbeddingKey) -> tuple[str, str, str | None]:
 
 
 def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
-    """Give the parts of *key* for writing.
+    """Return the parts of *key* for writing.
 
     Raises:
         StoreError: It names no fingerprint.
@@ -99,7 +96,7 @@ def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
 
 
 def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give a copy of *vector* for keeping, shape `(dimensions,)`, contiguous.
+    """Return a copy of *vector* for keeping, shape `(dimensions,)`, contiguous.
 
     Raises:
         StoreError: It is no vector of finite numbers.
@@ -121,9 +118,6 @@ def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float
 
 def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
-
-
-# SECTION memory: An embedding store in the memory of this process.
 
 
 MOST_KEPT = 8192

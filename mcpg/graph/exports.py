@@ -1,4 +1,8 @@
-"""What triples are written as, one module per format."""
+"""Triples as text: Turtle, N-Quads, JSON-LD, DOT, GraphML, Mermaid.
+
+Turtle is written here and not by a library: its bytes must be the same under every version of one,
+and making an object of each triple takes longer than all the rest.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from mcpg.graph.network import GROUP, PAGE, THING, TOOL
+from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node
 from mcpg.graph.terms import (
     KB_MEMBER_OF,
     KB_NEXT_STEP,
@@ -21,19 +25,15 @@ from mcpg.graph.terms import (
     XSD_DECIMAL,
     XSD_STRING,
     Literal,
+    Triple,
     context_text,
 )
+from mcpg.graph.triples import Node as Node_from_nodes
 from mcpg.graph.triples import framed_documents, node_objects
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from mcpg.graph.network import Edge, Network, Node
-    from mcpg.graph.terms import Triple
-    from mcpg.graph.triples import Node as Node_from_nodes
-
-# SECTION texts: Texts of strangers, made fit for formats that cannot hold every character.
 
 
 # Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.
@@ -46,12 +46,9 @@ def shown(text: str) -> str:
 
 
 def on_one_line(text: str, longest: int) -> str:
-    """Give *text* as `shown`, on one line, and cut to *longest* characters."""
+    """Return *text* as `shown`, on one line, and cut to *longest* characters."""
     line = " ".join(shown(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-# SECTION dot: A network as DOT, the language of Graphviz.
 
 
 _SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", THING: "hexagon"}
@@ -79,9 +76,6 @@ def _quoted(text: str) -> str:
         on_one_line(text, _LONGEST).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
     )
     return f'"{safe}"'
-
-
-# SECTION graphml: A network as GraphML, for programs that analyse and lay out graphs.
 
 
 _KEYS = {
@@ -136,9 +130,6 @@ def _written(text: str) -> str:
     return escape(shown(text))
 
 
-# SECTION json_ld: Triples as compacted JSON-LD with its context, one node a line.
-
-
 OPENING = f'{context_text().rstrip().removesuffix("}").rstrip()},\n  "@graph": ['
 """How every document begins."""
 
@@ -161,9 +152,6 @@ def _document(nodes: Iterable[Node_from_nodes]) -> Iterator[str]:
         yield f"{comma}\n    {encode(node)}"
         comma = ","
     yield "\n  ]\n}\n"
-
-
-# SECTION mermaid: A network as a Mermaid flowchart, for Markdown that is shown with its drawings.
 
 
 USUAL_EDGES, USUAL_TEXT = 500, 50_000
@@ -202,9 +190,6 @@ def _label(text: str) -> str:
     )
 
 
-# SECTION nquads: Triples as N-Quads: one statement a line, all in the default graph.
-
-
 def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     """Write *triples* as the lines of an N-Quads document."""
     for subject, predicate, value in triples:
@@ -219,12 +204,6 @@ def _written_of_nquads(value: str | Literal) -> str:
     if value.language:
         return f"{text}@{value.language}"
     return text if value.datatype == XSD_STRING else f"{text}^^<{value.datatype}>"
-
-
-# SECTION turtle: Triples as Turtle, in the order in which they come.
-#
-# Written here and not by a library because the bytes are to be the same under every version of
-# one, and because making an object of each triple takes longer than all the rest.
 
 
 _SUBJECT, _PREDICATE = itemgetter(0), itemgetter(1)

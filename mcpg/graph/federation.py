@@ -1,7 +1,7 @@
-"""The way to other endpoints: only to those on a list, with a time limit and a bounded answer.
+"""Federation proxy: reaches only listed endpoints, with a time limit and a bounded response.
 
-The engine that evaluates a query would ask an endpoint by itself, without bounds and wherever it is
-sent on to. So it is given an address on this machine instead, behind which this relay asks.
+The query engine would call endpoints directly, without bounds, and follow any redirect. So it gets
+an address on this machine instead, from which this proxy forwards the query.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Relay:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _StaysHere)
 
     def address_of(self, endpoint: str) -> str:
-        """Give the address behind which this relay asks *endpoint*.
+        """Return the address behind which this relay asks *endpoint*.
 
         Raises:
             EndpointBlockedError: It is not on the list.
@@ -85,7 +85,7 @@ class Relay:
         return f"http://127.0.0.1:{port}/{self._path}/{self.allowed.index(endpoint)}"
 
     def noticed(self) -> list[str]:
-        """Give what went wrong since this was last asked."""
+        """Return what went wrong since this was last asked."""
         failures, self._failures = self._failures, []
         return failures
 
@@ -148,7 +148,7 @@ class Relay:
 
 
 def check_endpoint(address: str) -> str:
-    """Give *address* if an endpoint may be asked there: with https, or with http on this machine.
+    """Return *address* if an endpoint may be asked there: with https, or with http on this machine.
 
     Raises:
         EndpointInvalidError: It may not.
@@ -186,6 +186,6 @@ def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(data)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing: nobody asked."""
+            """Return nothing: nobody asked."""
 
     return Handler

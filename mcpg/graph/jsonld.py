@@ -1,4 +1,7 @@
-"""Documents as JSON-LD, and back, by a JSON-LD processor that never goes to the network."""
+"""Convert documents to JSON-LD and back with a JSON-LD processor, offline.
+
+For programs that import mcpg (see docs/how-to/graph.md); no command reads JSON-LD.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from mcpg.graph.terms import (
     CONTEXT_IRI,
     RDF_JSON,
     SOURCES,
+    Literal,
     compacted,
     context,
     expanded,
@@ -39,12 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
     from enum import StrEnum
 
-    from mcpg.graph.terms import Literal
     from mcpg.json_types import JsonObject, JsonValue
 
     Choice = TypeVar("Choice", bound=StrEnum)
-
-# SECTION unlinked: From a tool's JSON-LD node, framed and under our context, to its document.
 
 
 _ANONYMOUS = "_:"
@@ -110,7 +111,7 @@ class _Reader:
         )
 
     def _source(self) -> str:
-        """Give the name of the source, which its IRI carries as well."""
+        """Return the name of the source, which its IRI carries as well."""
         for source in self._all("source"):
             name = _Reader(source, self._place)._text("name") if _is_node(source) else None  # noqa: SLF001
             return self._iri(source).removeprefix(SOURCES) if name is None else name
@@ -262,7 +263,7 @@ def from_jsonld(
 def framed(
     data: JsonValue, *, place: str = "JSON-LD", contexts: Mapping[str, Any] | None = None
 ) -> list[JsonObject]:
-    """Give the tools in the JSON-LD *data* under our context, each with its parts within it.
+    """Return the tools in the JSON-LD *data* under our context, each with its parts within it.
 
     Args:
         data: A JSON-LD document of any shape.
@@ -323,7 +324,6 @@ def _loader(contexts: Mapping[str, Any]) -> Callable[[str, Any], JsonObject]:
 
 
 def _cause(fault: Exception) -> str:
-    """Say in one line what a JSON-LD processor found wrong."""
     while isinstance(fault.__cause__, Exception):
         fault = fault.__cause__
     if isinstance(fault, RecursionError):

@@ -1,4 +1,8 @@
-"""Triples as nodes and edges to draw: tools, pages, groups, and the things that authors name."""
+"""Triples as nodes and edges: to draw, to focus on a part, to count.
+
+Statistics take one pass over the edges, which a few lines do as well as a graph library that would
+have to be installed and filled first.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.documents.facts import facts_of
 from mcpg.graph import terms as v
-from mcpg.graph.terms import SOURCES, Literal, compacted, terms
+from mcpg.graph.terms import SOURCES, Literal, Triple, compacted, terms
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS
 
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from mcpg.documents.model import Link, ToolDocument
-    from mcpg.graph.terms import Triple
 
 TOOL, PAGE, GROUP, THING = "tool", "page", "group", "thing"
 """The kinds of nodes: a tool, a document of none, a group of tools, and what else edges reach."""
@@ -112,7 +115,7 @@ class _Facts:
 
 
 def network_of(triples: Iterable[Triple]) -> Network:
-    """Give what *triples* say as nodes and edges.
+    """Return what *triples* say as nodes and edges.
 
     Parameters, examples, sources and statements are no nodes; a statement's weight and reason stand
     at the edge that it is about.
@@ -150,7 +153,6 @@ def _gathered(triples: Iterable[Triple]) -> dict[str, _Facts]:
 
 
 def _statements(facts: dict[str, _Facts]) -> Iterator[tuple[tuple[str, str, str], _Facts]]:
-    """Give the statements, each with the triple that it is about."""
     for one in facts.values():
         if v.RDF_STATEMENT in one.types:
             parts = dict(one.references)
@@ -194,12 +196,6 @@ def _weight(stated: str) -> float:
     except ValueError:
         return 1.0
     return weight if 0 < weight <= 1 else 1.0
-
-
-# SECTION stats: What a graph of tools is made of: degrees, components, hubs, groups.
-#
-# Everything here takes one pass over the edges, which a few lines do as well as a library of
-# graphs that would have to be installed and filled first.
 
 
 SMALLEST_GROUP = 3
@@ -356,7 +352,7 @@ def statistics_of(
 
 
 def spread_of(values: Sequence[int]) -> Spread:
-    """Give how *values* are spread; all zeros for none."""
+    """Return how *values* are spread; all zeros for none."""
     if not values:
         return Spread()
     mean = round(fmean(values), SHOWN_DECIMALS)
@@ -364,7 +360,7 @@ def spread_of(values: Sequence[int]) -> Spread:
 
 
 def component_sizes(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """Give the sizes of the weakly connected components of a graph, largest first.
+    """Return the sizes of the weakly connected components of a graph, largest first.
 
     By union-find with path halving: Tarjan & van Leeuwen, "Worst-case analysis of set union
     algorithms", Journal of the ACM 31(2), 1984.
@@ -390,7 +386,7 @@ def component_sizes(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[int, 
 def densest_groups(
     members: Mapping[str, Sequence[int]], edges: Iterable[tuple[int, int]]
 ) -> list[Group]:
-    """Give the groups of at least `SMALLEST_GROUP` members, the densest first.
+    """Return the groups of at least `SMALLEST_GROUP` members, the densest first.
 
     Args:
         members: The nodes of each group.
@@ -443,11 +439,8 @@ def _kinds(links: Sequence[Link]) -> Iterator[Edges]:
         yield Edges(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
 
 
-# SECTION focus: A part of the graph: some tools and pages, and the edges between them.
-
-
 def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:
-    """Give the URIs of the documents that at most *depth* edges, taken either way, part from some.
+    """Return the URIs of the documents that at most *depth* edges, taken either way, part from some.
 
     Args:
         documents: The documents of tools, and pages.
@@ -466,7 +459,7 @@ def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth
 
 
 def induced(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[ToolDocument]:
-    """Give those of *documents* that have one of *uris*, without the edges that lead elsewhere."""
+    """Return those of *documents* that have one of *uris*, without the edges that lead elsewhere."""
     kept = [document for document in documents if document.uri in uris]
     known = {document.uri for document in kept}
     return [

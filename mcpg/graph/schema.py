@@ -1,4 +1,4 @@
-"""What a person or a model needs to know of the graph to write a query."""
+"""A summary of the graph for people and models who write queries."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.graph.search.model import DEFAULT_PROFILE
-from mcpg.graph.terms import PREFIXES, RDF_TYPE, Literal
+from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
+from mcpg.graph.terms import PREFIXES, RDF_TYPE, Literal, Triple
 from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcpg.documents.model import ToolDocument
-    from mcpg.graph.search.model import SearchProfile
-    from mcpg.graph.terms import Triple
 
 NODE = "IRI"
 """The class of objects of which the graph says nothing."""

@@ -82,7 +82,6 @@ def _term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
 
 
 def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:
-    """Give the members of a result from its node in a validation report."""
     value = report.value(node, _SH.value)
     messages = map(str, report.objects(node, _SH.resultMessage))
     severity = str(report.value(node, _SH.resultSeverity)).removeprefix(_SH).lower()

@@ -1,4 +1,9 @@
-"""SPARQL over the tools: a door through which nothing is changed and nothing is fetched unasked."""
+"""The SPARQL endpoint: read-only queries in, bounded results out.
+
+A query is checked before it runs: its form, its length and its `SERVICE` endpoints. Strings,
+comments and IRIs are told apart as in the grammar of SPARQL 1.1 (terminals [139] to [160]), so that
+a word within them is not taken for a keyword.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +31,6 @@ __all__ = [
     "Door",
     "Limits",
 ]
-
-# SECTION lexer: The words of a query that matter before it runs: `SERVICE`, and whom it names.
-#
-# Strings, comments and IRIs are told apart as the grammar of SPARQL 1.1 has them (terminals [139]
-# to [160]), so that a word within them is not taken for a keyword.
 
 
 # Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a
@@ -73,12 +73,12 @@ class Service:
 
 
 def unescaped(query: str) -> str:
-    r"""Give *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first of all."""
+    r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first of all."""
     return _ESCAPE.sub(_character, query)
 
 
 def services_in(query: str) -> list[Service]:
-    """Give every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
+    """Return every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
     tokens = [token for token in _tokens(query) if token[0] not in {"comment", "space"}]
     found: list[Service] = []
     for place, (kind, text, _) in enumerate(tokens):
@@ -93,7 +93,6 @@ def services_in(query: str) -> list[Service]:
 
 
 def _tokens(query: str) -> Iterator[tuple[str, str, int]]:
-    """Give kind, text and place of every token."""
     for found in _TOKEN.finditer(query):
         yield str(found.lastgroup), found.group(), found.start()
 
@@ -101,9 +100,6 @@ def _tokens(query: str) -> Iterator[tuple[str, str, int]]:
 def _character(found: re.Match[str]) -> str:
     code = int(found[1] or found[2], 16)
     return chr(code) if code <= _LAST_CHARACTER else found[0]
-
-
-# SECTION checks: What is looked at before a query runs: its form, and whom else it asks.
 
 
 LONGEST = 1024 * 1024
@@ -163,10 +159,6 @@ def _readdressed(query: str, services: list[Service], relay: Relay) -> str:
         address = relay.address_of(service.endpoint)
         query = f"{query[: service.start]}<{address}>{query[service.end :]}"
     return query
-
-
-# SECTION door: The door: queries in, bounded answers out; updates and unasked fetches stay
-# outside.
 
 
 _WORKER = "mcpg.graph.sparql_worker"
@@ -266,7 +258,6 @@ class Door:
             return _answer_of(found, self._relay.noticed())
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
-        """Return the endpoints that the parsed *query* asks."""
         found = self._asked({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
@@ -278,7 +269,6 @@ class Door:
         return endpoints
 
     def _asked(self, request: dict[str, Any], until: float) -> dict[str, Any]:
-        """Return the worker's answer to *request*."""
         try:
             found: dict[str, Any] = self._running().ask(request, until)
         except WorkerEndedError as fault:
@@ -286,7 +276,6 @@ class Door:
         return found
 
     def _running(self) -> Worker:
-        """Return the worker, started and loaded."""
         if self._worker is None or not self._worker.is_running:
             self._end()
             data = self._data or "".join(turtle(triples_of(self._documents))).encode()
@@ -306,7 +295,6 @@ class Door:
             worker.close()
 
     def _ended(self, *, is_late: bool) -> InputError:
-        """Say why the process ended before it had answered."""
         if is_late:
             return InputError(
                 f"the query was ended after {self._limits.seconds:g} seconds",

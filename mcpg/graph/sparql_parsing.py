@@ -1,7 +1,7 @@
-"""What rdflib's parser makes of a query: whom it asks, and whether it is an update.
+"""What rdflib's parser finds in a query: its endpoints, and whether it is an update.
 
-The parser takes long over long texts, and cannot be stopped. So it runs where queries are
-evaluated, in the process that is ended with its time.
+The parser is slow on long texts and cannot be interrupted. So it runs where queries are evaluated,
+in the process that is ended at the time limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluates queries, in a `mcpg.graph.worker` so that one that never ends can be ended."""
+"""Evaluate queries in a `mcpg.graph.worker`, which can be killed, and format their results."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mcpg.json_types import JsonObject
-
-# SECTION answer: What a query answers with, and the formats that others read.
 
 
 SELECT, ASK, GRAPH = "select", "ask", "graph"
@@ -50,13 +48,13 @@ class Answer:
         return len(self.rows) + len(self.triples)
 
     def json(self) -> JsonObject:
-        """Give rows or a truth in the format of https://www.w3.org/TR/sparql11-results-json/."""
+        """Return rows or a truth in the format of https://www.w3.org/TR/sparql11-results-json/."""
         if self.form == ASK:
             return {"head": {}, "boolean": self.truth}
         return {"head": {"vars": list(self.variables)}, "results": {"bindings": list(self.rows)}}
 
     def csv(self) -> str:
-        """Give rows in the format of https://www.w3.org/TR/sparql11-results-csv-tsv/."""
+        """Return rows in the format of https://www.w3.org/TR/sparql11-results-csv-tsv/."""
         text = io.StringIO()
         write = csv.writer(text, lineterminator="\r\n")
         write.writerow(self.variables)
@@ -65,7 +63,7 @@ class Answer:
         return text.getvalue()
 
     def turtle(self) -> str:
-        """Give triples as Turtle with the prefixes that every query has."""
+        """Return triples as Turtle with the prefixes that every query has."""
         import pyoxigraph  # noqa: PLC0415 - only graphs need it
 
         data = "\n".join(self.triples).encode()
@@ -81,7 +79,7 @@ class Answer:
 
 
 def shown(term: dict[str, Any] | None) -> str:
-    """Give *term* for people: a literal's text, an IRI with its prefix where it has one."""
+    """Return *term* for people: a literal's text, an IRI with its prefix where it has one."""
     if term is None:
         return ""
     if term["type"] == "uri":
@@ -93,7 +91,7 @@ def shown(term: dict[str, Any] | None) -> str:
 
 
 def shortened(iri: str) -> str:
-    """Give *iri* with a prefix that every query has, where one fits."""
+    """Return *iri* with a prefix that every query has, where one fits."""
     for prefix, namespace in PREFIXES.items():
         rest = iri.removeprefix(namespace)
         if rest != iri and rest.isidentifier():
@@ -113,7 +111,7 @@ def _plain(term: dict[str, Any] | None) -> str:
 
 
 def literal_json(value: str, datatype: str, language: str | None) -> dict[str, Any]:
-    """Give a literal as the W3C's JSON format writes it."""
+    """Return a literal as the W3C's JSON format writes it."""
     written: dict[str, Any] = {"type": "literal", "value": value}
     if language:
         written["xml:lang"] = language
@@ -165,7 +163,7 @@ def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]
 
 
 def parsed(request: dict[str, Any]) -> dict[str, Any]:
-    """Say which endpoints the query of a request asks, as `endpoints`, or why that is not known."""
+    """Return which endpoints the query of a request asks, as `endpoints`, or why that is not known."""
     from mcpg.graph.sparql_parsing import FAULTS, endpoints_of  # noqa: PLC0415 - few queries ask
 
     try:
@@ -182,7 +180,7 @@ class _Room:
         self._cut = ""
 
     def fill(self, results: Iterable[Any]) -> list[Any]:
-        """Give as many of *results* as there is room for."""
+        """Return as many of *results* as there is room for."""
         taken: list[Any] = []
         used = 0
         for one in results:
@@ -208,7 +206,7 @@ def _row(variables: list[str], solution: pyoxigraph.QuerySolution) -> dict[str, 
 
 
 def term_json(term: Any) -> dict[str, Any]:
-    """Give *term* as the W3C's JSON format writes it."""
+    """Return *term* as the W3C's JSON format writes it."""
     if isinstance(term, pyoxigraph.NamedNode):
         return {"type": "uri", "value": term.value}
     if isinstance(term, pyoxigraph.BlankNode):

@@ -1,6 +1,7 @@
-"""What triples are made of.
+"""IRIs, literals, the vocabulary and the JSON-LD context of the graph.
 
-IRIs are plain texts; no node of the graph is blank.
+IRIs are plain texts, the same for the same document on every machine; no node is blank. The
+vocabulary is that of schema.org, SKOS, PROV, the .NET library, and `data/ontology.ttl`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from re import Match
 
     from mcpg.json_types import JsonObject
-
-# SECTION vocabulary: The names that the graph uses: schema.org, SKOS, PROV, the .NET library's,
-# and ours.
-#
-# Ours are described in `data/ontology.ttl`.
 
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -159,17 +155,14 @@ Triple: TypeAlias = tuple[str, str, str | Literal]
 
 
 def plain(text: str) -> Literal:
-    """Give *text* as a value; half of a surrogate pair becomes U+FFFD."""
+    """Return *text* as a value; half of a surrogate pair becomes U+FFFD."""
     return Literal(_UNPAIRED.sub("\ufffd", text))
 
 
 def json_value(value: JsonObject) -> Literal:
-    """Give a JSON object as an rdf:JSON value, its members in the order in which they stand."""
+    """Return a JSON object as an rdf:JSON value, its members in the order in which they stand."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Literal(_UNPAIRED.sub("\ufffd", text), RDF_JSON)
-
-
-# SECTION iris: The IRI of each node: the same for the same document, on every machine.
 
 
 BASE = "urn:managedcode:markdown-ld-kb:/"
@@ -196,7 +189,7 @@ _DIGITS = 8
 
 
 def node_iri(name: str) -> str:
-    """Give the IRI of what a document calls *name*.
+    """Return the IRI of what a document calls *name*.
 
     An absolute IRI stands for itself, with what no IRI may hold percent-encoded, and one that
     begins with a prefix of `PREFIXES`, such as `schema:Thing`, for what it abbreviates. Any other
@@ -210,7 +203,7 @@ def node_iri(name: str) -> str:
 
 
 def escaped(iri: str) -> str:
-    """Give *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
+    """Return *iri* with what no IRI may hold percent-encoded; a valid one stays as it is."""
     if iri.isascii() and iri.isprintable() and "#" not in iri and _FORBIDDEN.search(iri) is None:
         return _BRACKET.sub(_encoded, iri) if "[" in iri or "]" in iri else iri
     address, mark, fragment = _FORBIDDEN.sub(_encoded, iri).partition("#")
@@ -218,7 +211,7 @@ def escaped(iri: str) -> str:
 
 
 def slug(label: str) -> str:
-    """Give *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
+    """Return *label* as a part of an IRI: lower case, no accents, hyphens for spaces.
 
     Letters of any script stay, and so do the marks that make others of them, as in Cyrillic. A
     label that differs from another in what is dropped, such as `C++`
@@ -232,27 +225,23 @@ def slug(label: str) -> str:
 
 
 def part_iri(owner: str, kind: str, name: str) -> str:
-    """Give the IRI of the part *name*, of a *kind* such as `parameter`, of the node *owner*."""
+    """Return the IRI of the part *name*, of a *kind* such as `parameter`, of the node *owner*."""
     mark = "/" if "#" in owner else "#"
     return f"{owner}{mark}{kind}/{quote(name, safe='', errors='replace')}"
 
 
 def source_iri(source_id: str) -> str:
-    """Give the IRI of the source that tools call *source_id*."""
+    """Return the IRI of the source that tools call *source_id*."""
     return f"{SOURCES}{quote(source_id, safe='', errors='replace')}"
 
 
 def digest(text: str) -> str:
-    """Give eight hexadecimal digits that tell *text* from others."""
+    """Return eight hexadecimal digits that tell *text* from others."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def _encoded(found: Match[str]) -> str:
     return quote(found.group(), safe="", errors="replace")
-
-
-# SECTION context: The JSON-LD context: how predicates are called in JSON, and what kind of value
-# each has.
 
 
 CONTEXT_IRI = "urn:mcpg:context"
@@ -280,20 +269,20 @@ class Term(NamedTuple):
 
 @cache
 def context_text() -> str:
-    """Give the file of the context, a JSON object with the one key `@context`."""
+    """Return the file of the context, a JSON object with the one key `@context`."""
     return (_FOLDER / "context.jsonld").read_text("utf-8")
 
 
 @cache
 def context() -> Mapping[str, Any]:
-    """Give the content of the context; treat it as read-only."""
+    """Return the content of the context; treat it as read-only."""
     members: Mapping[str, Any] = json.loads(context_text())["@context"]
     return members
 
 
 @cache
 def terms() -> Mapping[str, Term]:
-    """Give the key of each predicate, by IRI."""
+    """Return the key of each predicate, by IRI."""
     return {
         expanded(entry["@id"]): Term(name, _kind(entry), entry.get("@container") == "@set")
         for name, entry in _entries()
@@ -302,20 +291,20 @@ def terms() -> Mapping[str, Term]:
 
 @cache
 def class_names() -> Mapping[str, str]:
-    """Give the key of each class, by IRI."""
+    """Return the key of each class, by IRI."""
     named = {name: iri for name, iri in context().items() if name[:1].isupper()}
     return {expanded(iri): name for name, iri in named.items()}
 
 
 def expanded(name: str) -> str:
-    """Give the IRI that *name* abbreviates, or *name* when it has no prefix of ours."""
+    """Return the IRI that *name* abbreviates, or *name* when it has no prefix of ours."""
     prefix, colon, local = name.partition(":")
     is_short = colon and prefix in PREFIXES and not local.startswith("//")
     return f"{PREFIXES[prefix]}{local}" if is_short else name
 
 
 def compacted(iri: str) -> str:
-    """Give *iri* with its prefix, or as it is when none of ours fits."""
+    """Return *iri* with its prefix, or as it is when none of ours fits."""
     if iri.startswith(_NAMESPACES):
         for prefix, namespace in PREFIXES.items():
             local = iri.removeprefix(namespace)
@@ -329,7 +318,7 @@ _NAMESPACES = tuple(PREFIXES.values())
 
 
 def _entries() -> list[tuple[str, Any]]:
-    """Give the keys of predicates, the short form of each made long."""
+    """Return the keys of predicates, the short form of each made long."""
     found = {
         name: {"@id": entry} if isinstance(entry, str) else entry
         for name, entry in context().items()

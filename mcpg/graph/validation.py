@@ -1,4 +1,9 @@
-"""Documents against shapes: what is wrong, how much it matters, and where it was written."""
+"""SHACL validation of documents: results, with the lines on which authors wrote the values.
+
+Shapes may come from strangers and ask for work that never ends: patterns that backtrack, paths that
+branch, queries over every pair of nodes. So they run in a process that can be killed and has no
+network access.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,8 @@ from urllib.parse import quote
 
 from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, text_of
 from mcpg.documents.front_matter import split_front_matter
-from mcpg.documents.model import Marks
-from mcpg.errors import DocumentError, InputError, UsageError
+from mcpg.documents.model import Link, Marks, ToolDocument
+from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
 from mcpg.graph.terms import digest, node_iri, part_iri
@@ -24,11 +29,7 @@ from mcpg.graph.worker import Worker, WorkerEndedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcpg.documents.model import Link, ToolDocument
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject, JsonValue
-
-# SECTION blame: Where in a document an author wrote what a shape finds wrong.
 
 
 _THINGS = {
@@ -79,7 +80,7 @@ class Blame:
         self._links: dict[str, Mapping[str, Link]] = {}
 
     def place_of(self, result: Result) -> str | None:
-        """Give `file:line` of what *result* is about, or as much of it as is known."""
+        """Return `file:line` of what *result* is about, or as much of it as is known."""
         owner = self._owner(result.focus)
         if owner is None:
             return None
@@ -89,7 +90,6 @@ class Blame:
         return front.at(*self._path(result, owner, front))
 
     def _owner(self, focus: str) -> ToolDocument | None:
-        """Give the document that says something of the node *focus*."""
         whole, _, _ = focus.rpartition("#")
         known = self._by_node.get(focus) or self._by_node.get(whole)
         # Where the document's own IRI has a fragment, its parts stand below that.
@@ -105,7 +105,6 @@ class Blame:
         return front.item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
 
     def _statements(self, owner: ToolDocument) -> Mapping[str, Link]:
-        """Return the links of *owner* by the nodes that describe them."""
         if owner.path not in self._links:
             node = node_iri(owner.uri)
             self._links[owner.path] = {
@@ -152,7 +151,7 @@ class _Front:
         self._marks = Marks(matter.text, place, matter.text_line)
 
     def item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
-        """Give the path of the item under one of *keys* that means one of *values*, or its key."""
+        """Return the path of the item under one of *keys* that means one of *values*, or its key."""
         present = [key for key in keys if key in self._values]
         for value in filter(None, values):
             for key in present:
@@ -173,7 +172,7 @@ class _Front:
         return self._meanings[key]
 
     def at(self, *path: str | int) -> str:
-        """Give `file:line` of the value under *path*; of the first line without one."""
+        """Return `file:line` of the value under *path*; of the first line without one."""
         return self._marks.at(*path) if path else f"{self._place}:1"
 
 
@@ -182,7 +181,6 @@ def _listed(value: JsonValue) -> list[JsonValue]:
 
 
 def _names(item: JsonValue) -> list[str]:
-    """Give all that an item can be called by."""
     members = item if isinstance(item, dict) else {}
     nested = (members.get(key) for key in ("object", "target", "predicate"))
     texts = [text_of(item, TARGET_KEYS), text_of(item, LABEL_KEYS)]
@@ -200,13 +198,6 @@ def _ending(value: str) -> str:
     """Return the last segment of an address that ends with a slash, with the slashes; else ""."""
     last = value.removesuffix("/").rpartition("/")[2]
     return f"/{last}/" if value.endswith("/") else ""
-
-
-# SECTION shacl: SHACL validation, in a process of its own.
-#
-# Shapes may come from anybody and may ask for work that never ends: patterns that backtrack, paths
-# that branch, queries over every pair of nodes. No library can be stopped in the middle of such
-# work, but a process can. The process has no way to the network either.
 
 
 _WORKER = "mcpg.graph.shacl_worker"
@@ -240,7 +231,7 @@ class Result:
 
 
 def shipped_shapes() -> str:
-    """Give the shapes of tools, documents and relations that come with the package, in Turtle."""
+    """Return the shapes of tools, documents and relations that come with the package, in Turtle."""
     return (files("mcpg.graph") / "data" / _SHIPPED).read_text("utf-8")
 
 
@@ -374,7 +365,7 @@ class Validation:
     pages: int = 0
 
     def count(self, severity: str) -> int:
-        """Give how many findings are a `violation`, a `warning` or an `info`."""
+        """Return how many findings are a `violation`, a `warning` or an `info`."""
         return sum(finding.result.severity == severity for finding in self.findings)
 
 

@@ -1,8 +1,8 @@
-"""Work in a process of its own, which can be ended in the middle of anything.
+"""A worker process, which can be killed in the middle of anything.
 
 The process is another Python with the same `sys.path`. It reads a head, a line of JSON, and the
-data behind it; then it answers each request, a line of JSON, with a line of JSON. It ends with its
-input, when a request takes too long, and when memory runs out.
+data after it; then it answers each request, a line of JSON, with a line of JSON. It ends with its
+input, when a request times out, and when memory runs out.
 """
 
 from __future__ import annotations
@@ -97,7 +97,6 @@ class Worker:
         self._process.wait()
 
     def _exchanged(self, data: bytes, until: float) -> bytes:
-        """Send *data*, and return the line that comes back."""
         answer = b""
         try:
             if self._process.stdin is not None and self._process.stdout is not None:

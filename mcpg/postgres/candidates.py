@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pgvector import HalfVector
 from psycopg import sql
 
-from mcpg.postgres.connection import need, number_of
+from mcpg.postgres.connection import Connection, Database, need, number_of
 from mcpg.postgres.errors import PostgresError
 from mcpg.text import split_words, stem
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.postgres.connection import Connection, Database
 
 READS = 2_000
 """Rows that the terms of a query may choose together: more find little more, and take longer."""
@@ -105,7 +104,7 @@ class PostgresCandidates:
         self._is_offering = is_offering
 
     def of(self, key: str) -> PostgresCandidates:
-        """Give what chooses from the publication called *key*, unless another was named."""
+        """Return what chooses from the publication called *key*, unless another was named."""
         return self._with(key=self._key or key)
 
     def by(self, maker: str) -> PostgresCandidates:
@@ -128,7 +127,7 @@ class PostgresCandidates:
         return f"postgres:{which}:{self._reads}:{self._is_offering}"
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
-        """Give the ids of up to *count* tools, those by terms and by vector in turns, best first.
+        """Return the ids of up to *count* tools, those by terms and by vector in turns, best first.
 
         Args:
             query: The words that are looked for.
@@ -273,7 +272,7 @@ def _ids(rows: Iterable[tuple[bytes, ...]]) -> list[str]:
 
 
 def _named(query: LiteralString, number: int, vector: sql.Composable = _ANY_LENGTH) -> sql.Composed:
-    """Give *query* with the names of the tables of a publication, and the type of its vectors."""
+    """Return *query* with the names of the tables of a publication, and the type of its vectors."""
     return sql.SQL(query).format(
         tools=sql.Identifier(f"candidates_{number}"),
         vocabulary=sql.Identifier(f"vocabulary_{number}"),
@@ -307,7 +306,7 @@ def _fill(
 
 
 def _dimensions(rows: Iterable[PublishedTool]) -> int:
-    """Give the dimensions of the vectors, 0 when there are none.
+    """Return the dimensions of the vectors, 0 when there are none.
 
     Raises:
         PostgresError: They differ, or are too many.

@@ -1,7 +1,7 @@
-"""Connections: a bounded pool, tried again where trying again can help.
+"""Connections to PostgreSQL: a bounded pool, retries, migrations, locks.
 
-Nothing connects before something is asked for. The first question also brings the tables up to
-date.
+Nothing connects before the first query, which also migrates the tables. One builder works at a
+time; the next finds what the first has made.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from typing import Any, Self, TypeAlias
 
     Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
-
-# SECTION migrations: The tables, brought up to date step by step, by one process at a time.
 
 
 # Whoever changes the schema holds the advisory lock of this number: "mcpg" as ASCII.
@@ -113,7 +111,6 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
 
 
 def _advance(connection: Connection, schema: str, place: str) -> int:
-    """Take every step that is left, and give the version."""
     need(connection, "vector", place)
     name = sql.Identifier(schema)
     found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
@@ -138,7 +135,6 @@ join pg_catalog.pg_namespace n on n.oid = extnamespace where extname = 'vector'
 
 
 def _version(connection: Connection, schema: str) -> int:
-    """Give the version of the tables in *schema*, 0 when there are none."""
     table = sql.Identifier(schema, "migrations").as_string(connection)
     found = connection.execute("select pg_catalog.to_regclass(%s)", (table,)).fetchone()
     if found is None or found[0] is None:
@@ -289,7 +285,7 @@ class Database:
             attempt += 1
 
     def connect(self) -> Connection:
-        """Give a connection of the caller's own, in autocommit, that he closes.
+        """Return a connection of the caller's own, in autocommit, that he closes.
 
         Raises:
             PostgresError: The database cannot be reached, or refuses.
@@ -308,7 +304,7 @@ class Database:
         self._discard(self._pool)
 
     def error(self, fault: psycopg.Error) -> PostgresError:
-        """Say what went wrong, without the password."""
+        """Return what went wrong, without the password."""
         if isinstance(fault, (PoolTimeout, TooManyRequests)):
             message = f"no connection was free within {self.settings.connect_timeout:g} seconds"
             return PostgresError(message, place=self.address, remedy="allow more connections")
@@ -374,7 +370,6 @@ class Database:
         register_vector(connection)
 
     def _discard(self, pool: ConnectionPool[Connection] | None) -> None:
-        """Close *pool*, unless another thread has done so."""
         with self._lock:
             if pool is None or self._pool is not pool:
                 return
@@ -394,7 +389,7 @@ select
 
 
 def is_lost(fault: psycopg.Error) -> bool:
-    """Tell whether the connection is gone, rather than that a statement failed on it."""
+    """Return whether the connection is gone, rather than that a statement failed on it."""
     if isinstance(fault, (PoolTimeout, TooManyRequests)):
         return False
     code = fault.sqlstate or ""
@@ -403,12 +398,12 @@ def is_lost(fault: psycopg.Error) -> bool:
 
 
 def is_transient(fault: psycopg.Error) -> bool:
-    """Tell whether the same may succeed when it is tried again."""
+    """Return whether the same may succeed when it is tried again."""
     return is_lost(fault) or fault.sqlstate in _TRANSIENT
 
 
 def _checked(settings: PostgresSettings) -> tuple[str, str, str]:
-    """Give what libpq is told, the address for people, and the password.
+    """Return what libpq is told, the address for people, and the password.
 
     Raises:
         PostgresError: A setting makes no sense; what libpq says of it may show the password.
@@ -451,9 +446,6 @@ def _remedy_of(fault: psycopg.Error) -> str | None:
     return None
 
 
-# SECTION locks: One builder at a time: whoever comes second finds what the first has made.
-
-
 LONGEST_WAIT = 600.0
 """Seconds after which a builder no longer waits for another."""
 
@@ -489,7 +481,7 @@ def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterat
 
 
 def number_of(schema: str, key: str) -> int:
-    """Give the number of the advisory lock of *key*: 64 bits, signed."""
+    """Return the number of the advisory lock of *key*: 64 bits, signed."""
     text = f"{schema}\0{key}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big", signed=True)
 

@@ -1,4 +1,4 @@
-"""The error of everything that PostgreSQL is asked for."""
+"""The error of PostgreSQL operations; importable without psycopg."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search cache that many replicas share."""
+"""A search cache and an embedding store that many replicas share."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pgvector import Vector
 
 from mcpg.caches import ABSOLUTE, SLIDING, check_bounds
-from mcpg.embeddings.stores import StoreError, key_parts, own_copy, written_parts
-from mcpg.postgres.connection import LONGEST_WAIT, building
+from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
+from mcpg.postgres.connection import LONGEST_WAIT, Connection, Database, building
 from mcpg.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from mcpg.embeddings.stores import EmbeddingKey
-    from mcpg.postgres.connection import Connection, Database
 
     Answer = TypeVar("Answer")
     Item = TypeVar("Item")
@@ -79,7 +76,7 @@ class PostgresCache:
         self._writes = 0
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Give what is kept, and keep it for longer; `None` when it has expired.
+        """Return what is kept, and keep it for longer; `None` when it has expired.
 
         Raises:
             PostgresError: The database cannot be reached, or refuses.
@@ -174,8 +171,6 @@ with clock as (
 )
 delete from cache using chosen where cache.kind = chosen.kind and cache.key = chosen.key
 """
-
-# SECTION store: Vectors kept in PostgreSQL, by tool, document and who made them.
 
 
 MOST_DIMENSIONS = 16_000
@@ -277,7 +272,7 @@ def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 def _row(
     place: int, key: EmbeddingKey, vector: NDArray[np.float32]
 ) -> tuple[bytes, bytes, int, str, str, str, Vector]:
-    """Give what the table keeps of an entry, in the order of its columns.
+    """Return what the table keeps of an entry, in the order of its columns.
 
     Raises:
         StoreError: The key names no fingerprint, or the vector cannot be kept.
@@ -291,7 +286,7 @@ def _row(
 
 
 def _digest(parts: Iterable[str | None]) -> bytes:
-    """Give 32 bytes that no other *parts* have: ids may be longer than an index entry can be."""
+    """Return 32 bytes that no other *parts* have: ids may be longer than an index entry can be."""
     encoded = ["" if part is None else f"{len(part)}:{part}" for part in parts]
     return hashlib.sha256("\0".join(encoded).encode()).digest()
 

@@ -33,8 +33,6 @@ __all__ = [
     "relate",
 ]
 
-# SECTION relate: From a catalogue to its graph: groups, related tools and next steps.
-
 
 RELATED_PER_TOOL = 4
 NEXT_STEPS_PER_TOOL = 3
@@ -74,7 +72,7 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
 
 
 def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, Edge]]:
-    """Give the edges that authors asserted, by tool id and kind, then by target in their order.
+    """Return the edges that authors asserted, by tool id and kind, then by target in their order.
 
     Every tool and kind has an entry; an edge to the tool itself or to no tool is left out.
     """

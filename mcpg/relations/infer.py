@@ -1,4 +1,7 @@
-"""How much two tools have in common, found through what they share and never pair by pair."""
+"""Infer relations: similarity, data flow, groups and next steps.
+
+Candidates are found through shared terms and fields, never pair by pair.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from mcpg.relations.model import (
     Field,
     FieldKey,
     Operation,
+    Vocabulary,
     accepts,
     given_fields,
     needed_fields,
@@ -29,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcpg.catalog.model import Tool
-    from mcpg.relations.model import Vocabulary
 
 _Key = TypeVar("_Key", str, tuple[str, ...])
 _Held = TypeVar("_Held")
@@ -62,7 +65,7 @@ class AffinityIndex:
     local: Mapping[tuple[str, str], float]
 
     def near(self, position: int) -> dict[int, float]:
-        """Give the affinity of the tools that share a term with the tool at *position*.
+        """Return the affinity of the tools that share a term with the tool at *position*.
 
         The affinity is the sum, over shared terms, of the term's rarity times the weights of the
         places where the two tools hold it, and a little more when one server offers both. Between
@@ -101,7 +104,7 @@ class AffinityIndex:
         return [self.vocabulary.words[term] for _, term in ranked[:_TERMS_IN_REASON]]
 
     def strongest(self, affinities: Mapping[int, float], count: int) -> list[int]:
-        """Give the positions of the *count* greatest *affinities*, ties by tool id."""
+        """Return the positions of the *count* greatest *affinities*, ties by tool id."""
         ranked = ((-round(value, 9), self.tools[at].id, at) for at, value in affinities.items())
         return [position for _, _, position in nsmallest(count, ranked)]
 
@@ -175,9 +178,6 @@ def _related(index: AffinityIndex, position: int, other: int, affinity: float) -
     return Edge(EdgeKind.RELATED, tool.id, target.id, edge_weight(affinity), reason)
 
 
-# SECTION flow: Data flow: what one tool gives that another must be given.
-
-
 _PARTIAL = 0.7
 _UNQUALIFIED = 0.5
 _FAINTEST_of_flow = 0.15
@@ -200,7 +200,7 @@ class Flow:
 
     @property
     def reason(self) -> str:
-        """Say for people what flows."""
+        """Return for people what flows."""
         told = self.fields[:_FIELDS_IN_REASON]
         names = quoted([given for given, _ in told])
         if any(given != needed for given, needed in told):
@@ -232,7 +232,7 @@ class FlowIndex:
     holders: Mapping[FieldKey, int]
 
     def flows(self, position: int, near: Mapping[int, float]) -> dict[int, Flow]:
-        """Give what flows from the tool at *position* to others, by position.
+        """Return what flows from the tool at *position* to others, by position.
 
         Args:
             position: The tool that gives.
@@ -313,9 +313,6 @@ def _plural(noun: str, things: Sequence[object]) -> str:
     return noun if len(things) == 1 else f"{noun}s"
 
 
-# SECTION groups: The groups a tool belongs to, as ids that documents and people read.
-
-
 _DOMAINS_PER_TOOL = 4
 # A group id stands where a URI may stand, and a colon parts its members.
 _NO_GROUP_CHARACTER = re.compile(r"[\s:/\\<>\"'{}|^`\x00-\x1f\x7f]+")
@@ -345,9 +342,6 @@ def groups_of(tool: Tool, position: int, vocabulary: Vocabulary) -> tuple[str, .
 
 def _slug(text: str) -> str:
     return _NO_GROUP_CHARACTER.sub("-", fold(text)).strip("-")
-
-
-# SECTION next_steps: What one would call after a tool, and why.
 
 
 # What one server finds, another can seldom look at: between servers one shared word is no evidence.

@@ -1,4 +1,4 @@
-"""Edges between tools, each with its weight and its reason."""
+"""Edges between tools, and what they are inferred from: fields, operations, vocabulary."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from math import log
 from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
-from mcpg.catalog.model import walk_parameters
+from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.text import language_of, split_words, stem, stop_words_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.catalog.model import Parameter, Tool
 
 
 class EdgeKind(StrEnum):
@@ -78,11 +76,8 @@ class Relations:
     by_tool: Mapping[str, ToolRelations]
 
     def of(self, tool_id: str) -> ToolRelations:
-        """Give what is known about *tool_id*; empty when nothing is."""
+        """Return what is known about *tool_id*; empty when nothing is."""
         return self.by_tool.get(tool_id, ToolRelations())
-
-
-# SECTION fields: The named fields that a tool's schemas ask for and give.
 
 
 _DEEPEST = 4
@@ -117,7 +112,7 @@ class Field:
 
 
 def field_key(name: str) -> FieldKey:
-    """Give the stems of *name*, sorted, without repeats."""
+    """Return the stems of *name*, sorted, without repeats."""
     return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
 
 
@@ -167,10 +162,6 @@ def _field(parameter: Parameter) -> Field:
     *owners, name = _steps(parameter)
     types = frozenset(parameter.type.split("|")) if parameter.type else frozenset[str]()
     return Field(name, field_key(name), types, field_key(owners[-1]) if owners else ())
-
-
-# SECTION operations: What kind of work a tool does: finding things, looking at one, or changing
-# one.
 
 
 class Operation(StrEnum):
@@ -254,10 +245,6 @@ def _hinted(tool: Tool) -> Operation:
     return Operation.ACT if changes else Operation.OTHER
 
 
-# SECTION vocabulary: The terms that say what a tool is about, and how much each says in its
-# catalogue.
-
-
 PROSE = 0.3
 """The weight of a term that stands only in prose, which names much besides the subject."""
 
@@ -304,7 +291,7 @@ def rarity(holders: int, size: int) -> float:
 
 
 def subject_terms(text: str, language: str | None = None) -> list[str]:
-    """Give the stems of the words of *text* that may name a subject: no function words or verbs.
+    """Return the stems of the words of *text* that may name a subject: no function words or verbs.
 
     *language* is the one that the text is likely in.
     """
@@ -328,7 +315,7 @@ def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
 
 
 def _places(tool: Tool) -> Iterator[tuple[float, Sequence[str]]]:
-    """Give the texts that name what *tool* is about, with the weight of their place.
+    """Return the texts that name what *tool* is about, with the weight of their place.
 
     Aliases are not among them: an alias is a whole request in any language, verbs and all, and
     two tools that are asked for with the same verb have nothing in common.
@@ -355,7 +342,6 @@ _SUBJECTS = Kind("subjects", _encode, _decode)
 
 
 def _subjects_of(tool: Tool, language: str | None, memo: Memo) -> _Subjects:
-    """Give the words that may name a subject of *tool*, with the weight of their place."""
     places = list(_places(tool))
 
     def work() -> _Subjects:

@@ -1,7 +1,7 @@
-"""Telemetry: what an engine and a gateway tell whoever watches them; opt-in.
+"""Telemetry: what an engine and a gateway report to an observer; opt-in.
 
 An observer is given to `mcpg.load(..., observer=)` or to a gateway. `telemetry()` makes one that
-tells OpenTelemetry, with spans and metrics; a host may bring its own.
+reports to OpenTelemetry, with spans and metrics; a host may bring its own.
 """
 
 from __future__ import annotations
@@ -41,14 +41,11 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# SECTION opening: From the wish to tell OpenTelemetry to an observer that does.
-
-
 API = "opentelemetry"
 
 
 def is_installed() -> bool:
-    """Say whether the API of OpenTelemetry is there."""
+    """Return whether the API of OpenTelemetry is there."""
     return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
 
 

@@ -1,4 +1,9 @@
-"""What an observer is: whoever is told that something begins, and what came of it."""
+"""Observers: their protocol, the facts they receive, and the names of spans and metrics.
+
+Facts are counts and names, never content, except the text of a query, which an observer records
+only where the user asks for it. Times are seconds. What an observer raises becomes a diagnostic.
+docs/reference/telemetry.md lists all names, most of them from OpenTelemetry conventions.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +62,6 @@ class Observer(Protocol):
 
     def invoke(self) -> AbstractContextManager[Tell[InvokeFacts]]:
         """A tool is called."""
-
-
-# SECTION facts: What is told of a search, a build, a route and an invocation: counts and names,
-# never content.
-#
-# Only the text of a query is content; it is told to the observer, who has to be asked to record
-# it. Times are seconds.
 
 
 SUCCESS = "success"
@@ -177,10 +175,6 @@ class InvokeFacts:
     source_id: str = ""
 
 
-# SECTION guarded: An observer that cannot hurt: what it raises is remembered, and told as a
-# diagnostic.
-
-
 Facts = TypeVar("Facts")
 
 
@@ -249,7 +243,7 @@ class GuardedObserver:
 
     @classmethod
     def of(cls, observer: Observer) -> GuardedObserver:
-        """Give *observer* guarded, once."""
+        """Return *observer* guarded, once."""
         return observer if isinstance(observer, cls) else cls(observer)
 
     def search(self, query: str, strategy: str) -> Watch[SearchFacts]:
@@ -271,12 +265,6 @@ class GuardedObserver:
     def invoke(self) -> Watch[InvokeFacts]:
         """See `Observer.invoke`."""
         return Watch(self._observer, lambda watching: watching.invoke())
-
-
-# SECTION names: The names under which OpenTelemetry is told: spans, their attributes, metrics.
-#
-# docs/reference/telemetry.md lists them all, beside those of the .NET gateway. What the semantic
-# conventions of OpenTelemetry have a name for bears that name.
 
 
 SCOPE = "mcpg"

@@ -1,6 +1,6 @@
-"""An observer that tells OpenTelemetry: a span for each thing, and metrics.
+"""An observer for OpenTelemetry: a span for each operation, and metrics.
 
-Only its API is used. Where no SDK is set up, spans and metrics go nowhere.
+It uses the API only. Where no SDK is set up, spans and metrics go nowhere.
 """
 
 from __future__ import annotations
@@ -182,7 +182,6 @@ class Operation(Generic[Facts]):
         self._told |= {name: value for name, value in read.items() if value is not None}
 
     def _fault(self) -> str | None:
-        """Give how it failed where nothing was raised."""
         outcome = self._told.get("outcome", SUCCESS)
         return None if outcome == SUCCESS else str(outcome)
 
@@ -222,7 +221,7 @@ def _recorder(meter: metrics.Meter, metric: Metric) -> Callable[..., None]:
 
 
 def _plain(text: str) -> str:
-    """Give *text*, which somebody else wrote, short and such that every exporter can encode it."""
+    """Return *text*, which somebody else wrote, short and such that every exporter can encode it."""
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Schema-aware search: by the predicates that are registered, with what speaks for each match."""
+"""Schema-aware search of the graph: local and federated matches, expansion, fallback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph
 
-from mcpg.errors import Code, McpgError, UsageError, error, info, warning
+from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
 from mcpg.graph.federation import EndpointInvalidError, check_endpoint
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
@@ -30,6 +30,7 @@ from mcpg.graph.search.scoring import (
     Row,
     Scored,
     Segment,
+    Term,
     at_endpoint,
     counting_query,
     description_query,
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
-    from mcpg.errors import Diagnostic
-    from mcpg.graph.search.scoring import Term
 
     Bindings = dict[str, str]
     Edge = tuple[str, str, str]
@@ -73,8 +72,6 @@ __all__ = [
     "SearchProfile",
     "SourceContext",
 ]
-
-# SECTION local: The graph at hand, as a search asks it.
 
 
 class LocalGraph:
@@ -146,10 +143,6 @@ def _has(store: pyoxigraph.Store, iri: str) -> bool:
     return next(iter(store.quads_for_pattern(None, predicate, None)), None) is not None
 
 
-# SECTION federation: Other endpoints, as a search asks them: those that are allowed, bounded, and
-# side by side.
-
-
 _AT_ONCE = 4
 
 
@@ -173,7 +166,7 @@ class Told:
 def admitted(
     endpoints: Iterable[str], allowed: Collection[str]
 ) -> tuple[list[str], list[Diagnostic]]:
-    """Give those of *endpoints* that may be asked, each once, and say which may not."""
+    """Return those of *endpoints* that may be asked, each once, and say which may not."""
     kept: list[str] = []
     noticed: list[Diagnostic] = []
     for endpoint in dict.fromkeys(endpoints):
@@ -216,12 +209,8 @@ def _told(endpoint: str, query: str, limits: Limits) -> Told:
     return Told(endpoint, rows, (warning(Code.GRAPH_RESULTS_CUT, message),))
 
 
-# SECTION expansion: What comes with the matches: related nodes and next steps, by registered
-# edges.
-
-
 def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, list[GraphMatch]]:
-    """Give the query that looks for what comes with *primaries*, and what it finds.
+    """Return the query that looks for what comes with *primaries*, and what it finds.
 
     Related nodes and next steps, each kind the best first, by the best score that an edge hands on;
     what is a match already is neither, nor is a node of which the graph says nothing. A node that
@@ -241,7 +230,6 @@ def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, l
 def _best(
     graph: LocalGraph, primaries: Sequence[GraphMatch], edges: Iterable[Edge]
 ) -> dict[tuple[Role, str], Evidence]:
-    """Give the strongest edge that leads to each node in each role."""
     matches = {match.node: match for match in primaries}
     kinds = {one.iri: one for one in graph.profile.expansions}
     found: dict[tuple[Role, str], Evidence] = {}
@@ -267,7 +255,7 @@ def _best(
 def _chosen(
     graph: LocalGraph, best: dict[tuple[Role, str], Evidence], role: Role
 ) -> list[tuple[Role, str]]:
-    """Give the best in *role*, as many as the profile allows."""
+    """Return the best in *role*, as many as the profile allows."""
     profile = graph.profile
     limit = profile.next_limit if role is Role.NEXT else profile.related_limit
     ranked = sorted((-edge.score, node) for (kind, node), edge in best.items() if kind is role)
@@ -285,10 +273,6 @@ def _match(display: Display, node: str, role: Role, edge: Evidence) -> GraphMatc
         ScoreKind.HANDED_ON,
         (edge,),
     )
-
-
-# SECTION searcher: The search of the graph: matches by the schema, what comes with them, and what
-# stands in.
 
 
 _LIMITS = Limits(seconds=10.0, rows=10_000)
@@ -371,7 +355,6 @@ class GraphSearcher:
     def _answer(
         self, request: GraphSearchRequest, found: _Found, primaries: tuple[GraphMatch, ...]
     ) -> GraphSearchResult:
-        """Give *primaries* with what comes with them."""
         sparql, comers = expanded(self._local, primaries)
         matches = [self._mapped(match) for match in comers]
         return GraphSearchResult(
@@ -387,7 +370,6 @@ class GraphSearcher:
         )
 
     def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
-        """Return the nodes of the tools that an ordinary search finds."""
         return [
             Scored(self._nodes[tool], score, ())
             for tool, score in fallback(request.query, request.limit)
@@ -441,7 +423,6 @@ class GraphSearcher:
         )
 
     def _found_here(self, query: str) -> _Found:
-        """Score the nodes of the graph at hand."""
         terms = terms_of(query, self._local.language)
         sparql = self._query_here(terms)
         rows = self._rows_here(sparql)
@@ -449,7 +430,7 @@ class GraphSearcher:
         return _Found(nodes, sparql, self._complaints())
 
     def _query_here(self, terms: tuple[Term, ...]) -> str:
-        """Give the query for *terms* that the graph at hand can answer, "" where there is none."""
+        """Return the query for *terms* that the graph at hand can answer, "" where there is none."""
         profile = self._local.profile
         is_read = bool(terms) and profile.highest_weight > 0
         return evidence_query(profile, pattern_of(terms)) if is_read else ""
@@ -458,7 +439,7 @@ class GraphSearcher:
         return _rows(self._local.rows(sparql), "") if sparql else []
 
     def _complaints(self) -> list[Diagnostic]:
-        """Say what a profile of somebody's own reads that the graph does not have."""
+        """Return what a profile of somebody's own reads that the graph does not have."""
         if self._profile is DEFAULT_PROFILE or not self._local.missing:
             return []
         names = ", ".join(self._local.missing)
@@ -483,7 +464,7 @@ class GraphSearcher:
         told: Sequence[Told],
         kind: ScoreKind = ScoreKind.COVERAGE,
     ) -> tuple[GraphMatch, ...]:
-        """Give *nodes* as matches, described by the graph at hand or by who has *told* of them."""
+        """Return *nodes* as matches, described by the graph at hand or by who has *told* of them."""
         related = {evidence.related for node in nodes for evidence in node.evidence}
         known = self._described([node.node for node in nodes] + sorted(related - {""}), told)
         return tuple(self._match(node, known, kind) for node in nodes)
@@ -517,7 +498,7 @@ class GraphSearcher:
         return self._mapped(match)
 
     def _mapped(self, match: GraphMatch) -> GraphMatch:
-        """Say which tool *match* is, and where what is said here of it comes from."""
+        """Return which tool *match* is, and where what is said here of it comes from."""
         tool = self._tools.get(match.node)
         if tool is None:
             return match
@@ -529,7 +510,7 @@ class GraphSearcher:
 
 
 def _rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
-    """Give what *bindings* say; what is no IRI where one should be is left out."""
+    """Return what *bindings* say; what is no IRI where one should be is left out."""
     found = []
     for one in bindings:
         related = one.get("related", "")

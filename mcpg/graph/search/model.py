@@ -1,4 +1,4 @@
-"""What is asked of a search of the graph, and what it answers."""
+"""Search profiles, requests and results of the graph."""
 
 from __future__ import annotations
 
@@ -167,9 +167,6 @@ class GraphSearchResult:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-# SECTION profile: Which predicates a search reads, and how much each counts.
-
-
 RELATED, NEXT = "related", "next"
 
 
@@ -255,7 +252,7 @@ class SearchProfile:
         return max((*texts, *relationships), default=0.0)
 
     def weight_of(self, predicate: str, via: str, *, is_inbound: bool) -> float:
-        """Give what a word counts in such a value; 0 where the profile does not read it."""
+        """Return what a word counts in such a value; 0 where the profile does not read it."""
         if not via:
             return next((one.weight for one in self.texts if one.iri == predicate), 0.0)
         return next(

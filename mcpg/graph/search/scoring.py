@@ -1,10 +1,16 @@
-"""Scores: how much of a query the texts of a node cover.
+"""Query terms, their SPARQL, and scores: how much of a query the texts of a node cover.
 
 A word of the query counts by its rarity among the nodes, idf = ln(1 + (N - n + 0.5) / (n + 0.5)),
 where n of N nodes have it (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond", 2009, section 3.1), and once for each node, by the best value that it stands in. So many
-values with the same word say no more than one, and only a node whose best predicate says the whole
-query, and nothing else, has the score 1.
+Beyond", 2009, section 3.1), and once for each node, by the best value that it stands in. So only a
+node whose best predicate holds the whole query, and nothing else, has the score 1.
+
+SPARQL has no stemming. A query looks for words that begin with the stem, which finds too much and
+misses only spellings with other accents; the words found are then compared.
+
+Without a shared word, texts are compared by distance: unit vectors of TF-IDF weights of their
+character trigrams (Salton and Buckley, "Term-weighting approaches in automatic text retrieval",
+1988; Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994).
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from math import fsum, log, sqrt
 from typing import TYPE_CHECKING
 
 from mcpg.graph import terms as v
-from mcpg.graph.search.model import Evidence
+from mcpg.graph.search.model import Evidence, Relationship, SearchProfile
 from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION, escaped
 from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.words import is_unspaced
@@ -26,7 +32,6 @@ from mcpg.text.words import is_unspaced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcpg.graph.search.model import Relationship, SearchProfile
 
 _PARTIAL = 0.8
 """What a word counts in a long text, of what it counts in one that says nothing else."""
@@ -67,7 +72,7 @@ class Scored:
 def scored(
     rows: Iterable[Row], terms: Sequence[Term], profile: SearchProfile, total: int
 ) -> list[Scored]:
-    """Give the nodes of *rows* that hold a word of the query, the best first.
+    """Return the nodes of *rows* that hold a word of the query, the best first.
 
     Args:
         rows: Values; those that *profile* does not read are left out.
@@ -150,14 +155,6 @@ def _evidence_order(one: Evidence) -> tuple[float, str, str, str, str, str]:
     return -one.score, one.endpoint, one.predicate, one.via, one.related, one.text
 
 
-# SECTION distance: Nearest texts by their runs of characters, for queries that share no whole word
-# with any.
-#
-# Texts are vectors of the TF-IDF weights of their runs of three characters, of length 1; two texts
-# are as far apart as the ends of their vectors (Salton and Buckley, "Term-weighting approaches in
-# automatic text retrieval", 1988; Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994).
-
-
 _RUN = 3
 
 
@@ -200,7 +197,7 @@ class Distances:
                 self._lengths[place] += (count * rarity) ** 2
 
     def nearest(self, query: str, limit: int) -> list[Near]:
-        """Give the nearest segment of each of the *limit* nearest nodes, the nearest first.
+        """Return the nearest segment of each of the *limit* nearest nodes, the nearest first.
 
         Nodes that share no run of characters with *query* are left out.
         """
@@ -246,12 +243,6 @@ def _order_of_distance(one: Near) -> tuple[float, str, str, str]:
     return round(one.distance, 12), segment.node, segment.predicate, segment.text
 
 
-# SECTION terms: The words of a query, and how to look for them in SPARQL.
-#
-# SPARQL knows no stems. So a query looks for words that begin as the stem does, which finds too
-# much and leaves out nothing but spellings with other accents; the words of what it finds decide.
-
-
 MOST_TERMS = 64
 """The most words of a query that are looked for."""
 
@@ -277,7 +268,7 @@ class Term:
 
 
 def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
-    """Give the words of *query*, each stem once, in order; function words only if all are.
+    """Return the words of *query*, each stem once, in order; function words only if all are.
 
     Args:
         query: In any words.
@@ -294,7 +285,7 @@ def terms_of(query: str, language: str | None = None) -> tuple[Term, ...]:
 
 
 def pattern_of(terms: Sequence[Term]) -> str:
-    """Give a regular expression of XPath, to be used with the flag `i`, that finds *terms*."""
+    """Return a regular expression of XPath, to be used with the flag `i`, that finds *terms*."""
     spaced: list[str] = []
     run_together: list[str] = []
     for term in terms:
@@ -317,10 +308,6 @@ def _term(word: str, accented: str) -> Term:
 def _escaped(text: str) -> str:
     # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern invalid.
     return _SIGNS.sub(r"\\\g<0>", text)
-
-
-# SECTION queries: The SPARQL that a search asks: whole, ordered, and of nothing but registered
-# predicates.
 
 
 LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
@@ -398,7 +385,7 @@ def sampling_query(profile: SearchProfile) -> str:
 
 
 def at_endpoint(query: str, endpoint: str) -> str:
-    """Give *query* as one that another endpoint answers."""
+    """Return *query* as one that another endpoint answers."""
     lines = query.split("\n")
     heads = [line for line in lines if line.startswith("PREFIX ")]
     body = [f"    {line}" for line in lines[len(heads) :]]
@@ -406,7 +393,7 @@ def at_endpoint(query: str, endpoint: str) -> str:
 
 
 def is_iri(text: str) -> bool:
-    """Say whether *text* can stand between `<` and `>` as it is."""
+    """Return whether *text* can stand between `<` and `>` as it is."""
     return ":" in text and escaped(text) == text
 
 
@@ -440,11 +427,8 @@ def _with_prefixes(query: str) -> str:
 
 
 def _string(text: str) -> str:
-    """Give *text* as a SPARQL string; those of JSON are some, but for pairs of surrogates."""
+    """Return *text* as a SPARQL string; those of JSON are some, but for pairs of surrogates."""
     return json.dumps(text, ensure_ascii=False)
-
-
-# SECTION display: How nodes are shown.
 
 
 @dataclass(frozen=True, slots=True)
