@@ -1,10 +1,10 @@
-"""Run the W3C's SPARQL suites through the read-only door.
+"""Run the W3C's SPARQL suites through the read-only endpoint.
 
     pip download --no-deps --no-binary :all: rdflib && tar xzf rdflib-*.tar.gz
     python benchmarks/check_sparql.py rdflib-*/test/data/suites/w3c
 
 The source distribution of rdflib carries the suites. Each query that has data in Turtle is answered
-through the door and by Oxigraph itself; every update must be refused. Prints a table.
+through the endpoint and by Oxigraph itself; every update must be refused. Prints a table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyoxigraph
 from pyoxigraph import NamedNode, QueryResultsFormat, RdfFormat
 
 from mcpg.errors import InputError, UsageError
-from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.sparql import Limits, SparqlEndpoint
 from mcpg.graph.terms import PREFIXES, RDF
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def one(store: pyoxigraph.Store, subject: object, predicate: str) -> object:
 
 
 def is_same(data: Path | None, query: str) -> bool:
-    """Say whether the door answers as Oxigraph does; to refuse what it refuses is the same."""
+    """Say whether the endpoint answers as Oxigraph does; to refuse what it refuses is the same."""
     store = pyoxigraph.Store()
     if data is not None:
         form = RdfFormat.from_extension(data.suffix[1:]) or RdfFormat.TURTLE
@@ -135,9 +135,9 @@ def is_same(data: Path | None, query: str) -> bool:
         beneath = told(found)
     except (SyntaxError, OSError, RuntimeError, ValueError):
         beneath = None
-    with Door.over(turtle or b"\n", Limits(seconds=60, rows=10**6)) as door:
+    with SparqlEndpoint.over(turtle or b"\n", Limits(seconds=60, rows=10**6)) as endpoint:
         try:
-            answer = door.query(query)
+            answer = endpoint.query(query)
         except UsageError as fault:
             # An endpoint that is on nobody's list.
             return "SERVICE" in query.upper() and "endpoint" in fault.message
@@ -171,10 +171,10 @@ def plain(value: object) -> str:
 
 
 def is_refused(update: str) -> bool:
-    """Say whether the door refuses *update* as one, or as something that it cannot understand."""
-    with Door.over(b"<a:a> <a:b> <a:c> .") as door:
+    """Return whether the endpoint refuses *update* as an update, or as invalid."""
+    with SparqlEndpoint.over(b"<a:a> <a:b> <a:c> .") as endpoint:
         try:
-            door.query(update)
+            endpoint.query(update)
         except (UsageError, InputError):
             return True
     return False

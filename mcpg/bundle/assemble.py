@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
-from mcpg.bundle.assign_paths import documents_by_tool, place_pages, place_tools
+from mcpg.bundle.assign_paths import assign_paths, documents_by_tool, place_pages
 from mcpg.bundle.codec import RANKING, Bundle, ReadDocument, decode_bundle, read_documents
 from mcpg.bundle.links import (
     Stated,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class BundleContext:
     """What a document has to be seen with.
 
     Attributes:
@@ -66,7 +66,7 @@ _WRITTEN: Kind[str] = Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinalDocument:
     """A document ready for the bundle.
 
     Attributes:
@@ -80,54 +80,54 @@ class Finished:
     relations: ToolRelations
 
 
-def finish(
-    tool: Tool, read: ReadDocument | None, around: Surroundings
-) -> tuple[Finished | None, list[Diagnostic]]:
+def finalise(
+    tool: Tool, read: ReadDocument | None, context: BundleContext
+) -> tuple[FinalDocument | None, list[Diagnostic]]:
     """Make the final document of *tool*.
 
     Args:
         tool: The tool as the catalogue has it, hints and id included.
         read: The document that it was read from, settled; `None` for one of a manifest.
-        around: What it is seen with.
+        context: What it is seen with.
 
     Returns:
         The document, `None` when the tool cannot be written as one, and what was noticed.
     """
     if read is None:
-        made = document_for(tool, around.inferred.of(tool.id), around.addresses)
+        made = document_for(tool, context.inferred.of(tool.id), context.addresses)
         # Said once that there are no relations, nobody has to look for them again.
         document = replace(made, states_relations=True)
         is_kept = False
     else:
-        document = _completed(tool, read.document, around)
+        document = _completed(tool, read.document, context)
         is_kept = read.keeps_text and _says_the_same(read.document, document)
     try:
-        content = read.source.content if read and is_kept else _written(document, around)
+        content = read.source.content if read and is_kept else _written(document, context)
     except DocumentError as fault:
         advice = f"; {fault.remedy}" if fault.remedy else ""
         message = f"the tool is left out: {fault.message}{advice}"
         return None, [error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
-    document = with_stated(document, around.stated)
-    return Finished(document, text, _relations(document, around)), []
+    document = with_stated(document, context.stated)
+    return FinalDocument(document, text, _relations(document, context)), []
 
 
-def _written(document: ToolDocument, around: Surroundings) -> str:
+def _written(document: ToolDocument, context: BundleContext) -> str:
     """Write *document*, unless nobody needs its text and it is sure to have one."""
-    if not around.texts and can_be_written(document):
+    if not context.texts and can_be_written(document):
         return ""
-    return around.memo.recall(
+    return context.memo.recall(
         _WRITTEN, partial(encode_record, document), partial(write_document, document)
     )
 
 
-def _completed(tool: Tool, said: ToolDocument, around: Surroundings) -> ToolDocument:
+def _completed(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
     if not said.states_relations:
-        made = document_for(tool, around.inferred.of(tool.id), around.addresses)
+        made = document_for(tool, context.inferred.of(tool.id), context.addresses)
         return replace(_joined(said, made), body=said.body, further=said.further)
-    path, uri = around.addresses[tool.id]
-    asserted = {kind: around.authored[tool.id, kind].values() for kind in EdgeKind}
-    return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, around.addresses)
+    path, uri = context.addresses[tool.id]
+    asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
+    return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, context.addresses)
 
 
 def _joined(said: ToolDocument, made: ToolDocument) -> ToolDocument:
@@ -145,8 +145,8 @@ def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:
     return relations and said.tool == tool
 
 
-def _relations(document: ToolDocument, around: Surroundings) -> ToolRelations:
-    return relations_of(document, document.tool.id, around.targets)
+def _relations(document: ToolDocument, context: BundleContext) -> ToolRelations:
+    return relations_of(document, document.tool.id, context.targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +208,14 @@ def assemble(
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved)
     by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
-    addresses, moved = place_tools(catalog.tools, by_tool)
+    addresses, moved = assign_paths(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
     places = _places(catalog, by_tool, addresses, pages, source_id)
     by_tool, unresolved = settle(by_tool, places)
-    around = _surroundings(catalog, by_tool, pages, places, memo, texts=texts)
-    results = [finish(tool, by_tool.get(tool.id), around) for tool in catalog.tools]
+    context = _context(catalog, by_tool, pages, places, memo, texts=texts)
+    results = [finalise(tool, by_tool.get(tool.id), context) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
-    linked = [resolve_links(page, around.targets) for page in pages]
+    linked = [resolve_links(page, context.targets) for page in pages]
     faults = [fault for _, faults in (*results, *linked) for fault in faults]
     return Assembly(
         documents=tuple(item.document for item in finished),
@@ -231,17 +231,17 @@ def assemble(
             *moved,
             *unresolved,
             *faults,
-            *around.stated.diagnostics,
+            *context.stated.diagnostics,
             *dropped,
         ),
         ranking=ranking,
-        pages=tuple(with_stated(page, around.stated) for page, _ in linked),
+        pages=tuple(with_stated(page, context.stated) for page, _ in linked),
         documented=frozenset(by_tool),
     )
 
 
 def _texts(
-    finished: Iterable[Finished], pages: Iterable[ReadDocument]
+    finished: Iterable[FinalDocument], pages: Iterable[ReadDocument]
 ) -> tuple[SourceDocument, ...]:
     texts = [*(item.text for item in finished), *(page.source for page in pages)]
     return tuple(sorted(texts, key=lambda text: text.path))
@@ -254,7 +254,7 @@ def bundle_of(assembly: Assembly) -> Bundle:
 
 
 def _carried(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:
-    """Return the one ranking that *bundles* carry; where they carry several, none of them counts."""
+    """Return the one ranking that *bundles* carry; of several, none counts."""
     carried = [bundle.ranking for bundle in bundles if bundle.ranking is not None]
     if all(one == carried[0] for one in carried):
         return next(iter(carried), None), []
@@ -282,7 +282,7 @@ def _places(
     )
 
 
-def _surroundings(
+def _context(
     catalog: Catalog,
     read: Mapping[str, ReadDocument],
     pages: Iterable[ReadDocument],
@@ -290,11 +290,11 @@ def _surroundings(
     memo: Memo,
     *,
     texts: bool,
-) -> Surroundings:
+) -> BundleContext:
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
     complete = all(tool.id in stated for tool in catalog.tools)
-    return Surroundings(
+    return BundleContext(
         addresses=places.addresses,
         targets=places.kept,
         authored=authored_edges(catalog),

@@ -87,7 +87,7 @@ def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
     return warning(Code.TEXT_LEFT_OUT, message, item.place)
 
 
-def place_tools(
+def assign_paths(
     tools: Sequence[Tool], read: Mapping[str, ReadDocument]
 ) -> tuple[dict[str, tuple[str, str]], list[Diagnostic]]:
     """Return every tool a path and a URI, by tool id.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
 
 
-_REBUILD_of_parsing = "rebuild it with `mcpg bundle`"
-_NOT_A_BUNDLE_of_parsing = "name a file that `mcpg bundle` wrote"
+_REBUILD = "rebuild it with `mcpg bundle`"
+_NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
 
 
 def parse_object(data: bytes | str, place: str) -> JsonObject:
@@ -46,58 +46,47 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
         raise _encoding_error(fault, place) from fault
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        raise BundleError("is empty", place=place, remedy=_REBUILD_of_parsing)
+        raise _refuse(place, "is empty")
     value = _parse(text, place)
     if value is None:
-        raise BundleError(
-            "holds JSON null, no bundle", place=place, remedy=_NOT_A_BUNDLE_of_parsing
-        )
+        raise _refuse(place, "holds JSON null, no bundle", _NOT_A_BUNDLE)
     if not isinstance(value, dict):
-        raise BundleError("holds JSON, but no object", place=place, remedy=_NOT_A_BUNDLE_of_parsing)
+        raise _refuse(place, "holds JSON, but no object", _NOT_A_BUNDLE)
     return value
 
 
 def too_big(place: str) -> BundleError:
     """Make the error for a bundle of more than `MAX_BYTES`."""
-    message = f"is bigger than {MAX_BYTES // (1024 * 1024)} MB"
-    return BundleError(message, place=place, remedy="bundle fewer sources into one file")
+    found = f"is bigger than {MAX_BYTES // (1024 * 1024)} MB"
+    return _refuse(place, found, "bundle fewer sources into one file")
 
 
 def _parse(text: str, place: str) -> object:
+    def refuse_constant(name: str) -> NoReturn:
+        raise ValueError(f"{name} is no JSON number")
+
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as fault:
         raise _syntax_error(fault, place) from fault
     except RecursionError as fault:
-        raise BundleError(
-            "is nested too deeply", place=place, remedy=_REBUILD_of_parsing
-        ) from fault
+        raise _refuse(place, "is nested too deeply") from fault
     except ValueError as fault:
-        raise BundleError(
-            f"is no JSON: {fault}", place=place, remedy=_REBUILD_of_parsing
-        ) from fault
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+        raise _refuse(place, f"is no JSON: {fault}") from fault
 
 
 def _encoding_error(fault: UnicodeDecodeError, place: str) -> BundleError:
     if fault.reason == "unexpected end of data":
         return _cut_short(place)
     line = fault.object.count(b"\n", 0, fault.start) + 1
-    return BundleError(
-        f"is no UTF-8 text: byte {fault.start} (in line {line}) is broken",
-        place=place,
-        remedy=_REBUILD_of_parsing,
-    )
+    return _refuse(place, f"is no UTF-8 text: byte {fault.start} (in line {line}) is broken")
 
 
 def _syntax_error(fault: json.JSONDecodeError, place: str) -> BundleError:
     where = f"{place}:{fault.lineno}:{fault.colno}"
     if _stops_early(fault.doc.rstrip(), fault):
         return _cut_short(where)
-    return BundleError(f"is no JSON: {fault.msg}", place=where, remedy=_NOT_A_BUNDLE_of_parsing)
+    return _refuse(where, f"is no JSON: {fault.msg}", _NOT_A_BUNDLE)
 
 
 def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
@@ -109,16 +98,12 @@ def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
 
 
 def _cut_short(where: str) -> BundleError:
-    return BundleError(
-        "ends in the middle: the file was cut short",
-        place=where,
-        remedy=f"copy it again, or {_REBUILD_of_parsing}",
-    )
+    found = "ends in the middle: the file was cut short"
+    return _refuse(where, found, f"copy it again, or {_REBUILD}")
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_REMEDY = "correct the document and build the bundle again"
 
 
 def path_fault(path: str) -> str | None:
@@ -153,9 +138,9 @@ def checked_document(document: SourceDocument, place: str) -> SourceDocument:
         content=document.content.replace("\r\n", "\n").replace("\r", "\n"),
         canonical_uri=(document.canonical_uri or "").strip() or None,
     )
-    fault = path_fault(normal.path) or _content_fault(normal) or _uri_fault(normal)
+    fault = path_fault(normal.path) or _text_fault(normal)
     if fault:
-        raise BundleError(fault, place=place, remedy=_REMEDY)
+        raise _refuse(place, fault, "correct the document and build the bundle again")
     return normal
 
 
@@ -170,25 +155,18 @@ def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[Sou
     for document in ordered:
         first = seen.setdefault(path_key(document.path), document.path)
         if first is not document.path:
-            raise BundleError(
-                f"has two documents with one path: {first!r} and {document.path!r}",
-                place=place,
-                remedy="give every document a path of its own (case does not tell them apart)",
-            )
+            found = f"has two documents with one path: {first!r} and {document.path!r}"
+            remedy = "give every document a path of its own (case does not tell them apart)"
+            raise _refuse(place, found, remedy)
     return tuple(ordered)
 
 
-def _content_fault(document: SourceDocument) -> str | None:
+def _text_fault(document: SourceDocument) -> str | None:
+    uri = document.canonical_uri
     if not document.content.strip():
         return f"has a blank content: {document.path!r}"
-    texts = (document.content, document.canonical_uri or "")
-    if any(map(_has_lone_surrogate, texts)):
+    if any(map(_has_lone_surrogate, (document.content, uri or ""))):
         return _surrogate_fault(document.path)
-    return None
-
-
-def _uri_fault(document: SourceDocument) -> str | None:
-    uri = document.canonical_uri
     if uri is not None and not is_absolute(uri):
         return f"has a canonical URI that is not absolute: {uri!r}"
     return None
@@ -213,8 +191,6 @@ RANKING = "ranking"
 """Name of the member of the `mcpg` object that carries a fitted model."""
 
 _GENERATOR, _HASH = "generatorVersion", "contentHash"
-_REBUILD = "rebuild it with `mcpg bundle`"
-_NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,11 +304,8 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as fault:
-        raise BundleError(
-            "the bundle's extension holds half of a surrogate pair",
-            place="mcpg",
-            remedy="repair the text",
-        ) from fault
+        found = "the bundle's extension holds half of a surrogate pair"
+        raise _refuse("mcpg", found, "repair the text") from fault
 
 
 def _digest(lines: list[str]) -> str:
@@ -448,11 +421,7 @@ def _encode(parsed: Parsed) -> bytes | None:
     return None if noticed else encode_record(document)
 
 
-def _decode(data: bytes) -> Parsed:
-    return decode_record(data)[0], ()
-
-
-_PARSED = Kind("parsed", _encode, _decode)
+_PARSED: Kind[Parsed] = Kind("parsed", _encode, lambda data: (decode_record(data)[0], ()))
 
 
 def read_documents(
@@ -503,11 +472,10 @@ def _parsed(source: SourceDocument, source_id: str | None, memo: Memo) -> Parsed
 
 
 def _each_once(sources: Iterable[SourceDocument]) -> list[SourceDocument]:
-    ordered = sorted(sources, key=_sort_key)
-    return list({(source.path, source.content): source for source in reversed(ordered)}.values())[
-        ::-1
-    ]
+    def order(source: SourceDocument) -> tuple[str, str, str, str]:
+        return source.path, source.content, source.canonical_uri or "~", source.place
 
-
-def _sort_key(source: SourceDocument) -> tuple[str, str, str, str]:
-    return source.path, source.content, source.canonical_uri or "~", source.place
+    seen: dict[tuple[str, str], SourceDocument] = {}
+    for source in sorted(sources, key=order):
+        seen.setdefault((source.path, source.content), source)
+    return list(seen.values())

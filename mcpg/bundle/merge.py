@@ -42,7 +42,7 @@ class Sorted:
         tools: Tools of manifests that no document describes or is about.
         read: The documents of tools, each with those that are about the same tool.
         pages: Documents of no tool.
-        diagnostics: What was noticed.
+        diagnostics: What was found.
     """
 
     tools: tuple[Tool, ...]
@@ -89,7 +89,7 @@ def sort_documents(
         (*_with_pages(documents, first, about), *described_first),
         tuple(item for item in _without(read, own) if id(item) not in owners),
         (
-            *(one for item in read for one in _noticed(item, owners.get(id(item)))),
+            *(one for item in read for one in _notices(item, owners.get(id(item)))),
             *(_superseded(tool, described[_key(tool)]) for tool in superseded),
         ),
     )
@@ -166,7 +166,7 @@ class _Names:
                 self._by_key[key].append(tool)
 
     def called_like(self, nameless: Tool) -> Tool | None:
-        """Return the one tool that has the name of *nameless*; of several, the one of its source."""
+        """Return the one tool with the name of *nameless*; of several, the one of its source."""
         found = self._by_name.get(nameless.name, [])
         of_its_source = [tool for tool in found if tool.source_id == nameless.source_id]
         return _only(of_its_source or found)
@@ -198,10 +198,10 @@ def _with_pages(
         owner = first[id(tool)]
         pages = about.get(id(owner), ())
         if not pages or owner is tool:
-            yield _joined(item, pages) if pages else item
+            yield _with_pages_about(item, pages) if pages else item
 
 
-def _joined(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
+def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
     hints = Hints.merge(*(page.document.tool.hints for page in reversed(pages)), tool.hints)
@@ -225,10 +225,10 @@ def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     uri = tool_uri(tool.source_id, tool.name) if page.uri == standard else page.uri
     # Relations that the page states are added to what is inferred.
     document = ToolDocument(tool, page.path, uri, states_relations=False)
-    return _joined(ReadDocument(pages[0].source, document), pages)
+    return _with_pages_about(ReadDocument(pages[0].source, document), pages)
 
 
-def _noticed(item: ReadDocument, owner: Tool | None) -> Iterator[Diagnostic]:
+def _notices(item: ReadDocument, owner: Tool | None) -> Iterator[Diagnostic]:
     place = item.document.tool.place or None
     claim = _claim(item)
     if owner is not None:
@@ -280,16 +280,16 @@ def settle(
         places: Where they go.
 
     Returns:
-        The documents in order of their paths, links and all as in the bundle; what was noticed.
+        The documents in order of their paths, links and all as in the bundle; what was found.
     """
     settled: dict[str, ReadDocument] = {}
     diagnostics: list[Diagnostic] = []
     for tool_id in sorted(by_tool, key=places.addresses.__getitem__):
         item = by_tool[tool_id]
-        document, noticed = _joined_of_joining(item, places.addresses[tool_id], places)
+        document, found = _merged_document(item, places.addresses[tool_id], places)
         keeps = item.keeps_text and _reads_back(item, document, places)
         settled[tool_id] = replace(item, document=document, keeps_text=keeps)
-        diagnostics += noticed
+        diagnostics += found
     return settled, diagnostics
 
 
@@ -307,7 +307,7 @@ def former_paths(
     return {key: uris.pop() for key, uris in found.items() if len(uris) == 1}
 
 
-def _joined_of_joining(
+def _merged_document(
     item: ReadDocument, address: tuple[str, str], places: Places
 ) -> tuple[ToolDocument, list[Diagnostic]]:
     path, uri = address
@@ -315,9 +315,9 @@ def _joined_of_joining(
     pages: list[ToolDocument] = []
     for page in item.about:
         prose = replace(page.document, body=_prose(page.document))
-        about, noticed = _moved(replace(page, document=prose), path, places)
+        about, found = _moved(replace(page, document=prose), path, places)
         pages.append(about)
-        diagnostics += noticed
+        diagnostics += found
     if pages:
         parts = (document, *pages)
         document = replace(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.documents.front_matter import EXTRAS_KEY
-from mcpg.documents.model import Marks, is_absolute
+from mcpg.documents.model import LineNumbers, is_absolute
 from mcpg.errors import Code, Diagnostic, warning
 
 if TYPE_CHECKING:
@@ -325,11 +325,13 @@ def extras_for(tool: Tool, read: Tool) -> JsonObject:
     for key in _HINTS:
         value = getattr(tool.hints, key)
         if value != getattr(read.hints, key):
-            extras[key] = _plain_of_extras(value)
+            extras[key] = _hint_json(value)
     return extras
 
 
-def with_extras(tool: Tool, extras: JsonObject, marks: Marks) -> tuple[Tool, list[Diagnostic]]:
+def with_extras(
+    tool: Tool, extras: JsonObject, lines: LineNumbers
+) -> tuple[Tool, list[Diagnostic]]:
     """Replace the members of *tool* that *extras* states; report values of the wrong type."""
     members: dict[str, object] = {}
     hints: dict[str, object] = {}
@@ -343,19 +345,19 @@ def with_extras(tool: Tool, extras: JsonObject, marks: Marks) -> tuple[Tool, lis
                 hints[key] = _HINTS[key](value)
         except (TypeError, ValueError):
             message = f"mcpg.{key} has a value of the wrong type and is ignored"
-            found.append(warning(Code.DOCUMENT_INVALID, message, marks.at(EXTRAS_KEY, key)))
+            found.append(warning(Code.DOCUMENT_INVALID, message, lines.at(EXTRAS_KEY, key)))
     if hints:
         members["hints"] = replace(tool.hints, **hints)  # type: ignore[arg-type]
     return (replace(tool, **members) if members else tool), found  # type: ignore[arg-type]
 
 
-def _plain_of_extras(value: object) -> JsonValue:
+def _hint_json(value: object) -> JsonValue:
     if isinstance(value, tuple):
-        return [_example(item) if isinstance(item, ToolExample) else item for item in value]
+        return [_example_json(item) if isinstance(item, ToolExample) else item for item in value]
     return value  # type: ignore[return-value]  # text, a truth value or None
 
 
-def _example(example: ToolExample) -> JsonObject:
+def _example_json(example: ToolExample) -> JsonObject:
     members = {slot.name: getattr(example, slot.name) for slot in fields(example)}
     return {name: value for name, value in members.items() if value is not None}
 
@@ -376,7 +378,7 @@ def _optional_text(value: JsonValue) -> str | None:
     return None if value is None else _text(value)
 
 
-def _texts_of_extras(value: JsonValue) -> tuple[str, ...]:
+def _text_list(value: JsonValue) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise TypeError(value)
     return tuple(map(_text, value))
@@ -424,5 +426,5 @@ _MEMBERS: Mapping[str, tuple[str, Callable[[JsonValue], object]]] = {
 }
 
 _HINTS: Mapping[str, Callable[[JsonValue], object]] = {
-    slot.name: _texts_of_extras if slot.default == () else _flag for slot in fields(Hints)
+    slot.name: _text_list if slot.default == () else _flag for slot in fields(Hints)
 } | {"examples": _examples, "cost_tier": _tier, "latency_tier": _tier}

@@ -51,7 +51,7 @@ class Targets:
         return Targets(self.by_uri, words)
 
     def _named(self, target: str, path: str) -> str | None:
-        keys = list(dict.fromkeys(_keys_of_target(target, path)))
+        keys = list(dict.fromkeys(_target_keys(target, path)))
         meant = (words.get(key) for words in self.by_words for key in keys)
         return next(filter(None, meant), None)
 
@@ -83,7 +83,7 @@ def with_pages(targets: Targets, pages: Collection[ToolDocument]) -> Targets:
     return Targets({**addresses, **targets.by_uri}, (*targets.by_words, paths))
 
 
-def _keys_of_target(target: str, path: str) -> Iterator[str]:
+def _target_keys(target: str, path: str) -> Iterator[str]:
     yield path_key(target.strip())
     relative = target.strip().replace("\\", "/")
     for joined in (relative, posixpath.join(posixpath.dirname(path), relative)):

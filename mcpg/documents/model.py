@@ -186,7 +186,7 @@ _TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
+class TagFacts:
     """What the tags of a document say.
 
     Attributes:
@@ -204,10 +204,10 @@ class Facets:
 
 def tags_of(tool: Tool) -> list[str]:
     """State what is known about *tool* as tags, in the .NET gateway's order."""
-    return [GENERATED_TAG, *_facets(tool)]
+    return [GENERATED_TAG, *_fact_tags(tool)]
 
 
-def read_facets(tags: Iterable[str]) -> Facets:
+def read_tags(tags: Iterable[str]) -> TagFacts:
     """Take facts and the tool's own tags from the tags of a document."""
     known: dict[str, list[str]] = {}
     for tag in tags:
@@ -218,7 +218,7 @@ def read_facets(tags: Iterable[str]) -> Facets:
             known.setdefault("tag", []).append(tag)
         else:
             known.setdefault(GENERATED_TAG, [])
-    return Facets(
+    return TagFacts(
         generated=GENERATED_TAG in known,
         source_id=known.get(_SOURCE, [""])[0].strip(),
         kind=known.get(_KIND, [""])[0].strip(),
@@ -255,7 +255,7 @@ _TIERS_BY_NAME = {tier.lower(): tier for tier in Tier}
 _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 
-def _facets(tool: Tool) -> Iterator[str]:
+def _fact_tags(tool: Tool) -> Iterator[str]:
     hints = tool.hints
     yield f"{_SOURCE}:{tool.source_id}"
     yield f"{_KIND}:{tool.source_kind}"
@@ -285,7 +285,7 @@ def _first(known: Mapping[str, list[str]], prefix: str) -> str:
     return known.get(prefix, [""])[0]
 
 
-class Marks:
+class LineNumbers:
     """Names the place of each value of a front matter for messages."""
 
     def __init__(self, text: str, place: str, first_line: int) -> None:

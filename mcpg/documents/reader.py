@@ -13,12 +13,12 @@ from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
 from mcpg.documents.facts import TARGET_KEYS, read_facts, text_of, with_extras
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
 from mcpg.documents.model import (
-    Facets,
+    LineNumbers,
     Link,
-    Marks,
+    TagFacts,
     ToolDocument,
     is_absolute,
-    read_facets,
+    read_tags,
     tags_of,
     text_items,
     tool_uri,
@@ -70,11 +70,11 @@ def states_relations(front: JsonObject) -> bool:
     return any(key in front for key in GRAPH_KEYS)
 
 
-def read_groups(front: JsonObject, marks: Marks) -> tuple[tuple[str, ...], list[Diagnostic]]:
+def read_groups(front: JsonObject, lines: LineNumbers) -> tuple[tuple[str, ...], list[Diagnostic]]:
     """Read the groups of a document, without repeats, and report items that name none."""
     groups: dict[str, None] = {}
     found: list[Diagnostic] = []
-    for where, place, item in _items(front, GROUPS_KEY, marks):
+    for where, place, item in _items(front, GROUPS_KEY, lines):
         name = text_of(item, _GROUP_KEYS)
         if name:
             groups.setdefault(name)
@@ -83,7 +83,7 @@ def read_groups(front: JsonObject, marks: Marks) -> tuple[tuple[str, ...], list[
     return tuple(groups), found
 
 
-def read_links(front: JsonObject, marks: Marks) -> tuple[tuple[Link, ...], list[Diagnostic]]:
+def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...], list[Diagnostic]]:
     """Read the links of a document: the related ones, then the next steps, without repeats.
 
     A target that is no absolute URI (a tool id, `source::name`, a path, a title) stands as given.
@@ -92,7 +92,7 @@ def read_links(front: JsonObject, marks: Marks) -> tuple[tuple[Link, ...], list[
     links: dict[tuple[EdgeKind, str], Link] = {}
     found: list[Diagnostic] = []
     for kind, key in LINK_KEYS.items():
-        for where, place, item in _items(front, key, marks):
+        for where, place, item in _items(front, key, lines):
             target = text_of(item, TARGET_KEYS)
             if not target:
                 found.append(_invalid(f"{where} names no tool", place()))
@@ -110,11 +110,11 @@ def evidence_of(links: tuple[Link, ...]) -> list[JsonValue]:
 
 
 def with_evidence(
-    links: tuple[Link, ...], stated: JsonValue, marks: Marks
+    links: tuple[Link, ...], stated: JsonValue, lines: LineNumbers
 ) -> tuple[tuple[Link, ...], list[Diagnostic]]:
     """Put weights, reasons and origins back on *links*; what speaks of no link is ignored."""
     if not isinstance(stated, list):
-        return links, [_invalid("mcpg.relations is no list", marks.at(EXTRAS_KEY, RELATIONS_KEY))]
+        return links, [_invalid("mcpg.relations is no list", lines.at(EXTRAS_KEY, RELATIONS_KEY))]
     known: dict[tuple[str, str], Link | None] = {(link.kind, link.target): link for link in links}
     found: list[Diagnostic] = []
     path = (EXTRAS_KEY, RELATIONS_KEY)
@@ -124,20 +124,20 @@ def with_evidence(
         faults = [] if members else ["no mapping"]
         if link is not None:
             known[link.kind, link.target], faults = _evidence(link, members)
-        place = marks.at(*path, index) if faults else ""
+        place = lines.at(*path, index) if faults else ""
         found += [_invalid(f"mcpg.relations[{index}] has {fault}", place) for fault in faults]
     return tuple(filter(None, known.values())), found
 
 
 def _items(
-    front: JsonObject, key: str, marks: Marks
+    front: JsonObject, key: str, lines: LineNumbers
 ) -> Iterator[tuple[str, Callable[[], str], JsonValue]]:
     """Return the items under *key* in either spelling: name, what finds its place, and value."""
     for spelling in _SPELLINGS[key]:
         value = front.get(spelling)
         items = value if isinstance(value, list) else [] if value is None else [value]
         for index, item in enumerate(items):
-            yield f"{spelling}[{index}]", partial(marks.at, spelling, index), item
+            yield f"{spelling}[{index}]", partial(lines.at, spelling, index), item
 
 
 def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
@@ -226,17 +226,17 @@ class _Text:
 
     Attributes:
         front: The front matter.
-        marks: Where its values stand.
+        lines: Where its values stand.
         page: The Markdown.
-        facets: What the tags say.
+        tag_facts: What the tags say.
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
     """
 
     front: JsonObject
-    marks: Marks
+    lines: LineNumbers
     page: Page
-    facets: Facets
+    tag_facts: TagFacts
     identity: Mapping[str, str]
     contract: Mapping[str, str]
 
@@ -273,7 +273,7 @@ def parse_document(
     extras = _extras(text, found)
     tool, faults = _with_extras(tool, extras, text)
     found += faults
-    groups, faults = read_groups(text.front, text.marks)
+    groups, faults = read_groups(text.front, text.lines)
     document = ToolDocument(
         tool=tool,
         path=source.path,
@@ -309,9 +309,9 @@ def _cut(source: SourceDocument, place: str) -> _Text:
     tags = [tag for key in _TAG_KEYS for tag in text_items(matter.values.get(key))]
     return _Text(
         matter.values,
-        Marks(matter.text, place, matter.text_line),
+        LineNumbers(matter.text, place, matter.text_line),
         page,
-        read_facets(tags),
+        read_tags(tags),
         read_labels(page.identity),
         read_labels(page.contract),
     )
@@ -347,7 +347,7 @@ def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
     if extras is None:
         return {}
     if not isinstance(extras, dict):
-        place = text.marks.at(EXTRAS_KEY)
+        place = text.lines.at(EXTRAS_KEY)
         found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` holds no mapping", place))
         return {}
     if _is_outdated(extras.get("description"), text.front.get("description")):
@@ -357,10 +357,10 @@ def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
 
 def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, list[Diagnostic]]:
     """Put *extras* on *tool*, but those of a generated document that people have edited above."""
-    whole, faults = with_extras(tool, extras, text.marks)
-    if not text.facets.generated or _SHOWN.isdisjoint(extras):
+    whole, faults = with_extras(tool, extras, text.lines)
+    if not text.tag_facts.generated or _SHOWN.isdisjoint(extras):
         return whole, faults
-    expected, shown = read_facets(tags_of(whole)).hints, text.facets.hints
+    expected, shown = read_tags(tags_of(whole)).hints, text.tag_facts.hints
     edited: JsonObject = {}
     for key in _SHOWN_HINTS & extras.keys():
         if getattr(expected, key) != getattr(shown, key):
@@ -371,7 +371,7 @@ def _with_extras(tool: Tool, extras: JsonObject, text: _Text) -> tuple[Tool, lis
     kept = {key: value for key, value in extras.items() if key not in edited}
     if title is not None:
         kept["title"] = title
-    return with_extras(tool, kept, text.marks)
+    return with_extras(tool, kept, text.lines)
 
 
 def _edited_title(text: _Text, tool: Tool) -> str | None:
@@ -393,7 +393,7 @@ def _further(text: _Text, found: list[Diagnostic]) -> JsonObject:
         found += [
             warning(Code.DOCUMENT_INVALID, f"{fault.message}; it is passed over", place)
             for fault in faults
-            for place in [text.marks.at(*fault.path)]
+            for place in [text.lines.at(*fault.path)]
         ]
     return further
 
@@ -407,10 +407,10 @@ def _is_outdated(raw: JsonValue, shown: JsonValue) -> bool:
 
 
 def _links(text: _Text, extras: JsonObject, found: list[Diagnostic]) -> tuple[Link, ...]:
-    links, faults = read_links(text.front, text.marks)
+    links, faults = read_links(text.front, text.lines)
     found += faults
     if RELATIONS_KEY in extras:
-        links, faults = with_evidence(links, extras[RELATIONS_KEY], text.marks)
+        links, faults = with_evidence(links, extras[RELATIONS_KEY], text.lines)
         found += faults
     return links
 
@@ -421,7 +421,7 @@ def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | 
     uri = _first(text.front, URI_KEYS)
     if uri and not is_absolute(uri):
         message = "canonical_url is no absolute URI and is ignored"
-        place = text.marks.at(next(key for key in URI_KEYS if key in text.front))
+        place = text.lines.at(next(key for key in URI_KEYS if key in text.front))
         found.append(warning(Code.DOCUMENT_INVALID, message, place))
         return None
     return uri
@@ -429,12 +429,12 @@ def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | 
 
 def _source_id(text: _Text) -> str:
     stated = _first(text.front, _SOURCE_KEYS)
-    return stated or text.identity.get("Source id") or text.facets.source_id
+    return stated or text.identity.get("Source id") or text.tag_facts.source_id
 
 
 def _source_kind(text: _Text) -> SourceKind:
     stated = _first(text.front, _KIND_KEYS)
-    name = stated or text.identity.get("Source kind") or text.facets.kind
+    name = stated or text.identity.get("Source kind") or text.tag_facts.kind
     return _KINDS.get(name.lower(), SourceKind.LOCAL)
 
 
@@ -476,13 +476,13 @@ def _paragraphs(body: str) -> Iterator[str]:
 
 
 def _hints(text: _Text) -> Hints:
-    parts = [text.facets.hints]
+    parts = [text.tag_facts.hints]
     stated = {key: value for key, value in text.front.items() if key in _HINTED}
     if stated:
         annotations = _member(stated, "annotations") or {}
         meta = _member(stated, "_meta", "meta") or {}
         parts.insert(0, hints_of_tool(stated, annotations, meta))
-    if not text.facets.generated:
+    if not text.tag_facts.generated:
         parts.append(read_hints(text.contract))
     examples = read_examples(text.page.contract)
     if examples:
@@ -494,7 +494,7 @@ def _unusable_hints(text: _Text) -> Iterator[Diagnostic]:
     for key in unusable_keys(text.front):
         part = "an item" if isinstance(text.front[key], list) else "the value"
         message = f"{part} of {key!r} is not of a kind that this hint takes; it is passed over"
-        yield warning(Code.DOCUMENT_INVALID, message, text.marks.at(key))
+        yield warning(Code.DOCUMENT_INVALID, message, text.lines.at(key))
 
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:
@@ -518,6 +518,6 @@ def _stem(path: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the raw name of the folder that a document stands in, unless it is the layout's own."""
+    """Return the raw name of the folder of a document, unless it is the layout's own."""
     folders = path.split("/")[:-1]
     return unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""

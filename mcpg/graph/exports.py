@@ -28,7 +28,7 @@ from mcpg.graph.terms import (
     Triple,
     context_text,
 )
-from mcpg.graph.triples import Node as Node_from_nodes
+from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects
 from mcpg.text.safeyaml import lines_kept
 
@@ -54,7 +54,7 @@ def on_one_line(text: str, longest: int) -> str:
 _SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", THING: "hexagon"}
 _STYLES = {KB_RELATED_TO: "solid", KB_NEXT_STEP: "bold", KB_MEMBER_OF: "dotted"}
 # Graphviz refuses a text of more than 16,384 bytes.
-_LONGEST = 1000
+_LONGEST_DOT = 1000
 
 
 def dot(network: Network) -> Iterator[str]:
@@ -73,7 +73,10 @@ def dot(network: Network) -> Iterator[str]:
 def _quoted(text: str) -> str:
     # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
     safe = (
-        on_one_line(text, _LONGEST).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+        on_one_line(text, _LONGEST_DOT)
+        .replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("&", "&amp;")
     )
     return f'"{safe}"'
 
@@ -97,18 +100,18 @@ def graphml(network: Network) -> Iterator[str]:
             )
     yield '  <graph id="tools" edgedefault="directed">\n'
     for place, node in enumerate(network.nodes):
-        yield f'    <node id="n{place}">{_data("node", _of_node(node))}</node>\n'
+        yield f'    <node id="n{place}">{_data("node", _node_data(node))}</node>\n'
     for edge in network.edges:
         ends = f'source="n{edge.source}" target="n{edge.target}"'
-        yield f"    <edge {ends}>{_data('edge', _of_edge(edge))}</edge>\n"
+        yield f"    <edge {ends}>{_data('edge', _edge_data(edge))}</edge>\n"
     yield "  </graph>\n</graphml>\n"
 
 
-def _of_node(node: Node) -> Mapping[str, str]:
+def _node_data(node: Node) -> Mapping[str, str]:
     return {name: getattr(node, name) for name in _KEYS["node"]}
 
 
-def _of_edge(edge: Edge) -> Mapping[str, str]:
+def _edge_data(edge: Edge) -> Mapping[str, str]:
     return {
         "predicate": edge.predicate,
         "label": edge.name,
@@ -144,7 +147,7 @@ def framed_json_ld(triples: Iterable[Triple]) -> Iterator[str]:
     return _document(framed_documents(node_objects(triples)))
 
 
-def _document(nodes: Iterable[Node_from_nodes]) -> Iterator[str]:
+def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     yield OPENING
     comma = ""
@@ -157,14 +160,14 @@ def _document(nodes: Iterable[Node_from_nodes]) -> Iterator[str]:
 USUAL_EDGES, USUAL_TEXT = 500, 50_000
 """How many edges and characters Mermaid draws, unless its configuration says otherwise."""
 
-_SHAPES_of_mermaid = {
+_BRACKETS = {
     TOOL: ("[", "]"),
     PAGE: ("[/", "/]"),
     GROUP: ("([", "])"),
     THING: ("{{", "}}"),
 }
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
-_LONGEST_of_mermaid = 120
+_LONGEST_LABEL = 120
 # Whatever is no letter, digit or harmless sign is written as the number of its character, and so is
 # what would make a list or a heading of a label, or stress a part of it.
 _SPECIAL = re.compile(r"[^\w .,:;/()=!?'-]|(?<!\w)-|\.(?= )|_(?=_)")
@@ -174,7 +177,7 @@ def mermaid(network: Network) -> Iterator[str]:
     """Write *network* as the lines of a Mermaid flowchart."""
     yield "flowchart LR\n"
     for place, node in enumerate(network.nodes):
-        before, after = _SHAPES_of_mermaid[node.kind]
+        before, after = _BRACKETS[node.kind]
         yield f'  n{place}{before}"{_label(node.label)}"{after}\n'
     for edge in network.edges:
         arrow = _ARROWS.get(edge.predicate, "-->")
@@ -183,9 +186,7 @@ def mermaid(network: Network) -> Iterator[str]:
 
 def _label(text: str) -> str:
     return (
-        _SPECIAL.sub(
-            lambda found: f"#{ord(found.group())};", on_one_line(text, _LONGEST_of_mermaid)
-        )
+        _SPECIAL.sub(lambda found: f"#{ord(found.group())};", on_one_line(text, _LONGEST_LABEL))
         or "#32;"
     )
 
@@ -193,10 +194,10 @@ def _label(text: str) -> str:
 def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     """Write *triples* as the lines of an N-Quads document."""
     for subject, predicate, value in triples:
-        yield f"<{subject}> <{predicate}> {_written_of_nquads(value)} .\n"
+        yield f"<{subject}> <{predicate}> {_nquads_term(value)} .\n"
 
 
-def _written_of_nquads(value: str | Literal) -> str:
+def _nquads_term(value: str | Literal) -> str:
     if not isinstance(value, Literal):
         return f"<{value}>"
     # The escapes of JSON are escapes of N-Quads, too.
@@ -222,7 +223,7 @@ def turtle(triples: Iterable[Triple]) -> Iterator[str]:
     verbs = _Names({RDF_TYPE: "a"})
     for subject, group in groupby(triples, _SUBJECT):
         facts = " ;\n    ".join(
-            f"{verbs[predicate]} {', '.join([_written_of_turtle(one[2], names) for one in same])}"
+            f"{verbs[predicate]} {', '.join([_turtle_term(one[2], names) for one in same])}"
             for predicate, same in groupby(group, _PREDICATE)
         )
         yield f"\n{names[subject]} {facts} .\n"
@@ -246,7 +247,7 @@ def _prefixed(iri: str) -> str:
     return f"<{iri}>"
 
 
-def _written_of_turtle(value: str | Literal, names: _Names) -> str:
+def _turtle_term(value: str | Literal, names: _Names) -> str:
     if not isinstance(value, Literal):
         return names[value]
     text, datatype, language = value

@@ -46,7 +46,7 @@ class _StaysHere(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Relay:
+class FederationProxy:
     """Asks endpoints on a list for the process that evaluates queries.
 
     It listens on the loopback interface, under a path that cannot be guessed, from the first
@@ -71,7 +71,7 @@ class Relay:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _StaysHere)
 
     def address_of(self, endpoint: str) -> str:
-        """Return the address behind which this relay asks *endpoint*.
+        """Return the address behind which this proxy asks *endpoint*.
 
         Raises:
             EndpointBlockedError: It is not on the list.
@@ -169,14 +169,14 @@ def check_endpoint(address: str) -> str:
     return address
 
 
-def _handler(relay: Relay) -> type[BaseHTTPRequestHandler]:
+def _handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """Takes one question of the process that evaluates."""
 
         def do_POST(self) -> None:
             size = min(int(self.headers.get("Content-Length") or 0), _LARGEST_QUERY)
             kinds = self.headers.get("Accept") or "application/sparql-results+json"
-            status, kind, data = relay.asked(self.path, self.rfile.read(size), kinds)
+            status, kind, data = proxy.asked(self.path, self.rfile.read(size), kinds)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))

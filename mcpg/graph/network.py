@@ -440,7 +440,7 @@ def _kinds(links: Sequence[Link]) -> Iterator[Edges]:
 
 
 def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:
-    """Return the URIs of the documents that at most *depth* edges, taken either way, part from some.
+    """Return the URIs of documents within *depth* edges, in either direction, of any root.
 
     Args:
         documents: The documents of tools, and pages.
@@ -459,7 +459,7 @@ def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth
 
 
 def induced(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[ToolDocument]:
-    """Return those of *documents* that have one of *uris*, without the edges that lead elsewhere."""
+    """Return the *documents* with one of *uris*, without edges that lead elsewhere."""
     kept = [document for document in documents if document.uri in uris]
     known = {document.uri for document in kept}
     return [

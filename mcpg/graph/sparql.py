@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.exports import turtle
-from mcpg.graph.federation import Relay
+from mcpg.graph.federation import FederationProxy
 from mcpg.graph.sparql_worker import Answer
 from mcpg.graph.triples import triples_of
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
-    "Door",
     "Limits",
+    "SparqlEndpoint",
 ]
 
 
@@ -73,7 +73,7 @@ class Service:
 
 
 def unescaped(query: str) -> str:
-    r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first of all."""
+    r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first."""
     return _ESCAPE.sub(_character, query)
 
 
@@ -122,15 +122,17 @@ def checked(text: str) -> str:
     return query
 
 
-def relayed(query: str, relay: Relay, parsed: Callable[[str], Sequence[str]]) -> str:
-    """Return the *query* as it may run: other endpoints are asked by way of *relay*.
+def through_proxy(
+    query: str, proxy: FederationProxy, parsed: Callable[[str], Sequence[str]]
+) -> str:
+    """Return the *query* as it may run: other endpoints are asked by way of *proxy*.
 
     Two readers of a query, one of which overlooks what the other obeys, are how such doors are
     broken open. So the endpoints in its text must be those of the parsed query.
 
     Args:
         query: The query, without escapes of characters.
-        relay: Asks the endpoints.
+        proxy: Asks the endpoints.
         parsed: From a query to the endpoints that a parser finds in it.
 
     Raises:
@@ -146,17 +148,17 @@ def relayed(query: str, relay: Relay, parsed: Callable[[str], Sequence[str]]) ->
             "it cannot be told for sure which endpoints the query asks",
             remedy="write SERVICE <address> plainly, with the whole address",
         )
-    return _readdressed(query, services, relay)
+    return _readdressed(query, services, proxy)
 
 
-def _readdressed(query: str, services: list[Service], relay: Relay) -> str:
+def _readdressed(query: str, services: list[Service], proxy: FederationProxy) -> str:
     for service in reversed(services):
         if service.endpoint is None:
             raise UsageError(
                 f"SERVICE {service.term} does not say which endpoint is asked",
                 remedy="write the endpoint's whole address between < and >",
             )
-        address = relay.address_of(service.endpoint)
+        address = proxy.address_of(service.endpoint)
         query = f"{query[: service.start]}<{address}>{query[service.end :]}"
     return query
 
@@ -184,7 +186,7 @@ class Limits:
     memory: int = 8 * 1024 * 1024 * 1024
 
 
-class Door:
+class SparqlEndpoint:
     """Answers SPARQL queries about documents; close it after use, or use it as a context.
 
     Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
@@ -214,16 +216,16 @@ class Door:
         self._documents = tuple(documents)
         self._data: bytes | None = None
         self._limits = limits or Limits()
-        self._relay = Relay(services, self._limits.seconds, self._limits.size)
+        self._proxy = FederationProxy(services, self._limits.seconds, self._limits.size)
         self._worker: Worker | None = None
         self._lock = Lock()
 
     @classmethod
     def over(cls, turtle_data: bytes, limits: Limits | None = None) -> Self:
-        """Make a door to any graph, written as Turtle."""
-        door = cls((), limits=limits)
-        door._data = turtle_data
-        return door
+        """Make a endpoint to any graph, written as Turtle."""
+        endpoint = cls((), limits=limits)
+        endpoint._data = turtle_data
+        return endpoint
 
     def __enter__(self) -> Self:
         return self
@@ -235,7 +237,7 @@ class Door:
         """End what runs; another query would start it again."""
         with self._lock:
             self._end()
-            self._relay.close()
+            self._proxy.close()
 
     def query(self, text: str) -> Answer:
         """Answer the query *text*: `SELECT`, `ASK`, `CONSTRUCT` or `DESCRIBE`.
@@ -250,12 +252,12 @@ class Door:
             self._running()
             until = time.monotonic() + limits.seconds
             # What went wrong too late for an earlier query is nothing to this one.
-            self._relay.noticed()
-            query = relayed(query, self._relay, partial(self._endpoints, until=until))
-            self._relay.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
+            self._proxy.noticed()
+            query = through_proxy(query, self._proxy, partial(self._endpoints, until=until))
+            self._proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
             bounds = {"rows": limits.rows, "size": limits.size}
             found = self._asked({"query": query, **bounds}, until)
-            return _answer_of(found, self._relay.noticed())
+            return _answer_of(found, self._proxy.noticed())
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
         found = self._asked({"query": query, "is_parsed": True}, until)
@@ -279,7 +281,7 @@ class Door:
         if self._worker is None or not self._worker.is_running:
             self._end()
             data = self._data or "".join(turtle(triples_of(self._documents))).encode()
-            head = {"memory": self._limits.memory, "parses": bool(self._relay.allowed)}
+            head = {"memory": self._limits.memory, "parses": bool(self._proxy.allowed)}
             try:
                 self._worker = Worker(_WORKER, data, **head)
             except WorkerEndedError:

@@ -142,17 +142,20 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
 
 
 def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate a request; what is wrong with the query, or fails outside, is told as `error`."""
+    """Evaluate a request; what is wrong with the query, or fails outside, is returned as `error`."""
     try:
         found = store.query(request["query"], prefixes=dict(PREFIXES))
         if isinstance(found, pyoxigraph.QueryBoolean):
             return {"form": ASK, "truth": bool(found)}
         room = _Room(request["rows"], request["size"])
         if isinstance(found, pyoxigraph.QueryTriples):
-            return {"form": GRAPH, "triples": room.fill(f"{one} ." for one in found)} | room.told
+            return {
+                "form": GRAPH,
+                "triples": room.fill(f"{one} ." for one in found),
+            } | room.limits_reached
         variables = [variable.value for variable in found.variables]
         rows = room.fill(_row(variables, one) for one in found)
-        return {"form": SELECT, "variables": variables, "rows": rows} | room.told
+        return {"form": SELECT, "variables": variables, "rows": rows} | room.limits_reached
     except SyntaxError as fault:
         from mcpg.graph.sparql_parsing import is_update  # noqa: PLC0415 - most queries are right
 
@@ -163,7 +166,7 @@ def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]
 
 
 def parsed(request: dict[str, Any]) -> dict[str, Any]:
-    """Return which endpoints the query of a request asks, as `endpoints`, or why that is not known."""
+    """Return the endpoints of a query, as `endpoints`, or why they are unknown."""
     from mcpg.graph.sparql_parsing import FAULTS, endpoints_of  # noqa: PLC0415 - few queries ask
 
     try:
@@ -195,7 +198,7 @@ class _Room:
         return taken
 
     @property
-    def told(self) -> dict[str, str]:
+    def limits_reached(self) -> dict[str, str]:
         """Why there was more than was taken."""
         return {"cut": self._cut}
 

@@ -143,7 +143,7 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
     facts = facts_of(document.further)
     prefixes = {**v.PREFIXES, **dict(facts.prefixes)}
     own = stated.of[node]
-    own.update(dict.fromkeys(_of_document(facts, prefixes)))
+    own.update(dict.fromkeys(_document_facts(facts, prefixes)))
     own[v.MCPG_FRONT_MATTER, json_value(document.further)] = None
     for predicate, entities in (
         (v.SCHEMA_ABOUT, facts.about),
@@ -154,7 +154,7 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
             thing = _expanded(entity.id or entity.label, prefixes)
             own[predicate, thing] = None
             is_topic = predicate == v.SCHEMA_ABOUT
-            said = _of_entity(entity, node, prefixes, is_topic=is_topic)
+            said = _entity_facts(entity, node, prefixes, is_topic=is_topic)
             stated.of[thing].update(dict.fromkeys(said))
     for one in facts.statements:
         subject = nodes.meant(one.subject, document, prefixes)
@@ -164,7 +164,7 @@ def _take(document: ToolDocument, nodes: _Nodes, stated: Stated) -> None:
             stated.of[subject][predicate, nodes.meant(one.object, document, prefixes)] = None
 
 
-def _of_document(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]:
+def _document_facts(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]:
     kind = ENTRY_TYPES.get(facts.entry_type.replace("_", "").replace("-", "").casefold())
     if kind:
         yield v.RDF_TYPE, kind
@@ -182,7 +182,7 @@ def _of_document(facts: Facts, prefixes: Mapping[str, str]) -> Iterator[Said]:
         yield _expanded(one.predicate, prefixes), _value(one, prefixes)
 
 
-def _of_entity(
+def _entity_facts(
     entity: Entity, document: str, prefixes: Mapping[str, str], *, is_topic: bool
 ) -> Iterator[Said]:
     """Describe a thing: what it is called, what it is, and which document says so."""
@@ -514,7 +514,7 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
 
 
 def framed_documents(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Return the tools and pages among *nodes*, each with its groups, parameters and so on within it.
+    """Return the tools and pages among *nodes*, each with its groups, parameters and so on.
 
     References to other documents stay references.
     """

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, text_of
 from mcpg.documents.front_matter import split_front_matter
-from mcpg.documents.model import Link, Marks, ToolDocument
+from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.errors import Diagnostic, DocumentError, InputError, UsageError
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
@@ -61,7 +61,7 @@ _KEYS = {
 _STATED = ("rdf_properties", "rdfProperties", "graph_edges", "graphEdges")
 
 
-class Blame:
+class SourceLocations:
     """Finds the document and the line of what is wrong."""
 
     def __init__(
@@ -142,16 +142,16 @@ class _Front:
         self._place = place
         self._values: JsonObject = {}
         self._meanings: dict[str, dict[str, int]] = {}
-        self._marks = Marks("", place, 1)
+        self._lines = LineNumbers("", place, 1)
         try:
             matter = split_front_matter(content.removeprefix("\ufeff"), place)
         except DocumentError:
             return
         self._values = matter.values
-        self._marks = Marks(matter.text, place, matter.text_line)
+        self._lines = LineNumbers(matter.text, place, matter.text_line)
 
     def item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
-        """Return the path of the item under one of *keys* that means one of *values*, or its key."""
+        """Return the path of the item under *keys* that means one of *values*, or its key."""
         present = [key for key in keys if key in self._values]
         for value in filter(None, values):
             for key in present:
@@ -173,7 +173,7 @@ class _Front:
 
     def at(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*; of the first line without one."""
-        return self._marks.at(*path) if path else f"{self._place}:1"
+        return self._lines.at(*path) if path else f"{self._place}:1"
 
 
 def _listed(value: JsonValue) -> list[JsonValue]:
@@ -283,7 +283,7 @@ def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Res
     answer = _answer(data, shapes, timeout)
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    return tuple(sorted((Result(*members) for members in answer), key=_order_of_shacl))
+    return tuple(sorted((Result(*members) for members in answer), key=_result_order))
 
 
 def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str]] | str:
@@ -302,7 +302,7 @@ def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str
     return answer
 
 
-def _order_of_shacl(result: Result) -> tuple[Any, ...]:
+def _result_order(result: Result) -> tuple[Any, ...]:
     rank = ("violation", "warning", "info").index(result.severity)
     return rank, result.focus, result.path, result.value, result.message, result.shape
 
@@ -381,7 +381,7 @@ def validate_documents(
     Args:
         documents: The documents, those of no tool included, links resolved.
         originals: Place and text of what authors wrote, by path of the document;
-            see `Blame`.
+            see `SourceLocations`.
         shapes: Texts of further shapes in Turtle, by file.
         timeout: Longest time to take, in seconds.
 
@@ -395,14 +395,14 @@ def validate_documents(
     triples = list(triples_of(kept))
     data = "".join(turtle(triples)).encode()
     results = validate(data, [shipped_shapes(), *shapes.values()], timeout=timeout)
-    blame = Blame(kept, originals)
+    blame = SourceLocations(kept, originals)
     findings = [Finding(result, blame.place_of(result)) for result in results]
-    ordered = sorted(findings, key=_order)
+    ordered = sorted(findings, key=_finding_order)
     pages = sum(document.is_page for document in kept)
     return Validation(tuple(ordered), len(kept), len(triples), tuple(noticed), pages)
 
 
-def _order(finding: Finding) -> tuple[int, str, int, str]:
+def _finding_order(finding: Finding) -> tuple[int, str, int, str]:
     rank = ("violation", "warning", "info").index(finding.result.severity)
     file, _, line = (finding.place or "").rpartition(":")
     number = int(line) if line.isdigit() else 0

@@ -42,7 +42,7 @@ SAME_SOURCE = 0.1
 
 _BUDGET = 256
 # Fainter than this is what tools share by chance in any catalogue.
-_FAINTEST = 0.25
+_LEAST_AFFINITY = 0.25
 _TERMS_IN_REASON = 3
 
 
@@ -88,7 +88,7 @@ class AffinityIndex:
         return {
             other: affinity + SAME_SOURCE * (sources[other] == source)
             for other, affinity in found.items()
-            if affinity >= _FAINTEST
+            if affinity >= _LEAST_AFFINITY
         }
 
     def _local_rarity(self, source: str, term: str) -> float:
@@ -180,7 +180,7 @@ def _related(index: AffinityIndex, position: int, other: int, affinity: float) -
 
 _PARTIAL = 0.7
 _UNQUALIFIED = 0.5
-_FAINTEST_of_flow = 0.15
+_LEAST_STRENGTH = 0.15
 # In a handful of tools that all work on one thing its name is common, and yet no idle word.
 _TOO_FEW_TO_COUNT = 16
 _FIELDS_IN_REASON = 3
@@ -201,16 +201,16 @@ class Flow:
     @property
     def reason(self) -> str:
         """Return for people what flows."""
-        told = self.fields[:_FIELDS_IN_REASON]
-        names = quoted([given for given, _ in told])
-        if any(given != needed for given, needed in told):
-            arguments = quoted([needed for _, needed in told])
+        shown = self.fields[:_FIELDS_IN_REASON]
+        names = quoted([given for given, _ in shown])
+        if any(given != needed for given, needed in shown):
+            arguments = quoted([needed for _, needed in shown])
             verb = (
-                "fills the required argument" if len(told) == 1 else "fill the required arguments"
+                "fills the required argument" if len(shown) == 1 else "fill the required arguments"
             )
-            return f"its output {_plural('field', told)} {names} {verb} {arguments} there"
-        verb = "is a required argument" if len(told) == 1 else "are required arguments"
-        return f"its output {_plural('field', told)} {names} {verb} there"
+            return f"its output {_plural('field', shown)} {names} {verb} {arguments} there"
+        verb = "is a required argument" if len(shown) == 1 else "are required arguments"
+        return f"its output {_plural('field', shown)} {names} {verb} there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ class FlowIndex:
                 if other != position and trust and accepts(needed.types, given[key].types):
                     found[other][needed.name] = (worth * trust, given[key].name)
         flows = {other: self._flow(other, fills) for other, fills in found.items()}
-        return {other: flow for other, flow in flows.items() if flow.strength >= _FAINTEST_of_flow}
+        return {other: flow for other, flow in flows.items() if flow.strength >= _LEAST_STRENGTH}
 
     def _trust(self, position: int, other: int, near: Mapping[int, float]) -> float:
         if other in near:

@@ -82,7 +82,7 @@ class Relations:
 
 _DEEPEST = 4
 _MOST = 256
-_SHORTEST = 2
+_SHORTEST_PLURAL = 2
 # Marks of list elements and unnamed members, and the dots between the steps of a path.
 _STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
 _WIDER = {
@@ -121,7 +121,7 @@ def singular(term: str) -> str:
 
     Keys are only ever compared with keys, so a word such as `status` may lose its ending as well.
     """
-    is_plural = len(term) > _SHORTEST and term.endswith("s") and not term.endswith("ss")
+    is_plural = len(term) > _SHORTEST_PLURAL and term.endswith("s") and not term.endswith("ss")
     return term[:-1] if is_plural else term
 
 
@@ -249,7 +249,7 @@ PROSE = 0.3
 """The weight of a term that stands only in prose, which names much besides the subject."""
 
 _TERMS_PER_TOOL = 12
-_SHORTEST_of_vocabulary = 2
+_SHORTEST_TERM = 2
 # A term is generic when more tools than this hold it: half of them, once a few are there to count.
 _GENERIC_SHARE = 0.5
 _TOO_FEW_TO_COUNT = 8
@@ -371,7 +371,7 @@ def _subject_words(text: str, language: str | None) -> list[str]:
 
 
 def _names_a_subject(word: str) -> bool:
-    return len(word) >= _SHORTEST_of_vocabulary and not word.isdigit() and not names_operation(word)
+    return len(word) >= _SHORTEST_TERM and not word.isdigit() and not names_operation(word)
 
 
 def _most_used(forms: Counter[str]) -> str:
@@ -390,5 +390,7 @@ def _telling(terms: Mapping[str, float], holders: Mapping[str, int], size: int) 
         (holders[term] > limit, holders[term] == 1, -weight * rarity(holders[term], size), term)
         for term, weight in terms.items()
     )
-    told = [term for is_generic, _, _, term in ranked if not is_generic]
-    return {term: terms[term] for term in told[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]}
+    chosen = [term for is_generic, _, _, term in ranked if not is_generic]
+    return {
+        term: terms[term] for term in chosen[:_TERMS_PER_TOOL] or [row[-1] for row in ranked[:1]]
+    }

@@ -81,20 +81,20 @@ class OpenTelemetryObserver:
 
     def build(self) -> Operation[BuildFacts]:
         """See `mcpg.telemetry.Observer.build`."""
-        return self._operation(BUILD, _of_build)
+        return self._operation(BUILD, _build_attributes)
 
     def vectors(self) -> Operation[VectorFacts]:
         """See `mcpg.telemetry.Observer.vectors`."""
-        return self._operation(VECTORS, _of_vectors)
+        return self._operation(VECTORS, _vector_attributes)
 
     def route(self, query: str) -> Operation[RouteFacts]:
         """See `mcpg.telemetry.Observer.route`."""
         is_told = self._record_queries and bool(query)
-        return self._operation(ROUTE, _of_route, {QUERY: _plain(query)} if is_told else {})
+        return self._operation(ROUTE, _route_attributes, {QUERY: _plain(query)} if is_told else {})
 
     def invoke(self) -> Operation[InvokeFacts]:
         """See `mcpg.telemetry.Observer.invoke`."""
-        return self._operation(INVOKE, _of_invoke)
+        return self._operation(INVOKE, _invoke_attributes)
 
     def _operation(
         self,
@@ -221,7 +221,7 @@ def _recorder(meter: metrics.Meter, metric: Metric) -> Callable[..., None]:
 
 
 def _plain(text: str) -> str:
-    """Return *text*, which somebody else wrote, short and such that every exporter can encode it."""
+    """Return untrusted *text* cut short, and such that every exporter can encode it."""
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
 
 
@@ -230,7 +230,7 @@ def _qualified(kind: type[BaseException]) -> str:
     return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _of_build(facts: BuildFacts) -> Values:
+def _build_attributes(facts: BuildFacts) -> Values:
     return {
         "tool_count": facts.tools,
         "vectorized_tool_count": facts.vectorized,
@@ -240,7 +240,7 @@ def _of_build(facts: BuildFacts) -> Values:
     }
 
 
-def _of_vectors(facts: VectorFacts) -> Values:
+def _vector_attributes(facts: VectorFacts) -> Values:
     return {
         "tool_count": facts.tools,
         "vectorized_tool_count": facts.vectorized,
@@ -249,11 +249,11 @@ def _of_vectors(facts: VectorFacts) -> Values:
     }
 
 
-def _of_route(facts: RouteFacts) -> Values:
+def _route_attributes(facts: RouteFacts) -> Values:
     return {"category_count": facts.categories, "tool_count": facts.tools}
 
 
-def _of_invoke(facts: InvokeFacts) -> Values:
+def _invoke_attributes(facts: InvokeFacts) -> Values:
     return {
         "source_kind": facts.source_kind or None,
         "source_id": _plain(facts.source_id) or None,

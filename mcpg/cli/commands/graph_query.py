@@ -333,7 +333,7 @@ def sparql(
     schema, skos and xsd are known. A query that takes too long is ended.
     """
     from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
-    from mcpg.graph.sparql import Door, Limits  # noqa: PLC0415
+    from mcpg.graph.sparql import Limits, SparqlEndpoint  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     text = query_of(query)
@@ -341,8 +341,8 @@ def sparql(
     documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
     output.diagnostics((*engine.diagnostics, *noticed))
     limits = Limits(seconds=timeout, rows=rows)
-    with Door(documents, services=services or (), limits=limits) as door:
-        answer = door.query(text)
+    with SparqlEndpoint(documents, services=services or (), limits=limits) as endpoint:
+        answer = endpoint.query(text)
     write_answer(answer, form, output)
     if answer.cut:
         message = f"these are not all results: {answer.cut}"

@@ -43,7 +43,7 @@ from mcpg.graph.search.scoring import (
     scored,
     terms_of,
 )
-from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.sparql import Limits, SparqlEndpoint
 from mcpg.graph.store import oxigraph_store
 from mcpg.graph.terms import node_iri, source_iri
 from mcpg.graph.triples import triples_of
@@ -147,19 +147,19 @@ _AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RemoteRows:
     """What an endpoint answered.
 
     Attributes:
         endpoint: Its address.
         rows: The text or IRI of each variable of each row.
-        noticed: Why there is nothing, or not all.
+        diagnostics: Why there is nothing, or not all.
         failed: Whether there is nothing because something went wrong.
     """
 
     endpoint: str
     rows: tuple[dict[str, str], ...] = ()
-    noticed: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     failed: bool = False
 
 
@@ -168,45 +168,47 @@ def admitted(
 ) -> tuple[list[str], list[Diagnostic]]:
     """Return those of *endpoints* that may be asked, each once, and say which may not."""
     kept: list[str] = []
-    noticed: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for endpoint in dict.fromkeys(endpoints):
         try:
             check_endpoint(endpoint)
         except EndpointInvalidError as fault:
-            noticed.append(error(Code.GRAPH_ENDPOINT_INVALID, fault.message))
+            diagnostics.append(error(Code.GRAPH_ENDPOINT_INVALID, fault.message))
             continue
         if not is_iri(endpoint):
             message = f"{endpoint!r} is no address of an endpoint that may be asked"
-            noticed.append(error(Code.GRAPH_ENDPOINT_INVALID, message))
+            diagnostics.append(error(Code.GRAPH_ENDPOINT_INVALID, message))
         elif endpoint in allowed:
             kept.append(endpoint)
         else:
             message = f"the endpoint {endpoint!r} is not allowed, so it is not asked"
-            noticed.append(error(Code.GRAPH_ENDPOINT_BLOCKED, message))
-    return kept, noticed
+            diagnostics.append(error(Code.GRAPH_ENDPOINT_BLOCKED, message))
+    return kept, diagnostics
 
 
-def asked(endpoints: Iterable[str], query: str, limits: Limits) -> list[Told]:
-    """Ask each of *endpoints* the SELECT *query*, in whose order they are told."""
+def asked(endpoints: Iterable[str], query: str, limits: Limits) -> list[RemoteRows]:
+    """Ask each of *endpoints* the SELECT *query*, in whose order they are answers."""
     with ThreadPoolExecutor(_AT_ONCE) as threads:
-        return list(threads.map(lambda endpoint: _told(endpoint, query, limits), endpoints))
+        return list(threads.map(lambda endpoint: _remote_rows(endpoint, query, limits), endpoints))
 
 
-def _told(endpoint: str, query: str, limits: Limits) -> Told:
+def _remote_rows(endpoint: str, query: str, limits: Limits) -> RemoteRows:
     try:
-        with Door((), services=(endpoint,), limits=limits) as door:
-            answer = door.query(at_endpoint(query, endpoint))
+        with SparqlEndpoint((), services=(endpoint,), limits=limits) as remote:
+            answer = remote.query(at_endpoint(query, endpoint))
     except McpgError as fault:
         message = f"{endpoint} gives nothing to search: {fault.message}"
-        return Told(endpoint, noticed=(error(Code.GRAPH_SEARCH_FAILED, message),), failed=True)
+        return RemoteRows(
+            endpoint, diagnostics=(error(Code.GRAPH_SEARCH_FAILED, message),), failed=True
+        )
     rows = tuple(
         {name: str(term["value"]) for name, term in row.items() if term["type"] != "triple"}
         for row in answer.rows
     )
     if not answer.cut:
-        return Told(endpoint, rows)
+        return RemoteRows(endpoint, rows)
     message = f"{endpoint} has more to say than is heard: {answer.cut}"
-    return Told(endpoint, rows, (warning(Code.GRAPH_RESULTS_CUT, message),))
+    return RemoteRows(endpoint, rows, (warning(Code.GRAPH_RESULTS_CUT, message),))
 
 
 def expanded(graph: LocalGraph, primaries: Sequence[GraphMatch]) -> tuple[str, list[GraphMatch]]:
@@ -280,11 +282,11 @@ _LIMITS = Limits(seconds=10.0, rows=10_000)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Nodes, the best first, the query that looked for them, and what was noticed."""
+    """Nodes, the best first, the query that looked for them, and what was diagnostics."""
 
     nodes: list[Scored] = field(default_factory=list)
     sparql: str = ""
-    noticed: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
 class GraphSearcher:
@@ -366,7 +368,7 @@ class GraphSearcher:
             sparql=found.sparql,
             expansion_sparql=sparql,
             used_schema_search=bool(found.nodes),
-            diagnostics=tuple(found.noticed),
+            diagnostics=tuple(found.diagnostics),
         )
 
     def _ranked(self, request: GraphSearchRequest, fallback: Fallback) -> list[Scored]:
@@ -385,7 +387,7 @@ class GraphSearcher:
     ) -> GraphSearchResult:
         """Return the tools that were *ranked* after *others*, which the schema finds."""
         message = "no registered predicate of a tool has a word of the query; words were ranked"
-        found.noticed.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
+        found.diagnostics.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
         primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))
         return replace(self._answer(request, found, primaries), used_schema_fallback=True)
 
@@ -395,31 +397,31 @@ class GraphSearcher:
                 "distances are only known of the graph at hand",
                 remedy="search federated with hybrid or schema-aware",
             )
-        kept, noticed = admitted(request.endpoints, self._allowed)
+        kept, diagnostics = admitted(request.endpoints, self._allowed)
         terms = terms_of(request.query, self._local.language)
         query = evidence_query(self._profile, pattern_of(terms)) if terms else ""
-        told = asked(kept, query, self._limits) if query else []
-        rows = [row for one in told for row in _rows(one.rows, one.endpoint)]
-        queries = [at_endpoint(query, one.endpoint) for one in told]
+        answers = asked(kept, query, self._limits) if query else []
+        rows = [row for one in answers for row in _rows(one.rows, one.endpoint)]
+        queries = [at_endpoint(query, one.endpoint) for one in answers]
         total = 0
         if request.includes_local:
-            noticed += self._complaints()
+            diagnostics += self._complaints()
             here = self._query_here(terms)
             queries += [here] if here else []
             rows += self._rows_here(here)
             total = self._local.total
         nodes = scored(rows, terms, self._profile, total)[: request.limit]
-        noticed += (diagnostic for one in told for diagnostic in one.noticed)
-        matches = self._primaries(nodes, told)
+        diagnostics += (diagnostic for one in answers for diagnostic in one.diagnostics)
+        matches = self._primaries(nodes, answers)
         return GraphSearchResult(
             query=request.query,
             mode=request.mode,
             matches=matches,
             sparql="\n\n".join(queries),
-            endpoints=tuple(one.endpoint for one in told if not one.failed),
+            endpoints=tuple(one.endpoint for one in answers if not one.failed),
             is_federated=True,
             used_schema_search=bool(matches),
-            diagnostics=tuple(noticed),
+            diagnostics=tuple(diagnostics),
         )
 
     def _found_here(self, query: str) -> _Found:
@@ -430,7 +432,7 @@ class GraphSearcher:
         return _Found(nodes, sparql, self._complaints())
 
     def _query_here(self, terms: tuple[Term, ...]) -> str:
-        """Return the query for *terms* that the graph at hand can answer, "" where there is none."""
+        """Return the query for *terms* that the local graph can answer, "" without any."""
         profile = self._local.profile
         is_read = bool(terms) and profile.highest_weight > 0
         return evidence_query(profile, pattern_of(terms)) if is_read else ""
@@ -461,20 +463,20 @@ class GraphSearcher:
     def _primaries(
         self,
         nodes: Sequence[Scored],
-        told: Sequence[Told],
+        answers: Sequence[RemoteRows],
         kind: ScoreKind = ScoreKind.COVERAGE,
     ) -> tuple[GraphMatch, ...]:
-        """Return *nodes* as matches, described by the graph at hand or by who has *told* of them."""
+        """Return *nodes* as matches, described by the local graph or by remote *answers*."""
         related = {evidence.related for node in nodes for evidence in node.evidence}
-        known = self._described([node.node for node in nodes] + sorted(related - {""}), told)
+        known = self._described([node.node for node in nodes] + sorted(related - {""}), answers)
         return tuple(self._match(node, known, kind) for node in nodes)
 
-    def _described(self, nodes: list[str], told: Sequence[Told]) -> dict[str, Display]:
+    def _described(self, nodes: list[str], answers: Sequence[RemoteRows]) -> dict[str, Display]:
         if not nodes:
             return {}
         query = description_query(nodes)
         rows = self._local.rows(query)
-        endpoints = [one.endpoint for one in told if one.rows]
+        endpoints = [one.endpoint for one in answers if one.rows]
         for one in asked(endpoints, query, self._limits) if endpoints else ():
             rows += one.rows
         return displayed(rows)

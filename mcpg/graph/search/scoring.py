@@ -89,7 +89,7 @@ def scored(
     rarity = _rarity(found, terms, total)
     best = profile.highest_weight * fsum(rarity.values())
     nodes = (_node(node, held, rarity, best) for node, held in found.items())
-    return sorted(nodes, key=_order)
+    return sorted(nodes, key=_score_order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _evidence(row: Row, held: _Held, rarity: Mapping[Term, float], best: float) 
     )
 
 
-def _order(one: Scored) -> tuple[float, float, str]:
+def _score_order(one: Scored) -> tuple[float, float, str]:
     # Of equal nodes, first the one that more values speak for.
     return -one.score, -fsum(evidence.score for evidence in one.evidence), one.node
 
@@ -209,7 +209,7 @@ class Distances:
             for place, product in products.items()
         )
         best: dict[str, Near] = {}
-        for one in sorted(near, key=_order_of_distance):
+        for one in sorted(near, key=_distance_order):
             best.setdefault(one.segment.node, one)
         return list(best.values())[:limit]
 
@@ -238,7 +238,7 @@ def runs_of(text: str) -> Counter[str]:
     return found
 
 
-def _order_of_distance(one: Near) -> tuple[float, str, str, str]:
+def _distance_order(one: Near) -> tuple[float, str, str, str]:
     segment = one.segment
     return round(one.distance, 12), segment.node, segment.predicate, segment.text
 

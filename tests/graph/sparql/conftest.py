@@ -1,4 +1,4 @@
-"""A door to the graph of a small shop."""
+"""A endpoint to the graph of a small shop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.sparql import Limits, SparqlEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def door(shop: dict[str, ToolDocument]) -> Iterator[Door]:
-    """The door; a query has time enough."""
-    with Door(list(shop.values()), limits=Limits(seconds=30)) as opened:
+def endpoint(shop: dict[str, ToolDocument]) -> Iterator[SparqlEndpoint]:
+    """The endpoint; a query has time enough."""
+    with SparqlEndpoint(list(shop.values()), limits=Limits(seconds=30)) as opened:
         yield opened

@@ -12,7 +12,7 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.errors import InputError, UsageError
-from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.sparql import Limits, SparqlEndpoint
 from mcpg.graph.store import oxigraph_store
 from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
@@ -77,11 +77,13 @@ def _beneath(shop: dict[str, ToolDocument], query: str) -> pyoxigraph.QuerySolut
     return found
 
 
-def test_rows_are_those_of_the_engine_beneath(door: Door, shop: dict[str, ToolDocument]) -> None:
+def test_rows_are_those_of_the_engine_beneath(
+    endpoint: SparqlEndpoint, shop: dict[str, ToolDocument]
+) -> None:
     """Every feature of SELECT gives what Oxigraph gives, in its JSON and in its CSV."""
     for query in SELECTS:
         form = pyoxigraph.QueryResultsFormat
-        answer = door.query(query)
+        answer = endpoint.query(query)
         beneath = _beneath(shop, query).serialize(format=form.JSON)
         assert answer.json() == json.loads(beneath or b""), query
         written = _beneath(shop, query).serialize(format=form.CSV)
@@ -89,57 +91,59 @@ def test_rows_are_those_of_the_engine_beneath(door: Door, shop: dict[str, ToolDo
         assert not answer.cut
 
 
-def test_graphs_are_those_of_the_engine_beneath(door: Door, shop: dict[str, ToolDocument]) -> None:
+def test_graphs_are_those_of_the_engine_beneath(
+    endpoint: SparqlEndpoint, shop: dict[str, ToolDocument]
+) -> None:
     """CONSTRUCT and DESCRIBE give the triples of Oxigraph, and Turtle that reads back as them."""
     for query in GRAPHS:
-        answer = door.query(query)
+        answer = endpoint.query(query)
         beneath = [f"{one} ." for one in _beneath(shop, query)]
         assert sorted(answer.triples) == sorted(beneath), query
         turtle = pyoxigraph.parse(answer.turtle(), format=pyoxigraph.RdfFormat.TURTLE)
         assert {f"{quad.triple} ." for quad in turtle} == set(beneath)
 
 
-def test_ask_is_answered_with_a_truth(door: Door) -> None:
+def test_ask_is_answered_with_a_truth(endpoint: SparqlEndpoint) -> None:
     """ASK tells whether there is such a thing."""
-    assert door.query("ASK { ?s a mcpg:Tool }").json() == {"head": {}, "boolean": True}
-    assert not door.query("ASK { ?s a <a:b> }").truth
+    assert endpoint.query("ASK { ?s a mcpg:Tool }").json() == {"head": {}, "boolean": True}
+    assert not endpoint.query("ASK { ?s a <a:b> }").truth
 
 
 @pytest.fixture(scope="module")
-def triple() -> Iterator[Door]:
-    """The door to a graph of one triple."""
-    with Door.over(b"<a:a> <a:b> <a:c> .") as opened:
+def triple() -> Iterator[SparqlEndpoint]:
+    """The endpoint to a graph of one triple."""
+    with SparqlEndpoint.over(b"<a:a> <a:b> <a:c> .") as opened:
         yield opened
 
 
 @pytest.mark.parametrize("update", UPDATES)
-def test_every_form_of_update_is_refused(triple: Door, update: str) -> None:
+def test_every_form_of_update_is_refused(triple: SparqlEndpoint, update: str) -> None:
     """Whatever would change the graph is refused as an update, by its parsed form."""
     with pytest.raises(UsageError, match="is an update"):
         triple.query(update)
     assert len(triple.query("SELECT * { ?s ?p ?o }")) == 1
 
 
-def test_what_is_no_sparql_is_refused_with_its_place(door: Door) -> None:
+def test_what_is_no_sparql_is_refused_with_its_place(endpoint: SparqlEndpoint) -> None:
     """A mistake is told with the line and column where it is."""
     with pytest.raises(InputError, match="no SPARQL: error at 1:"):
-        door.query("SELECT * { ?s ")
+        endpoint.query("SELECT * { ?s ")
     with pytest.raises(InputError, match="no SPARQL"):
-        door.query("")
+        endpoint.query("")
     with pytest.raises(InputError, match="half a character"):
-        door.query("SELECT * { ?s ?p '\\uD800' }")
+        endpoint.query("SELECT * { ?s ?p '\\uD800' }")
     with pytest.raises(InputError, match="more than"):
-        door.query("#" * (1024 * 1024 + 1))
+        endpoint.query("#" * (1024 * 1024 + 1))
 
 
 def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
     shop: dict[str, ToolDocument],
 ) -> None:
-    """A Cartesian product runs into the limit of time; the door stays of use."""
-    with Door(list(shop.values()), limits=Limits(seconds=2)) as door:
+    """A Cartesian product runs into the limit of time; the endpoint stays of use."""
+    with SparqlEndpoint(list(shop.values()), limits=Limits(seconds=2)) as endpoint:
         with pytest.raises(InputError, match="ended after 2 seconds"):
-            door.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
-        assert door.query("ASK { ?s ?p ?o }").truth
+            endpoint.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
+        assert endpoint.query("ASK { ?s ?p ?o }").truth
 
 
 @pytest.mark.parametrize(
@@ -152,10 +156,10 @@ def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
 )
 def test_the_limit_of_time_covers_what_is_looked_at_before(query: str) -> None:
     """A query that takes long to be understood is ended like one that takes long to answer."""
-    with Door.over(b"<a:a> <a:b> <a:c> .", Limits(seconds=1)) as door:
+    with SparqlEndpoint.over(b"<a:a> <a:b> <a:c> .", Limits(seconds=1)) as endpoint:
         with pytest.raises(InputError, match="ended after 1 seconds"):
-            door.query(query)
-        assert door.query("ASK { ?s ?p ?o }").truth
+            endpoint.query(query)
+        assert endpoint.query("ASK { ?s ?p ?o }").truth
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal interrupts a read there")
@@ -164,41 +168,43 @@ def test_an_interrupted_query_leaves_no_answer_behind() -> None:
     limits = Limits(seconds=30)
     with (
         serving("<a:a> <a:b> <a:c> .", "interrupting") as other,
-        Door((), services=[other.url], limits=limits) as door,
+        SparqlEndpoint((), services=[other.url], limits=limits) as endpoint,
     ):
         with pytest.raises(KeyboardInterrupt):
-            door.query(f"SELECT * {{ SERVICE <{other.url}> {{ ?s ?p ?o }} }}")
+            endpoint.query(f"SELECT * {{ SERVICE <{other.url}> {{ ?s ?p ?o }} }}")
         for number in range(3):
-            (row,) = door.query(f"SELECT ({number} AS ?n) {{}}").rows
+            (row,) = endpoint.query(f"SELECT ({number} AS ?n) {{}}").rows
             assert row["n"]["value"] == str(number)
 
 
-def test_a_query_that_nests_too_deep_breaks_off_alone(door: Door) -> None:
+def test_a_query_that_nests_too_deep_breaks_off_alone(endpoint: SparqlEndpoint) -> None:
     """A query on which the engine dies is an error, and the next query is answered."""
     with pytest.raises(InputError, match="broke off"):
-        door.query("SELECT * " + "{" * 60_000 + "}" * 60_000)
-    assert door.query("ASK { ?s ?p ?o }").truth
+        endpoint.query("SELECT * " + "{" * 60_000 + "}" * 60_000)
+    assert endpoint.query("ASK { ?s ?p ?o }").truth
 
 
 def test_memory_is_bounded(shop: dict[str, ToolDocument]) -> None:
     """A query that would take all memory breaks off, or runs out of time first."""
     limits = Limits(seconds=20, memory=600 * 1024 * 1024)
     with (
-        Door(list(shop.values()), limits=limits) as door,
+        SparqlEndpoint(list(shop.values()), limits=limits) as endpoint,
         pytest.raises(InputError, match=r"broke off|ended after"),
     ):
-        door.query("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l } ORDER BY ?l ?a ?d ?g")
+        endpoint.query(
+            "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l } ORDER BY ?l ?a ?d ?g"
+        )
 
 
 def test_answers_are_cut_and_say_so(shop: dict[str, ToolDocument]) -> None:
     """Rows beyond the limit, in number or in bytes, are left out with a word."""
-    with Door(list(shop.values()), limits=Limits(rows=3)) as door:
-        answer = door.query("SELECT * { ?s ?p ?o }")
+    with SparqlEndpoint(list(shop.values()), limits=Limits(rows=3)) as endpoint:
+        answer = endpoint.query("SELECT * { ?s ?p ?o }")
         assert (len(answer), answer.cut) == (3, "there are more than 3")
-        assert door.query("SELECT * { ?s ?p ?o } LIMIT 3").cut == ""
-        assert len(door.query("CONSTRUCT WHERE { ?s ?p ?o }").triples) == 3
-    with Door(list(shop.values()), limits=Limits(size=500)) as door:
-        answer = door.query("SELECT * { ?s ?p ?o }")
+        assert endpoint.query("SELECT * { ?s ?p ?o } LIMIT 3").cut == ""
+        assert len(endpoint.query("CONSTRUCT WHERE { ?s ?p ?o }").triples) == 3
+    with SparqlEndpoint(list(shop.values()), limits=Limits(size=500)) as endpoint:
+        answer = endpoint.query("SELECT * { ?s ?p ?o }")
         assert 0 < len(answer) < 10
         assert "more than 500 bytes" in answer.cut
 
@@ -207,44 +213,46 @@ def test_deep_property_paths_are_answered() -> None:
     """A path of ten thousand steps is followed to its end."""
     chain = "".join(f"<n:{one}> kb:nextStep <n:{one + 1}> .\n" for one in range(10_000))
     data = f"@prefix kb: <{PREFIXES['kb']}> .\n{chain}"
-    with Door.over(data.encode(), Limits(seconds=60)) as door:
-        answer = door.query("SELECT (COUNT(?o) AS ?n) { <n:0> kb:nextStep+ ?o }")
+    with SparqlEndpoint.over(data.encode(), Limits(seconds=60)) as endpoint:
+        answer = endpoint.query("SELECT (COUNT(?o) AS ?n) { <n:0> kb:nextStep+ ?o }")
     assert answer.rows[0]["n"]["value"] == "10000"
 
 
-def test_other_data_is_never_fetched(door: Door) -> None:
+def test_other_data_is_never_fetched(endpoint: SparqlEndpoint) -> None:
     """FROM and FROM NAMED name graphs of the store, and load nothing."""
-    assert not door.query("ASK FROM <http://127.0.0.1:9/x> { ?s ?p ?o }").truth
-    assert not door.query("ASK FROM NAMED <http://127.0.0.1:9/x> { GRAPH ?g { ?s ?p ?o } }").truth
+    assert not endpoint.query("ASK FROM <http://127.0.0.1:9/x> { ?s ?p ?o }").truth
+    assert not endpoint.query(
+        "ASK FROM NAMED <http://127.0.0.1:9/x> { GRAPH ?g { ?s ?p ?o } }"
+    ).truth
 
 
-def test_threads_share_a_door(door: Door) -> None:
+def test_threads_share_a_door(endpoint: SparqlEndpoint) -> None:
     """Queries of several threads are all answered, each with its own answer."""
     with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda n: door.query(f"SELECT ({n} AS ?n) {{}}"), range(24))
+        found = pool.map(lambda n: endpoint.query(f"SELECT ({n} AS ?n) {{}}"), range(24))
         assert [one.rows[0]["n"]["value"] for one in found] == [str(n) for n in range(24)]
 
 
 def test_documents_that_come_but_once_are_kept(shop: dict[str, ToolDocument]) -> None:
     """The second process has the graph of the first, also when documents were generated."""
-    with Door(document for document in shop.values()) as door:
-        assert door.query("ASK { ?s a mcpg:Tool }").truth
-        door.close()
-        assert door.query("ASK { ?s a mcpg:Tool }").truth
+    with SparqlEndpoint(document for document in shop.values()) as endpoint:
+        assert endpoint.query("ASK { ?s a mcpg:Tool }").truth
+        endpoint.close()
+        assert endpoint.query("ASK { ?s a mcpg:Tool }").truth
 
 
-def test_a_closed_door_opens_again(door: Door) -> None:
+def test_a_closed_door_opens_again(endpoint: SparqlEndpoint) -> None:
     """After closing, another query starts anew; closing twice does no harm."""
-    assert door.query("ASK {}").truth
-    door.close()
-    door.close()
-    assert door.query("ASK {}").truth
+    assert endpoint.query("ASK {}").truth
+    endpoint.close()
+    endpoint.close()
+    assert endpoint.query("ASK {}").truth
 
 
 def test_answers_are_the_same_in_every_process(shop: dict[str, ToolDocument]) -> None:
     """The order of rows does not hang on the process, even where none is asked for."""
     answers = []
     for _ in range(2):
-        with Door(list(shop.values())) as door:
-            answers.append(door.query("SELECT * { ?s ?p ?o }"))
+        with SparqlEndpoint(list(shop.values())) as endpoint:
+            answers.append(endpoint.query("SELECT * { ?s ?p ?o }"))
     assert answers[0] == answers[1]

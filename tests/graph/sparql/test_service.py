@@ -10,8 +10,13 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.errors import InputError, UsageError
-from mcpg.graph.federation import EndpointBlockedError, EndpointInvalidError, Relay, check_endpoint
-from mcpg.graph.sparql import Door, Limits
+from mcpg.graph.federation import (
+    EndpointBlockedError,
+    EndpointInvalidError,
+    FederationProxy,
+    check_endpoint,
+)
+from mcpg.graph.sparql import Limits, SparqlEndpoint
 
 if TYPE_CHECKING:
     from mcpg.documents import ToolDocument
@@ -27,22 +32,28 @@ def _asking(url: str, *, silent: bool = False) -> str:
 
 def test_an_allowed_endpoint_is_asked_and_joined(shop: dict[str, ToolDocument]) -> None:
     """What an endpoint on the list answers is joined with the graph of the tools."""
-    with serving(FACTS) as other, Door(list(shop.values()), services=[other.url]) as door:
-        answer = door.query(_asking(other.url))
+    with (
+        serving(FACTS) as other,
+        SparqlEndpoint(list(shop.values()), services=[other.url]) as endpoint,
+    ):
+        answer = endpoint.query(_asking(other.url))
         assert [row["s"]["value"] for row in answer.rows] == ["a:letter", "a:parcel"]
         joined = (
             f"SELECT (COUNT(*) AS ?n) {{ ?t a mcpg:Tool"
             f" SERVICE <{other.url}> {{ ?s <a:weighs> ?w }} }}"
         )
-        assert door.query(joined).rows[0]["n"]["value"] == "10"
+        assert endpoint.query(joined).rows[0]["n"]["value"] == "10"
         assert "weighs" in other.asked[0]
 
 
 def test_an_endpoint_may_be_asked_twice_in_one_query(shop: dict[str, ToolDocument]) -> None:
     """Several SERVICE clauses may name the same endpoint."""
-    with serving(FACTS) as other, Door(list(shop.values()), services=[other.url]) as door:
+    with (
+        serving(FACTS) as other,
+        SparqlEndpoint(list(shop.values()), services=[other.url]) as endpoint,
+    ):
         clauses = (f"SERVICE <{other.url}> {{ <a:{one}> <a:weighs> ?{one} }}" for one in WEIGHTS)
-        (row,) = door.query(f"SELECT * {{ {' '.join(clauses)} }}").rows
+        (row,) = endpoint.query(f"SELECT * {{ {' '.join(clauses)} }}").rows
 
     assert {name: term["value"] for name, term in row.items()} == WEIGHTS
     assert len(other.asked) == 2
@@ -53,33 +64,36 @@ def test_an_endpoint_that_is_not_on_the_list_is_never_asked(
     shop: dict[str, ToolDocument], *, silent: bool
 ) -> None:
     """Whoever is not allowed is not asked, silently or not, escaped or not."""
-    with serving(FACTS) as other, Door(list(shop.values())) as door:
+    with serving(FACTS) as other, SparqlEndpoint(list(shop.values())) as endpoint:
         for query in (
             _asking(other.url, silent=silent),
             _asking(other.url, silent=silent).replace("SERVICE", "\\u0053ervice"),
         ):
             with pytest.raises(EndpointBlockedError, match="not allowed"):
-                door.query(query)
+                endpoint.query(query)
         assert other.asked == []
 
 
 def test_an_endpoint_must_be_named_in_full(shop: dict[str, ToolDocument]) -> None:
     """Variables and prefixed names are refused: who would be asked is not known beforehand."""
-    with serving(FACTS) as other, Door(list(shop.values()), services=[other.url]) as door:
+    with (
+        serving(FACTS) as other,
+        SparqlEndpoint(list(shop.values()), services=[other.url]) as endpoint,
+    ):
         hidden = f"SELECT * {{ BIND(<{other.url}> AS ?e) SERVICE ?e {{ ?s ?p ?o }} }}"
         with pytest.raises(UsageError, match="does not say which endpoint"):
-            door.query(hidden)
+            endpoint.query(hidden)
         prefix = f"PREFIX e: <{other.url.removesuffix('sparql')}>"
         with pytest.raises((UsageError, InputError)):
-            door.query(f"{prefix} SELECT * {{ SERVICE e:sparql {{ ?s ?p ?o }} }}")
+            endpoint.query(f"{prefix} SELECT * {{ SERVICE e:sparql {{ ?s ?p ?o }} }}")
         with pytest.raises(InputError, match="must be understood"):
-            door.query(f"SELECT * {{ SERVICE <{other.url}> {{ ?s ?p ")
+            endpoint.query(f"SELECT * {{ SERVICE <{other.url}> {{ ?s ?p ")
         assert other.asked == []
 
 
-def test_the_word_in_a_text_is_only_a_word(door: Door) -> None:
+def test_the_word_in_a_text_is_only_a_word(endpoint: SparqlEndpoint) -> None:
     """A string that holds the word SERVICE is answered like any other."""
-    answer = door.query("SELECT ('SERVICE <http://127.0.0.1:9/>' AS ?s) {} # SERVICE")
+    answer = endpoint.query("SELECT ('SERVICE <http://127.0.0.1:9/>' AS ?s) {} # SERVICE")
     assert len(answer) == 1
 
 
@@ -101,20 +115,20 @@ def test_an_endpoint_that_misbehaves_is_an_error_within_bounds(
     limits = Limits(seconds=2.0, size=1024 * 1024)
     with (
         serving(FACTS, manner) as other,
-        Door(list(shop.values()), services=[other.url], limits=limits) as door,
+        SparqlEndpoint(list(shop.values()), services=[other.url], limits=limits) as endpoint,
         pytest.raises(InputError, match=told),
     ):
-        door.query(_asking(other.url))
+        endpoint.query(_asking(other.url))
 
 
 def test_silence_does_without_an_endpoint_that_fails(shop: dict[str, ToolDocument]) -> None:
     """SERVICE SILENT answers with what there is."""
     with (
         serving(FACTS, "failing") as other,
-        Door(list(shop.values()), services=[other.url]) as door,
+        SparqlEndpoint(list(shop.values()), services=[other.url]) as endpoint,
     ):
-        assert len(door.query(_asking(other.url, silent=True))) == 1
-        assert door.query("ASK {}").truth
+        assert len(endpoint.query(_asking(other.url, silent=True))) == 1
+        assert endpoint.query("ASK {}").truth
 
 
 def test_an_endpoint_that_is_not_there_is_told(shop: dict[str, ToolDocument]) -> None:
@@ -122,10 +136,10 @@ def test_an_endpoint_that_is_not_there_is_told(shop: dict[str, ToolDocument]) ->
     with serving() as gone:
         url = gone.url
     with (
-        Door(list(shop.values()), services=[url]) as door,
+        SparqlEndpoint(list(shop.values()), services=[url]) as endpoint,
         pytest.raises(InputError, match="cannot be reached"),
     ):
-        door.query(_asking(url))
+        endpoint.query(_asking(url))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +160,7 @@ def test_an_endpoint_that_is_not_there_is_told(shop: dict[str, ToolDocument]) ->
 def test_only_safe_or_local_addresses_can_be_allowed(address: str) -> None:
     """An endpoint is asked with https, or on this machine; its address holds no password."""
     with pytest.raises(EndpointInvalidError) as caught:
-        Relay([address], 1, 1)
+        FederationProxy([address], 1, 1)
     assert "secret" not in str(caught.value)
 
 
@@ -160,14 +174,14 @@ def test_safe_and_local_addresses_are_taken_as_they_are(address: str) -> None:
 
 
 def test_nobody_else_can_ask_through_the_relay() -> None:
-    """Without the path that only the engine is told, the relay asks nobody."""
+    """Without the path that only the engine is told, the proxy asks nobody."""
     with serving(FACTS) as other:
-        relay = Relay([other.url], 1, 1024)
-        address = relay.address_of(other.url)
+        proxy = FederationProxy([other.url], 1, 1024)
+        address = proxy.address_of(other.url)
         foreign = address.rsplit("/", 2)[0] + "/guess/0"
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(foreign, b"ASK {}")
         caught.value.close()
-        relay.close()
+        proxy.close()
         assert caught.value.code == 404
         assert other.asked == []
