@@ -63,13 +63,7 @@ def targets_of(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) 
     for tool in tools:
         path, uri = addresses[tool.id]
         by_uri[uri] = tool.id
-        names = (
-            tool.id,
-            f"{tool.source_id}::{tool.name}",
-            path,
-            tool.name,
-            tool.display_name,
-        )
+        names = (tool.id, f"{tool.source_id}::{tool.name}", path, tool.name, tool.display_name)
         for words, name in zip(by_words, names, strict=True):
             key = path_key(name.strip())
             words[key] = uri if key and words.get(key, uri) == uri else None

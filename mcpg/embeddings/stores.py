@@ -15,12 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "EmbeddingKey",
-    "EmbeddingStore",
-    "MemoryStore",
-    "StoreError",
-]
+__all__ = ["EmbeddingKey", "EmbeddingStore", "MemoryStore", "StoreError"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class EmbeddingStore(Protocol):
         """
 
     def close(self) -> None:
-        """Return back what the store holds open; closing twice does no harm."""
+        """Release what the store holds open; closing twice does no harm."""
 
 
 def key_parts(key: EmbeddingKey) -> tuple[str, str, str | None]:

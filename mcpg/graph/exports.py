@@ -28,12 +28,13 @@ from mcpg.graph.terms import (
     Triple,
     context_text,
 )
-from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from mcpg.graph.triples import Node as NodeObject
 
 
 # Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.
@@ -160,12 +161,7 @@ def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
 USUAL_EDGES, USUAL_TEXT = 500, 50_000
 """How many edges and characters Mermaid draws, unless its configuration says otherwise."""
 
-_BRACKETS = {
-    TOOL: ("[", "]"),
-    PAGE: ("[/", "/]"),
-    GROUP: ("([", "])"),
-    THING: ("{{", "}}"),
-}
+_BRACKETS = {TOOL: ("[", "]"), PAGE: ("[/", "/]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
 _LONGEST_LABEL = 120
 # Whatever is no letter, digit or harmless sign is written as the number of its character, and so is

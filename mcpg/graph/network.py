@@ -29,11 +29,7 @@ LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
 """The predicates whose objects are nodes even where nothing else is known of them."""
 
 # The first class that a node has decides.
-_KINDS = {
-    v.MCPG_TOOL: TOOL,
-    v.KB_MARKDOWN_DOCUMENT: PAGE,
-    v.SCHEMA_DEFINED_TERM: GROUP,
-}
+_KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM: GROUP}
 # What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
 _HIDDEN = {
     *(v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SOURCE, v.RDF_STATEMENT),

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
     from mcpg.documents.model import ToolDocument
 
-__all__ = [
-    "Answer",
-    "Limits",
-    "SparqlEndpoint",
-]
+__all__ = ["Answer", "Limits", "SparqlEndpoint"]
 
 
 # Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a

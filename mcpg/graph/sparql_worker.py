@@ -142,7 +142,7 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
 
 
 def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate a request; what is wrong with the query, or fails outside, is returned as `error`."""
+    """Evaluate a request; faults of the query, or from outside, are returned as `error`."""
     try:
         found = store.query(request["query"], prefixes=dict(PREFIXES))
         if isinstance(found, pyoxigraph.QueryBoolean):

@@ -277,8 +277,7 @@ def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Res
     """
     if find_spec("pyshacl") is None:
         raise UsageError(
-            "the SHACL validator is not installed",
-            remedy="pip install 'mcpg-graph[shacl]'",
+            "the SHACL validator is not installed", remedy="pip install 'mcpg-graph[shacl]'"
         )
     answer = _answer(data, shapes, timeout)
     if isinstance(answer, str):

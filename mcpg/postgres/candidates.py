@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pgvector import HalfVector
 from psycopg import sql
 
-from mcpg.postgres.connection import Connection, Database, need, number_of
+from mcpg.postgres.connection import Database, need, number_of
 from mcpg.postgres.errors import PostgresError
 from mcpg.text import split_words, stem
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from mcpg.postgres.connection import Connection
 
 
 READS = 2_000

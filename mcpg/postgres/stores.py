@@ -10,7 +10,7 @@ from pgvector import Vector
 
 from mcpg.caches import ABSOLUTE, SLIDING, check_bounds
 from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
-from mcpg.postgres.connection import LONGEST_WAIT, Connection, Database, building
+from mcpg.postgres.connection import LONGEST_WAIT, Database, building
 from mcpg.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from mcpg.postgres.connection import Connection
 
     Answer = TypeVar("Answer")
     Item = TypeVar("Item")

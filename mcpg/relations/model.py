@@ -85,10 +85,7 @@ _MOST = 256
 _SHORTEST_PLURAL = 2
 # Marks of list elements and unnamed members, and the dots between the steps of a path.
 _STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
-_WIDER = {
-    "number": {"integer"},
-    "string": {"boolean", "integer", "number"},
-}
+_WIDER = {"number": {"integer"}, "string": {"boolean", "integer", "number"}}
 
 FieldKey = tuple[str, ...]
 """The stems of a field's name, sorted: `orderId` and `id_of_order` are one field."""

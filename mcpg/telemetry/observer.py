@@ -31,12 +31,12 @@ class Tell(Protocol[Facts_contra]):
 
 
 class Observer(Protocol):
-    """Is told of everything that takes time.
+    """Receives everything that takes time.
 
     Each method gives a context manager, entered when the thing begins and left when it ends, in the
     same thread or task; an exception that ends it passes through. Inside it gives what is called
     with the facts. Methods are called from several threads at once. Whatever an observer raises is
-    told as a diagnostic, and never breaks what it watches.
+    reported as a diagnostic, and never breaks what it watches.
     """
 
     def search(self, query: str, strategy: str) -> AbstractContextManager[Tell[SearchFacts]]:
@@ -179,7 +179,7 @@ Facts = TypeVar("Facts")
 
 
 class Watch(Generic[Facts]):
-    """Stands around one thing that is watched, and takes what came of it.
+    """Context of one observed operation, which takes its facts at the end.
 
     Attributes:
         diagnostics: What the observer raised, once the thing has ended.
@@ -188,7 +188,6 @@ class Watch(Generic[Facts]):
     def __init__(
         self, observer: Observer, begin: Callable[[Observer], AbstractContextManager[Tell[Facts]]]
     ) -> None:
-        """Prepare to stand around what *begin* tells the *observer* of."""
         self._observer = observer
         self._begin = begin
         self._inner: AbstractContextManager[Tell[Facts]] | None = None
@@ -205,7 +204,7 @@ class Watch(Generic[Facts]):
         return self
 
     def __call__(self, facts: Facts) -> None:
-        """Tell the observer what came of it."""
+        """Report the facts to the observer."""
         if self._tell is None:
             return
         try:
@@ -229,16 +228,15 @@ class Watch(Generic[Facts]):
                 self._failed(fault)
 
     def _failed(self, fault: Exception) -> None:
-        # The text of a stranger's error may hold anything, so only its type is told.
+        # The text of a stranger's error may hold anything, so only its type is reported.
         message = f"the observer failed with {type(fault).__name__}; nothing depends on it"
         self.diagnostics = (warning(Code.TELEMETRY_FAILED, message),)
 
 
 class GuardedObserver:
-    """Stands before a host's observer; may be shared between threads."""
+    """Keeps faults of a host's observer from spreading; may be shared between threads."""
 
     def __init__(self, observer: Observer) -> None:
-        """Stand before *observer*."""
         self._observer = observer
 
     @classmethod
@@ -247,23 +245,18 @@ class GuardedObserver:
         return observer if isinstance(observer, cls) else cls(observer)
 
     def search(self, query: str, strategy: str) -> Watch[SearchFacts]:
-        """See `Observer.search`."""
         return Watch(self._observer, lambda watching: watching.search(query, strategy))
 
     def build(self) -> Watch[BuildFacts]:
-        """See `Observer.build`."""
         return Watch(self._observer, lambda watching: watching.build())
 
     def vectors(self) -> Watch[VectorFacts]:
-        """See `Observer.vectors`."""
         return Watch(self._observer, lambda watching: watching.vectors())
 
     def route(self, query: str) -> Watch[RouteFacts]:
-        """See `Observer.route`."""
         return Watch(self._observer, lambda watching: watching.route(query))
 
     def invoke(self) -> Watch[InvokeFacts]:
-        """See `Observer.invoke`."""
         return Watch(self._observer, lambda watching: watching.invoke())
 
 
@@ -332,50 +325,39 @@ def _under(prefix: str, *names: str) -> dict[str, str]:
     return {name: prefix + name for name in names}
 
 
+def _seconds(name: str, description: str, of: str = "duration") -> Metric:
+    return Metric(name, "s", description, of)
+
+
+def _tokens(name: str, description: str) -> Metric:
+    return Metric(name, "{token}", description, "vector_tokens")
+
+
 _RANKED = (
-    "configured_strategy",
-    "ranking_mode",
-    "used_vector",
-    "used_graph",
-    "cache_hit",
-    "query_normalized",
+    *("configured_strategy", "ranking_mode", "used_vector"),
+    *("used_graph", "cache_hit", "query_normalized"),
 )
 SEARCH = Kind(
     "mcpg.search",
     _under(
         "mcpg.search.",
         *_RANKED,
-        "result_count",
-        "related_count",
-        "next_step_count",
-        "focused_graph_node_count",
-        "focused_graph_edge_count",
-        "vector_tokens",
-        "vector_duration",
-        "graph_duration",
-        "duration",
-        QUERY,
-        NORMALIZED_QUERY,
+        *("result_count", "related_count", "next_step_count"),
+        *("focused_graph_node_count", "focused_graph_edge_count", "vector_tokens"),
+        *("vector_duration", "graph_duration", "duration", QUERY, NORMALIZED_QUERY),
     ),
     "duration",
     (
         Metric("mcpg.search.requests", "{request}", "Searches"),
-        Metric("mcpg.search.duration", "s", "How long searches took", "duration"),
-        Metric(
+        _seconds("mcpg.search.duration", "How long searches took"),
+        _seconds(
             "mcpg.search.vector.duration",
-            "s",
             "How long searches made and compared vectors",
             "vector_duration",
         ),
-        Metric(
-            "mcpg.search.vector.tokens",
-            "{token}",
-            "Tokens that vectors of queries have cost",
-            "vector_tokens",
-        ),
-        Metric(
+        _tokens("mcpg.search.vector.tokens", "Tokens that vectors of queries have cost"),
+        _seconds(
             "mcpg.search.graph.duration",
-            "s",
             "How long the other stages of searches took",
             "graph_duration",
         ),
@@ -386,19 +368,13 @@ BUILD = Kind(
     "mcpg.index.build",
     _under(
         "mcpg.index.",
-        "tool_count",
-        "vectorized_tool_count",
-        "graph_enabled",
-        "graph_node_count",
-        "graph_edge_count",
-        "build_duration",
+        *("tool_count", "vectorized_tool_count", "graph_enabled"),
+        *("graph_node_count", "graph_edge_count", "build_duration"),
     ),
     "build_duration",
     (
         Metric("mcpg.index.builds", "{build}", "Indexes that were made"),
-        Metric(
-            "mcpg.index.build.duration", "s", "How long it took to make indexes", "build_duration"
-        ),
+        _seconds("mcpg.index.build.duration", "How long it took to make indexes", "build_duration"),
     ),
     ("graph_enabled",),
 )
@@ -406,40 +382,31 @@ VECTORS = Kind(
     "mcpg.index.vectors",
     _under(
         "mcpg.index.",
-        "tool_count",
-        "vectorized_tool_count",
-        "embedded_tool_count",
-        "vector_tokens",
-        "vectors_duration",
+        *("tool_count", "vectorized_tool_count", "embedded_tool_count"),
+        *("vector_tokens", "vectors_duration"),
     ),
     "vectors_duration",
     (
-        Metric(
+        _seconds(
             "mcpg.index.vectors.duration",
-            "s",
             "How long it took to find or make the vectors of tools",
             "vectors_duration",
         ),
-        Metric(
-            "mcpg.index.vectors.tokens",
-            "{token}",
-            "Tokens that vectors of tools have cost",
-            "vector_tokens",
-        ),
+        _tokens("mcpg.index.vectors.tokens", "Tokens that vectors of tools have cost"),
     ),
 )
 ROUTE = Kind(
     "mcpg.route",
     _under("mcpg.route.", "category_count", "tool_count", "duration", QUERY),
     "duration",
-    (Metric("mcpg.route.duration", "s", "How long searches by categories took", "duration"),),
+    (_seconds("mcpg.route.duration", "How long searches by categories took"),),
 )
 INVOKE = Kind(
     "mcpg.invoke",
     _under("mcpg.invoke.", "source_kind", "source_id", "outcome", "duration")
     | {"tool_name": TOOL_NAME},
     "duration",
-    (Metric("mcpg.invoke.duration", "s", "How long calls of tools took", "duration"),),
+    (_seconds("mcpg.invoke.duration", "How long calls of tools took"),),
     ("source_kind", "outcome"),
     OPERATION,
 )

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 Facts = TypeVar("Facts")
 
 LONGEST_TEXT = 256
-"""Characters of a query, or of another text that somebody else has written, that are told."""
+"""Characters of a query, or of another text that somebody else has written, that are recorded."""
 
 _NANOSECONDS = 1_000_000_000
 
 
 class OpenTelemetryObserver:
-    """Tells OpenTelemetry; may be shared between threads."""
+    """Reports to OpenTelemetry; may be shared between threads."""
 
     def __init__(
         self,
@@ -73,34 +73,28 @@ class OpenTelemetryObserver:
         self._record_queries = record_queries
 
     def search(self, query: str, strategy: str) -> Operation[SearchFacts]:
-        """See `mcpg.telemetry.Observer.search`."""
         known: dict[str, Value] = {"configured_strategy": strategy}
         if self._record_queries and query:
             known[QUERY] = _plain(query)
         return self._operation(SEARCH, self._of_search, known)
 
     def build(self) -> Operation[BuildFacts]:
-        """See `mcpg.telemetry.Observer.build`."""
         return self._operation(BUILD, _build_attributes)
 
     def vectors(self) -> Operation[VectorFacts]:
-        """See `mcpg.telemetry.Observer.vectors`."""
         return self._operation(VECTORS, _vector_attributes)
 
     def route(self, query: str) -> Operation[RouteFacts]:
-        """See `mcpg.telemetry.Observer.route`."""
-        is_told = self._record_queries and bool(query)
-        return self._operation(ROUTE, _route_attributes, {QUERY: _plain(query)} if is_told else {})
+        is_recorded = self._record_queries and bool(query)
+        return self._operation(
+            ROUTE, _route_attributes, {QUERY: _plain(query)} if is_recorded else {}
+        )
 
     def invoke(self) -> Operation[InvokeFacts]:
-        """See `mcpg.telemetry.Observer.invoke`."""
         return self._operation(INVOKE, _invoke_attributes)
 
     def _operation(
-        self,
-        kind: Kind,
-        read: Callable[[Facts], Values],
-        known: dict[str, Value] | None = None,
+        self, kind: Kind, read: Callable[[Facts], Values], known: dict[str, Value] | None = None
     ) -> Operation[Facts]:
         return Operation(self._tracer, kind, self._recorders[kind.span], read, known or {})
 
@@ -139,13 +133,12 @@ class Operation(Generic[Facts]):
         read: Callable[[Facts], Values],
         known: dict[str, Value],
     ) -> None:
-        """Prepare a span of *kind* whose first attributes are *known*."""
         self._tracer = tracer
         self._kind = kind
         self._recorders = recorders
         self._read = read
-        self._told = known
-        self._is_told = False
+        self._reported = known
+        self._is_recorded = False
 
     def __enter__(self) -> Callable[[Facts], None]:
         self._began = time.time_ns()
@@ -165,10 +158,11 @@ class Operation(Generic[Facts]):
         _trace: TracebackType | None,
     ) -> None:
         seconds = time.perf_counter() - self._start
-        fault = _qualified(kind) if kind else self._fault()
-        self._told[self._kind.duration] = seconds
+        outcome = self._reported.get("outcome", SUCCESS)
+        fault = _qualified(kind) if kind else None if outcome == SUCCESS else str(outcome)
+        self._reported[self._kind.duration] = seconds
         try:
-            if self._is_told or fault:
+            if self._is_recorded or fault:
                 # Inside the span, so that a metric can name it as its example.
                 self._measure(fault)
             self._describe(fault)
@@ -177,21 +171,17 @@ class Operation(Generic[Facts]):
             self._span.end(self._began + int(seconds * _NANOSECONDS))
 
     def _tell(self, facts: Facts) -> None:
-        self._is_told = True
+        self._is_recorded = True
         read = self._read(facts)
-        self._told |= {name: value for name, value in read.items() if value is not None}
-
-    def _fault(self) -> str | None:
-        outcome = self._told.get("outcome", SUCCESS)
-        return None if outcome == SUCCESS else str(outcome)
+        self._reported |= {name: value for name, value in read.items() if value is not None}
 
     def _measure(self, fault: str | None) -> None:
-        told, names = self._told, self._kind.attributes
-        dimensions = {names[one]: told[one] for one in self._kind.dimensions if one in told}
+        values, names = self._reported, self._kind.attributes
+        dimensions = {names[one]: values[one] for one in self._kind.dimensions if one in values}
         if fault:
             dimensions[ERROR_TYPE] = fault
         for of, record in self._recorders:
-            amount = told.get(of) if of else 1
+            amount = values.get(of) if of else 1
             if amount is not None:
                 record(amount, dimensions)
 
@@ -200,23 +190,20 @@ class Operation(Generic[Facts]):
             return
         self._span.set_attributes(self._named())
         if fault:
-            # Messages and tracebacks may hold anything, so an error is told by its type alone.
+            # Messages and tracebacks may hold anything, so an error is recorded by its type alone.
             self._span.set_attribute(ERROR_TYPE, fault)
             self._span.set_status(trace.Status(trace.StatusCode.ERROR, fault))
 
     def _named(self) -> dict[str, Value]:
         names = self._kind.attributes
-        return {names[one]: value for one, value in self._told.items()}
+        return {names[one]: value for one, value in self._reported.items()}
 
 
 def _recorder(meter: metrics.Meter, metric: Metric) -> Callable[..., None]:
     if metric.unit != "s":
         return meter.create_counter(metric.name, metric.unit, metric.description).add
     return meter.create_histogram(
-        metric.name,
-        metric.unit,
-        metric.description,
-        explicit_bucket_boundaries_advisory=BOUNDARIES,
+        metric.name, metric.unit, metric.description, explicit_bucket_boundaries_advisory=BOUNDARIES
     ).record
 
 
