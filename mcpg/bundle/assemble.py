@@ -91,7 +91,7 @@ def finalise(
         context: What it is seen with.
 
     Returns:
-        The document, `None` when the tool cannot be written as one, and what was noticed.
+        The document, `None` when the tool cannot be written as one, and diagnostics.
     """
     if read is None:
         made = document_for(tool, context.inferred.of(tool.id), context.addresses)
@@ -158,7 +158,7 @@ class Assembly:
         texts: Their final texts and those of the pages, sorted by path; none where not asked for.
         catalog: The tools.
         relations: The graph, by tool id.
-        diagnostics: What was noticed from the sources up to here.
+        diagnostics: Those of the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
             no search of tools finds them.

@@ -416,9 +416,9 @@ class ReadDocument:
 
 
 def _encode(parsed: Parsed) -> bytes | None:
-    # What was noticed names the place of the document, which is no part of its content.
-    document, noticed = parsed
-    return None if noticed else encode_record(document)
+    # Diagnostics name the place of the document, which is no part of its content.
+    document, diagnostics = parsed
+    return None if diagnostics else encode_record(document)
 
 
 _PARSED: Kind[Parsed] = Kind("parsed", _encode, lambda data: (decode_record(data)[0], ()))

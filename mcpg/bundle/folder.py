@@ -27,7 +27,7 @@ LOCK_NAME = ".mcpg-generated.json"
 
 _LOCK_VERSION = 1
 _EMPTY = f"sha256:{hashlib.sha256().hexdigest()}"
-_TOLD = 5
+_MOST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +245,12 @@ def _write_lock(plan: FolderPlan, gone: set[str]) -> None:
 
 
 def _conflict(plan: FolderPlan) -> OutputError:
-    told = ", ".join(plan.conflicts[:_TOLD])
-    more = len(plan.conflicts) - _TOLD
+    shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
+    more = len(plan.conflicts) - _MOST_SHOWN
     rest = f" and {more} more" if more > 0 else ""
     return _refused(
         plan.root,
-        f"holds files that were made or edited by someone else: {told}{rest}; nothing was written",
+        f"holds files that were made or edited by someone else: {shown}{rest}; nothing was written",
         "move your edits into a hints file or another folder, or overwrite with --force",
     )
 

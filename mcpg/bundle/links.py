@@ -121,7 +121,7 @@ class Stated:
     Attributes:
         links: Edges to other tools, and to pages.
         groups: Groups that a tool is said to belong to.
-        diagnostics: What was noticed.
+        diagnostics: Links that lead nowhere.
     """
 
     links: defaultdict[str, list[Link]] = field(default_factory=lambda: defaultdict(list))
@@ -184,8 +184,8 @@ def _take_statement(
     target = document.uri if is_itself else targets.resolve(statement.object, document.path)
     if target is not None:
         kind = _KINDS.get(plain, EdgeKind.RELATED)
-        told = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
-        link = Link(kind, target, reason=statement.reason or told)
+        default = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
+        link = Link(kind, target, reason=statement.reason or default)
         stated.links[subject].append(link)
 
 

@@ -260,7 +260,7 @@ def parse_document(
             (`.../{source}/{name}.md`), else `DEFAULT_SOURCE`.
 
     Returns:
-        The document, and what was noticed on the way.
+        The document, and diagnostics.
 
     Raises:
         DocumentError: There is no tool to be had: the text is empty, its front matter is

@@ -84,13 +84,13 @@ class FederationProxy:
         port = self._running().server_address[1]
         return f"http://127.0.0.1:{port}/{self._path}/{self.allowed.index(endpoint)}"
 
-    def noticed(self) -> list[str]:
-        """Return what went wrong since this was last asked."""
+    def failures(self) -> list[str]:
+        """Return the failures since the last call."""
         failures, self._failures = self._failures, []
         return failures
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         server, self._server = self._server, None
         if server is not None:
             server.shutdown()

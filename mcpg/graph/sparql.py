@@ -22,7 +22,7 @@ from mcpg.graph.triples import triples_of
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from mcpg.documents.model import ToolDocument
 
@@ -75,7 +75,11 @@ def unescaped(query: str) -> str:
 
 def services_in(query: str) -> list[Service]:
     """Return every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
-    tokens = [token for token in _tokens(query) if token[0] not in {"comment", "space"}]
+    tokens = [
+        (found.lastgroup, found.group(), found.start())
+        for found in _TOKEN.finditer(query)
+        if found.lastgroup not in {"comment", "space"}
+    ]
     found: list[Service] = []
     for place, (kind, text, _) in enumerate(tokens):
         if kind == "word" and text.upper() == "SERVICE":
@@ -86,11 +90,6 @@ def services_in(query: str) -> list[Service]:
                 _, term, start = after[0]
                 found.append(Service(term, start, start + len(term)))
     return found
-
-
-def _tokens(query: str) -> Iterator[tuple[str, str, int]]:
-    for found in _TOKEN.finditer(query):
-        yield str(found.lastgroup), found.group(), found.start()
 
 
 def _character(found: re.Match[str]) -> str:
@@ -121,10 +120,10 @@ def checked(text: str) -> str:
 def through_proxy(
     query: str, proxy: FederationProxy, parsed: Callable[[str], Sequence[str]]
 ) -> str:
-    """Return the *query* as it may run: other endpoints are asked by way of *proxy*.
+    """Return the *query* as it may run: other endpoints are reached through *proxy*.
 
-    Two readers of a query, one of which overlooks what the other obeys, are how such doors are
-    broken open. So the endpoints in its text must be those of the parsed query.
+    Two parsers that read a query differently are how such checks are bypassed. So the endpoints in
+    its text must be those of the parsed query.
 
     Args:
         query: The query, without escapes of characters.
@@ -218,7 +217,7 @@ class SparqlEndpoint:
 
     @classmethod
     def over(cls, turtle_data: bytes, limits: Limits | None = None) -> Self:
-        """Make a endpoint to any graph, written as Turtle."""
+        """Make an endpoint for any graph, written as Turtle."""
         endpoint = cls((), limits=limits)
         endpoint._data = turtle_data
         return endpoint
@@ -248,12 +247,12 @@ class SparqlEndpoint:
             self._running()
             until = time.monotonic() + limits.seconds
             # What went wrong too late for an earlier query is nothing to this one.
-            self._proxy.noticed()
+            self._proxy.failures()
             query = through_proxy(query, self._proxy, partial(self._endpoints, until=until))
             self._proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
             bounds = {"rows": limits.rows, "size": limits.size}
             found = self._asked({"query": query, **bounds}, until)
-            return _answer_of(found, self._proxy.noticed())
+            return _answer_of(found, self._proxy.failures())
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
         found = self._asked({"query": query, "is_parsed": True}, until)
@@ -270,7 +269,15 @@ class SparqlEndpoint:
         try:
             found: dict[str, Any] = self._running().ask(request, until)
         except WorkerEndedError as fault:
-            raise self._ended(is_late=fault.is_late) from None
+            if fault.is_late:
+                raise InputError(
+                    f"the query was ended after {self._limits.seconds:g} seconds",
+                    remedy="ask for less, or allow it more time",
+                ) from None
+            raise InputError(
+                "the query broke off: it nests too deep or takes too much memory",
+                remedy="ask for less: fewer open patterns, fewer levels",
+            ) from None
         return found
 
     def _running(self) -> Worker:
@@ -291,17 +298,6 @@ class SparqlEndpoint:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
-
-    def _ended(self, *, is_late: bool) -> InputError:
-        if is_late:
-            return InputError(
-                f"the query was ended after {self._limits.seconds:g} seconds",
-                remedy="ask for less, or allow it more time",
-            )
-        return InputError(
-            "the query broke off: it nests too deep or takes too much memory",
-            remedy="ask for less: fewer open patterns, fewer levels",
-        )
 
 
 def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:

@@ -292,7 +292,7 @@ class Database:
         """
         self.run(lambda _: None)  # brings the tables up to date, and waits for a starting server
         try:
-            connection = self._connect()
+            connection = psycopg.connect(self._conninfo, autocommit=True)
             self._configure(connection)
         except psycopg.Error as fault:
             raise self.error(fault) from fault
@@ -308,8 +308,8 @@ class Database:
         if isinstance(fault, (PoolTimeout, TooManyRequests)):
             message = f"no connection was free within {self.settings.connect_timeout:g} seconds"
             return PostgresError(message, place=self.address, remedy="allow more connections")
-        told = " ".join((fault.diag.message_primary or str(fault)).split())
-        message = told or type(fault).__name__
+        text = " ".join((fault.diag.message_primary or str(fault)).split())
+        message = text or type(fault).__name__
         if self._password:
             message = message.replace(self._password, "***")
         return PostgresError(message, place=self.address, remedy=_remedy_of(fault))
@@ -340,7 +340,7 @@ class Database:
         with self._lock:
             if self._pool is None:
                 # A connection of its own fails at once and says why; a pool would only wait.
-                with self._connect() as connection:
+                with psycopg.connect(self._conninfo, autocommit=True) as connection:
                     migrate(connection, self.settings.schema, self.address)
                 self._pool = self._new_pool()
             return self._pool
@@ -355,9 +355,6 @@ class Database:
             configure=self._configure_for_pool,
             open=True,
         )
-
-    def _connect(self) -> Connection:
-        return psycopg.connect(self._conninfo, autocommit=True)
 
     def _configure_for_pool(self, connection: Connection) -> None:
         self._configure(connection)
@@ -415,27 +412,24 @@ def _checked(settings: PostgresSettings) -> tuple[str, str, str]:
     }
     asked = {"sslmode": settings.sslmode, "sslrootcert": settings.sslrootcert}
     given = {name: value for name, value in asked.items() if value is not None}
-    try:
-        parts = conninfo_to_dict(settings.dsn)
-    except psycopg.Error:
-        raise _misshapen() from None
-    told = {**options, **parts, **given}
-    host = str(parts.get("host") or parts.get("hostaddr") or "")
-    if "@" in host or not 0 < len(settings.schema.encode()) <= _LONGEST_NAME:
-        raise _misshapen()
-    if min(settings.connections, settings.attempts) < 1:
-        raise PostgresError("a pool needs at least one connection and one attempt")
-    port, name = parts.get("port"), parts.get("dbname") or ""
-    address = f"postgresql://{host}{f':{port}' if port else ''}/{name}"
-    return make_conninfo("", **told), address, str(parts.get("password") or "")
-
-
-def _misshapen() -> PostgresError:
-    return PostgresError(
+    misshapen = PostgresError(
         "the connection string or the schema's name is not well formed",
         remedy="write postgresql://user:password@host:port/database, with @ : / ? # % in user and "
         "password percent-encoded",
     )
+    try:
+        parts = conninfo_to_dict(settings.dsn)
+    except psycopg.Error:
+        raise misshapen from None
+    stated = {**options, **parts, **given}
+    host = str(parts.get("host") or parts.get("hostaddr") or "")
+    if "@" in host or not 0 < len(settings.schema.encode()) <= _LONGEST_NAME:
+        raise misshapen
+    if min(settings.connections, settings.attempts) < 1:
+        raise PostgresError("a pool needs at least one connection and one attempt")
+    port, name = parts.get("port"), parts.get("dbname") or ""
+    address = f"postgresql://{host}{f':{port}' if port else ''}/{name}"
+    return make_conninfo("", **stated), address, str(parts.get("password") or "")
 
 
 def _remedy_of(fault: psycopg.Error) -> str | None:

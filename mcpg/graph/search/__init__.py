@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph
@@ -83,8 +84,6 @@ class LocalGraph:
         self.missing = tuple(iri for iri in profile.predicates if iri in missing)
         self.profile = profile.without(missing)
         self._store = store
-        self._total: int | None = None
-        self._distances: Distances | None = None
         texts = (row["text"] for row in self.rows(sampling_query(self.profile)))
         self.language = language_of(word for text in texts for word in split_words(text))
 
@@ -104,21 +103,14 @@ class LocalGraph:
             for one in found
         ]
 
-    @property
+    @cached_property
     def total(self) -> int:
         """How many nodes can be found."""
-        if self._total is None:
-            self._total = int(self.rows(counting_query(self.profile))[0]["count"])
-        return self._total
+        return int(self.rows(counting_query(self.profile))[0]["count"])
 
-    @property
+    @cached_property
     def distances(self) -> Distances:
         """The values that the profile reads of nodes themselves."""
-        if self._distances is None:
-            self._distances = Distances(self._segments())
-        return self._distances
-
-    def _segments(self) -> list[Segment]:
         found = set()
         for kind in self.profile.types:
             node_type = pyoxigraph.NamedNode(kind)
@@ -126,13 +118,13 @@ class LocalGraph:
             for quad in self._store.quads_for_pattern(None, is_a, node_type):
                 if isinstance(quad.subject, pyoxigraph.NamedNode):
                     found.add(quad.subject)
-        return [
+        return Distances(
             Segment(node.value, text.iri, quad.object.value)
             for node in sorted(found, key=str)
             for text in self.profile.texts
             for quad in self._store.quads_for_pattern(node, pyoxigraph.NamedNode(text.iri), None)
             if isinstance(quad.object, pyoxigraph.Literal)
-        ]
+        )
 
 
 def _has(store: pyoxigraph.Store, iri: str) -> bool:
@@ -166,7 +158,7 @@ class RemoteRows:
 def admitted(
     endpoints: Iterable[str], allowed: Collection[str]
 ) -> tuple[list[str], list[Diagnostic]]:
-    """Return those of *endpoints* that may be asked, each once, and say which may not."""
+    """Return those of *endpoints* that may be asked, each once, and diagnostics of the others."""
     kept: list[str] = []
     diagnostics: list[Diagnostic] = []
     for endpoint in dict.fromkeys(endpoints):
@@ -187,7 +179,7 @@ def admitted(
 
 
 def asked(endpoints: Iterable[str], query: str, limits: Limits) -> list[RemoteRows]:
-    """Ask each of *endpoints* the SELECT *query*, in whose order they are answers."""
+    """Ask each of *endpoints* the SELECT *query*, and return their answers in this order."""
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(lambda endpoint: _remote_rows(endpoint, query, limits), endpoints))
 
@@ -240,13 +232,9 @@ def _best(
             continue
         kind, match = kinds[predicate], matches[source]
         role = Role.NEXT if kind.role == NEXT else Role.RELATED
+        score = match.score * kind.weight
         edge = Evidence(
-            predicate,
-            match.label,
-            "edge",
-            match.score * kind.weight,
-            related=source,
-            related_label=match.label,
+            predicate, match.label, "edge", score, related=source, related_label=match.label
         )
         known = found.get((role, target))
         if known is None or edge.score > known.score:
@@ -265,16 +253,8 @@ def _chosen(
 
 
 def _match(display: Display, node: str, role: Role, edge: Evidence) -> GraphMatch:
-    return GraphMatch(
-        node,
-        display.label,
-        display.description,
-        display.types,
-        role,
-        edge.score,
-        ScoreKind.HANDED_ON,
-        (edge,),
-    )
+    shown = display.label, display.description, display.types
+    return GraphMatch(node, *shown, role, edge.score, ScoreKind.HANDED_ON, (edge,))
 
 
 _LIMITS = Limits(seconds=10.0, rows=10_000)
@@ -282,7 +262,7 @@ _LIMITS = Limits(seconds=10.0, rows=10_000)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Nodes, the best first, the query that looked for them, and what was diagnostics."""
+    """Nodes, the best first, the query that looked for them, and diagnostics."""
 
     nodes: list[Scored] = field(default_factory=list)
     sparql: str = ""
@@ -487,16 +467,8 @@ class GraphSearcher:
             replace(one, related_label=known[one.related].label) if one.related in known else one
             for one in found.evidence
         )
-        match = GraphMatch(
-            found.node,
-            display.label,
-            display.description,
-            display.types,
-            Role.PRIMARY,
-            found.score,
-            kind,
-            tuple(evidence),
-        )
+        shown = display.label, display.description, display.types
+        match = GraphMatch(found.node, *shown, Role.PRIMARY, found.score, kind, tuple(evidence))
         return self._mapped(match)
 
     def _mapped(self, match: GraphMatch) -> GraphMatch:
@@ -517,14 +489,6 @@ def _rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
     for one in bindings:
         related = one.get("related", "")
         if is_iri(one.get("node", "")) and (not related or is_iri(related)):
-            row = Row(
-                one["node"],
-                one.get("predicate", ""),
-                one.get("text", ""),
-                one.get("via", ""),
-                related,
-                "inbound" in one,
-                endpoint,
-            )
-            found.append(row)
+            texts = one.get("predicate", ""), one.get("text", ""), one.get("via", "")
+            found.append(Row(one["node"], *texts, related, "inbound" in one, endpoint))
     return found

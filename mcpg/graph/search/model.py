@@ -150,7 +150,7 @@ class GraphSearchResult:
         is_federated: Whether endpoints were to be asked.
         used_schema_search: Whether matches come from the schema.
         used_schema_fallback: Whether an ordinary search stood in for it.
-        diagnostics: What was noticed.
+        diagnostics: What went wrong, or needs attention.
     """
 
     query: str
