@@ -109,7 +109,8 @@ def finalise(
         return None, [error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)]
     text = SourceDocument(document.path, content, document.uri, tool.place)
     document = with_stated(document, context.stated)
-    return FinalDocument(document, text, _relations(document, context)), []
+    relations = relations_of(document, tool.id, context.targets)
+    return FinalDocument(document, text, relations), []
 
 
 def _written(document: ToolDocument, context: BundleContext) -> str:
@@ -143,10 +144,6 @@ def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:
     tool = document.tool if said.tool.id else replace(document.tool, id="")
     relations = (said.groups, said.links) == (document.groups, document.links)
     return relations and said.tool == tool
-
-
-def _relations(document: ToolDocument, context: BundleContext) -> ToolRelations:
-    return relations_of(document, document.tool.id, context.targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,34 +214,20 @@ def assemble(
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     linked = [resolve_links(page, context.targets) for page in pages]
     faults = [fault for _, faults in (*results, *linked) for fault in faults]
+    final = [*(item.text for item in finished), *(page.source for page in pages)]
     return Assembly(
         documents=tuple(item.document for item in finished),
-        texts=_texts(finished, pages) if texts else (),
+        texts=tuple(sorted(final, key=lambda text: text.path)) if texts else (),
         catalog=catalog,
         relations=Relations({item.document.tool.id: item.relations for item in finished}),
         diagnostics=(
-            *batch.diagnostics,
-            *found,
-            *sorted_.diagnostics,
-            *catalog.diagnostics,
-            *left_out,
-            *moved,
-            *unresolved,
-            *faults,
-            *context.stated.diagnostics,
-            *dropped,
+            *(*batch.diagnostics, *found, *sorted_.diagnostics, *catalog.diagnostics, *left_out),
+            *(*moved, *unresolved, *faults, *context.stated.diagnostics, *dropped),
         ),
         ranking=ranking,
         pages=tuple(with_stated(page, context.stated) for page, _ in linked),
         documented=frozenset(by_tool),
     )
-
-
-def _texts(
-    finished: Iterable[FinalDocument], pages: Iterable[ReadDocument]
-) -> tuple[SourceDocument, ...]:
-    texts = [*(item.text for item in finished), *(page.source for page in pages)]
-    return tuple(sorted(texts, key=lambda text: text.path))
 
 
 def bundle_of(assembly: Assembly) -> Bundle:

@@ -9,24 +9,18 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints, SourceDocument, ToolExample
-from mcpg.documents import Link, ToolDocument, parse_document
+from mcpg.documents import ToolDocument, parse_document
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from mcpg.bundle.codec import Bundle
 
 _SHORT = 80
 _TOOL_FIELDS = (
-    "id",
-    "title",
-    "description",
-    "input_schema",
-    "output_schema",
-    "annotations",
-    "meta",
-    "source_kind",
+    *("id", "title", "description", "input_schema", "output_schema"),
+    *("annotations", "meta", "source_kind"),
 )
 
 
@@ -151,19 +145,17 @@ def _entry(source: SourceDocument) -> _Entry:
     return _Entry(f"{document.tool.source_id}::{document.tool.name}", source, document)
 
 
-def _changes(old: _Entry, new: _Entry) -> Iterator[FieldChange]:
+def _changes(old: _Entry, new: _Entry) -> list[FieldChange]:
     if old.source == new.source:
-        return
-    found = list(_value_changes(_values(old), _values(new)))
+        return []
+    before, after = _values(old), _values(new)
+    found = [
+        FieldChange(name, _short(before.get(name, "")), _short(after.get(name, "")))
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name, "") != after.get(name, "")
+    ]
     # Line ends, comments or the layout may change while everything said stays the same.
-    yield from found or [FieldChange("text", "", "written differently")]
-
-
-def _value_changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[FieldChange]:
-    for name in dict.fromkeys((*before, *after)):
-        old, new = before.get(name, ""), after.get(name, "")
-        if old != new:
-            yield FieldChange(name, _short(old), _short(new))
+    return found or [FieldChange("text", "", "written differently")]
 
 
 def _values(entry: _Entry) -> dict[str, str]:
@@ -178,7 +170,8 @@ def _values(entry: _Entry) -> dict[str, str]:
     values |= {"groups": _text(document.groups)}
     for link in document.links:
         name = f"relations.{link.kind.value}"
-        values[name] = "; ".join(filter(None, (values.get(name, ""), _link_text(link))))
+        text = f"{link.target} ({link.weight:g}, {link.reason or link.origin.value})"
+        values[name] = f"{values[name]}; {text}" if name in values else text
     further = {
         key: json.dumps(value, ensure_ascii=False) for key, value in document.further.items()
     }
@@ -195,10 +188,6 @@ def _text(value: object) -> str:
     if isinstance(value, dict | bool):
         return json.dumps(value, ensure_ascii=False)
     return value.value if isinstance(value, Enum) else str(value)
-
-
-def _link_text(link: Link) -> str:
-    return f"{link.target} ({link.weight:g}, {link.reason or link.origin.value})"
 
 
 def _short(text: str) -> str:

@@ -32,7 +32,7 @@ from mcpg.graph.triples import framed_documents, node_objects
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from mcpg.graph.triples import Node as NodeObject
 
@@ -83,10 +83,8 @@ def _quoted(text: str) -> str:
 
 
 _KEYS = {
-    "node": {"iri": "string", "kind": "string", "label": "string", "title": "string"}
-    | {"description": "string", "source": "string"},
-    "edge": {"predicate": "string", "label": "string", "weight": "double", "reason": "string"}
-    | {"origin": "string"},
+    "node": ("iri", "kind", "label", "title", "description", "source"),
+    "edge": ("predicate", "label", "weight", "reason", "origin"),
 }
 
 
@@ -94,44 +92,29 @@ def graphml(network: Network) -> Iterator[str]:
     """Write *network* as the pieces of a GraphML document, after its XML declaration."""
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for owner, keys in _KEYS.items():
-        for name, kind in keys.items():
+        for name in keys:
+            kind = "double" if name == "weight" else "string"
             yield (
                 f'  <key id="{owner}-{name}" for="{owner}" attr.name="{name}"'
                 f' attr.type="{kind}"/>\n'
             )
     yield '  <graph id="tools" edgedefault="directed">\n'
     for place, node in enumerate(network.nodes):
-        yield f'    <node id="n{place}">{_data("node", _node_data(node))}</node>\n'
+        yield f'    <node id="n{place}">{_data("node", node)}</node>\n'
     for edge in network.edges:
         ends = f'source="n{edge.source}" target="n{edge.target}"'
-        yield f"    <edge {ends}>{_data('edge', _edge_data(edge))}</edge>\n"
+        yield f"    <edge {ends}>{_data('edge', edge)}</edge>\n"
     yield "  </graph>\n</graphml>\n"
 
 
-def _node_data(node: Node) -> Mapping[str, str]:
-    return {name: getattr(node, name) for name in _KEYS["node"]}
-
-
-def _edge_data(edge: Edge) -> Mapping[str, str]:
-    return {
-        "predicate": edge.predicate,
-        "label": edge.name,
-        "weight": repr(edge.weight),
-        "reason": edge.reason,
-        "origin": edge.origin,
-    }
-
-
-def _data(owner: str, values: Mapping[str, str]) -> str:
+def _data(owner: str, one: Node | Edge) -> str:
+    names = {"label": "name"} if owner == "edge" else {}
+    values = {name: str(getattr(one, names.get(name, name))) for name in _KEYS[owner]}
     return "".join(
-        f'<data key="{owner}-{name}">{_written(text)}</data>'
+        f'<data key="{owner}-{name}">{escape(shown(text))}</data>'
         for name, text in values.items()
         if text
     )
-
-
-def _written(text: str) -> str:
-    return escape(shown(text))
 
 
 OPENING = f'{context_text().rstrip().removesuffix("}").rstrip()},\n  "@graph": ['

@@ -31,9 +31,8 @@ LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
 # The first class that a node has decides.
 _KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM: GROUP}
 # What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
-_HIDDEN = {
-    *(v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SOURCE, v.RDF_STATEMENT),
-    v.SKOS_CONCEPT_SCHEME,
+_HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
+    v.SKOS_CONCEPT_SCHEME
 }
 _NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM}
 
@@ -321,7 +320,11 @@ def statistics_of(
         for link in documents[tool].links
     ]
     joined = [(source, target) for source, target, _ in edges if target >= 0 and source != target]
-    outgoing, incoming = _degrees(len(ids), joined)
+    outgoing = [0] * len(ids)
+    incoming = outgoing.copy()
+    for source, target in joined:
+        outgoing[source] += 1
+        incoming[target] += 1
     degree = [sum(pair) for pair in zip(incoming, outgoing, strict=True)]
     hubs = sorted(range(len(ids)), key=lambda number: (-degree[number], ids[number]))
     groups = _members(ids, documents)
@@ -404,14 +407,6 @@ def densest_groups(
     return sorted(found, key=lambda group: (-group.density, -group.members, group.name))
 
 
-def _degrees(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    outgoing, incoming = [0] * nodes, [0] * nodes
-    for source, target in edges:
-        outgoing[source] += 1
-        incoming[target] += 1
-    return outgoing, incoming
-
-
 def _members(ids: Iterable[str], documents: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
     members: dict[str, list[int]] = {}
     for number, tool in enumerate(ids):
@@ -443,7 +438,13 @@ def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth
         roots: URIs of the documents to begin with.
         depth: How many edges to follow, at least 0.
     """
-    beside = _adjacent(list(documents))
+    documents = list(documents)
+    beside: dict[str, set[str]] = {document.uri: set() for document in documents}
+    for document in documents:
+        for link in document.links:
+            if link.target in beside:
+                beside[document.uri].add(link.target)
+                beside[link.target].add(document.uri)
     reached = set(roots)
     edge = set(reached)
     for _ in range(depth):
@@ -462,13 +463,3 @@ def induced(documents: Iterable[ToolDocument], uris: Collection[str]) -> list[To
         replace(one, links=tuple(link for link in one.links if link.target in known))
         for one in kept
     ]
-
-
-def _adjacent(documents: Collection[ToolDocument]) -> dict[str, set[str]]:
-    beside: dict[str, set[str]] = {document.uri: set() for document in documents}
-    for document in documents:
-        for link in document.links:
-            if link.target in beside:
-                beside[document.uri].add(link.target)
-                beside[link.target].add(document.uri)
-    return beside

@@ -345,9 +345,7 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
     yield node, v.RDF_TYPE, v.KB_MARKDOWN_DOCUMENT
     if is_tool:
         yield node, v.RDF_TYPE, v.MCPG_TOOL
-    yield from _names(node, tool)
-    if is_tool:
-        yield from _identity(node, tool)
+    yield from _identity(node, tool, is_tool=is_tool)
     yield node, v.MCPG_PATH, plain(document.path)
     if node != document.uri:
         yield node, v.MCPG_STATED_URI, plain(document.uri)
@@ -374,13 +372,12 @@ def _memberships(node: str, names: tuple[str, ...]) -> Iterator[Triple]:
         yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in names)
 
 
-def _names(node: str, tool: Tool) -> Iterator[Triple]:
+def _identity(node: str, tool: Tool, *, is_tool: bool) -> Iterator[Triple]:
     yield node, v.SCHEMA_NAME, plain(tool.display_name)
     if tool.description:
         yield node, v.SCHEMA_DESCRIPTION, plain(tool.description)
-
-
-def _identity(node: str, tool: Tool) -> Iterator[Triple]:
+    if not is_tool:
+        return
     if tool.id:
         yield node, v.MCPG_TOOL_ID, plain(tool.id)
     yield node, v.MCPG_TOOL_NAME, plain(tool.name)
@@ -410,10 +407,9 @@ def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
     yield node, v.MCPG_INPUT_SCHEMA, json_value(tool.input_schema)
     if tool.output_schema is not None:
         yield node, v.MCPG_OUTPUT_SCHEMA, json_value(tool.output_schema)
-    if tool.annotations:
-        yield node, v.MCPG_ANNOTATIONS, json_value(tool.annotations)
-    if tool.meta:
-        yield node, v.MCPG_META, json_value(tool.meta)
+    for predicate, members in (v.MCPG_ANNOTATIONS, tool.annotations), (v.MCPG_META, tool.meta):
+        if members:
+            yield node, predicate, json_value(members)
 
 
 def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
