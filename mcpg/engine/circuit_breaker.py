@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embedding_error
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.net.deadline import within
+from mcpg.net.deadline import Ended, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from mcpg.caches import SearchCache
     from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.net.deadline import Ended
 
 Reason = TypeVar("Reason")
 

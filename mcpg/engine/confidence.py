@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import exp, fsum, log1p
 from operator import mul
 
-from mcpg.engine.features import FEATURES
+from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.retrieval import POOL
 from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
 
@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.engine.features import Candidate
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis

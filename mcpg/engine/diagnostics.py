@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.results import RankingMode
+from mcpg.engine.results import RankingMode, Request, SearchResult
 from mcpg.errors import Code, Diagnostic, info, warning
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.results import Request, SearchResult
 
 _CODES = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING
 
-from mcpg.engine.confidence import LOW_CONFIDENCE, logistic
+from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.engine.features import FEATURES, named_exactly
-from mcpg.engine.fusion import fuse
+from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme, rank, words_of
-from mcpg.engine.model import INPUTS
+from mcpg.engine.model import INPUTS, Model
 from mcpg.engine.provenance import provenance_of
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.engine.trace import (
@@ -37,9 +37,6 @@ from mcpg.text import fold, iter_words, stem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcpg.engine.confidence import Calibration
-    from mcpg.engine.fusion import Fused
-    from mcpg.engine.model import Model
     from mcpg.engine.pipeline import Outcome
     from mcpg.engine.query import Analysis, QueryTerm, TermExpansion
     from mcpg.engine.results import Request, SearchResult

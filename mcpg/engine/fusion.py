@@ -24,7 +24,6 @@ from itertools import chain, zip_longest
 from math import fsum, inf
 from operator import mul
 
-from mcpg.engine.features import Candidate
 from mcpg.engine.query import Analysis
 from mcpg.engine.retrieval import POOL, retrieve
 from mcpg.values import DECIMALS, value

@@ -19,17 +19,15 @@ from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.fusion import Fused, feature_values, greatest_lexical, spread
 from mcpg.engine.results import MAX_LIMIT, RankingMode
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.vectors import FOREIGN_POWER
+from mcpg.engine.vectors import FOREIGN_POWER, VectorScores
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from mcpg.engine.features import Candidate
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
-    from mcpg.engine.vectors import VectorScores
     from mcpg.errors import Diagnostic
 
     Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]

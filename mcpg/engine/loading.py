@@ -12,13 +12,13 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Memo
-from mcpg.bundle import assemble
+from mcpg.bundle import Assembly, assemble
 from mcpg.engine.engine import Engine
 from mcpg.engine.features import FEATURES
 from mcpg.engine.model import INPUTS, Model, default_model, default_provenance, flatten, recipe
 from mcpg.engine.provenance import ModelProvenance, ignored_of, provenance_sections
 from mcpg.engine.results import LOCAL, NONE, EngineServices
-from mcpg.errors import Code, info, warning
+from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.files import is_file
 from mcpg.index.compile import NO_KEY, compile_index
 from mcpg.index.file import (
@@ -29,7 +29,7 @@ from mcpg.index.file import (
     index_for,
     renewed_index,
 )
-from mcpg.index.layout import StaleIndexError
+from mcpg.index.layout import Section, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.sources import present_sources, read_sources
 from mcpg.values import replace, value
@@ -37,9 +37,6 @@ from mcpg.values import replace, value
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from mcpg.bundle import Assembly
-    from mcpg.errors import Diagnostic
-    from mcpg.index.layout import Section
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.telemetry.observer import Observer
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_
 
 from mcpg.caches import RESULT
 from mcpg.engine.cache_entries import json_bytes, key_of, sealed, unsealed
-from mcpg.engine.circuit_breaker import attribute_of
-from mcpg.engine.results import Match, SearchResult, Strategy
+from mcpg.engine.circuit_breaker import GuardedCache, attribute_of
+from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.errors import Code, Diagnostic
 from mcpg.index.compile import NO_KEY
 from mcpg.index.layout import ABSENT
@@ -28,8 +28,6 @@ from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
-    from mcpg.engine.circuit_breaker import GuardedCache
-    from mcpg.engine.results import Request
     from mcpg.engine.searcher import Searcher
     from mcpg.engine.trace import Trace
     from mcpg.index import Index

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from mcpg.caches import QUERY, VECTOR
+from mcpg.caches import QUERY, VECTOR, SearchCache
 from mcpg.embeddings.provider import (
     KINDS_OF_TEXTS,
     EmbeddingError,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.caches import SearchCache
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings import EmbeddingProvider
     from mcpg.engine.results import EngineServices

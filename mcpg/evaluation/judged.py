@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.errors import Code, InputError, error, warning
+from mcpg.errors import Code, Diagnostic, InputError, error, warning
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
 from mcpg.sources.model import decode
 from mcpg.text.safeyaml import load_yaml_with_lines
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject, JsonValue
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'

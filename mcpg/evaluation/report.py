@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.result_cache import LASTING
 from mcpg.engine.results import MAX_LIMIT, Strategy, check_strategy
-from mcpg.errors import Code, UsageError, remedy_of
-from mcpg.evaluation.judged import disabled_tools, resolve
+from mcpg.errors import Code, Diagnostic, UsageError, remedy_of
+from mcpg.evaluation.judged import Judgements, ResolvedQuery, disabled_tools, resolve
 from mcpg.evaluation.metrics import (
     DEPTH,
     RANKING,
@@ -28,7 +28,7 @@ from mcpg.evaluation.metrics import (
     reliability_bins,
     split_scores,
 )
-from mcpg.evaluation.significance import paired_randomisation
+from mcpg.evaluation.significance import Significance, paired_randomisation
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Hints
     from mcpg.engine import Engine
-    from mcpg.errors import Diagnostic
-    from mcpg.evaluation.judged import Judgements, ResolvedQuery
-    from mcpg.evaluation.significance import Significance
     from mcpg.json_types import JsonObject
 
 SCHEMA = "mcpg/eval/1"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left, bisect_right
 
-from mcpg.index.layout import Section
+from mcpg.index.layout import Rows, Section, Texts
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
 
@@ -19,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpg.index.layout import Rows, Texts
 
 # A query has at least 4 characters to be repaired by one edit and 8 by two; what is shorter than
 # these less the edits is never found.

@@ -16,7 +16,7 @@ from mcpg.index.layout import (
     rows_sections,
     texts_sections,
 )
-from mcpg.index.reader import posting
+from mcpg.index.reader import Index, posting
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
 from mcpg.text import iter_words, joined, stem
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
-    from mcpg.index.reader import Index
     from mcpg.relations.model import EdgeKind
 
 

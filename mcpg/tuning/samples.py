@@ -17,7 +17,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
-from mcpg.engine.features import FEATURES, extract_features
+from mcpg.engine.features import FEATURES, Candidate, extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.loading import BY_ORDER, FITTED, GIVEN, MOST_WEIGHT
 from mcpg.engine.pipeline import gather
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from mcpg.engine.features import Candidate
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
     from mcpg.index import Index

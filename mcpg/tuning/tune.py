@@ -19,8 +19,10 @@ from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
 from mcpg.engine.model import Model
 from mcpg.engine.provenance import ModelProvenance
-from mcpg.evaluation.significance import paired_randomisation
+from mcpg.evaluation.significance import Significance, paired_randomisation
 from mcpg.tuning.fit import (
+    Case,
+    Scored,
     best_scored,
     fit_calibration,
     fit_weights,
@@ -35,9 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mcpg.evaluation.judged import Judgements
-    from mcpg.evaluation.significance import Significance
     from mcpg.json_types import JsonObject
-    from mcpg.tuning.fit import Case, Scored
 
 Item = TypeVar("Item")
 

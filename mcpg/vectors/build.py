@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embed_texts
-from mcpg.embeddings.stores import EmbeddingKey
+from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, EmbeddingProvider, embed_texts
+from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.vectors.matrix import ToolVectors
 from mcpg.vectors.texts import WEIGHTS, embedding_texts, hash_of_texts
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcpg.documents.model import ToolDocument
-    from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores import EmbeddingStore
 
     Vector = NDArray[np.float32]
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from mcpg.errors import Code, Diagnostic, OutputError, info, warning
 from mcpg.files import atomic_write
-from mcpg.vectors.build import Built, vectors_for
+from mcpg.vectors.build import Built, Known, vectors_for
 from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, Stored, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 from mcpg.vectors.texts import RECIPE
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
-    from mcpg.vectors.build import Known
 
     Buffer = bytes | memoryview
 

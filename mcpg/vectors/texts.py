@@ -6,14 +6,13 @@ import hashlib
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import walk_parameters
+from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.text import split_words
 from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
 
 RECIPE = 2

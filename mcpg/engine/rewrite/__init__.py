@@ -17,21 +17,17 @@ from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import worth_offering
 from mcpg.engine.explain import advice_on, expanded, expansions_of, explanation_of
-from mcpg.engine.pipeline import stage
-from mcpg.engine.results import SearchResult, Strategy
+from mcpg.engine.pipeline import Outcome, stage
+from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
-from mcpg.engine.rewrite.request import rewrite_of, trust_in
-from mcpg.engine.trace import FoundBy, Stage
+from mcpg.engine.rewrite.request import Rewrite, rewrite_of, trust_in
+from mcpg.engine.trace import Explanation, FoundBy, MatchExplanation, QueryWord, Stage, Trace
 from mcpg.values import DECIMALS, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.results import Match, Request
-    from mcpg.engine.rewrite.request import Rewrite
     from mcpg.engine.searcher import Searcher
-    from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord, Trace
     from mcpg.engine.vectors import SearchVectors
     from mcpg.errors import Diagnostic
 
