@@ -50,7 +50,7 @@ class Calibration:
             than its fused score less that of the tenth, both without what they add for intents, at
             most 5; that of one more than the number of the query's words that it holds, function
             words aside; what share of them that is; the logarithm of one more than the number of
-            the query's words, function words among them; the share of the query that is numbers
+            the query's words, stop words among them; the share of the query that is numbers
             and codes no tool holds; the cube of the share, of what it holds of the query, that it
             holds by repair alone, for a few slips are nothing and nothing but slips is noise; the
             share of the query that its opening words take when they are the tool's whole name; 1

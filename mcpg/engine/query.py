@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # A request has no more intents than this; they are those that weigh most.
 MOST_INTENTS = 8
-# What stands between two commas and has fewer words than this, function words left out, is an item
+# What stands between two commas and has fewer words than this, stop words left out, is an item
 # of a list or an aside, no wish of its own.
 FEWEST_WORDS = 4
 _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
@@ -128,7 +128,7 @@ class QueryTerm:
         text: The word, folded.
         repairs: The words of the catalogue that it stands for; none when unknown.
         variants: The terms of these words with the credit, in (0, 1], for a match of each.
-        weight: Its rarity, times what its origin allows; above 0.
+        weight: Its idf, times what its origin allows; above 0.
         document_frequency: Number of documents that hold what it stands for, at least.
         role: `term`, `identifier`, `literal` or `unknown`.
         origin: `query` or `context`.
@@ -152,8 +152,8 @@ class Analysis:
         sentences: For each sentence, the places of its words in `clauses`.
         intents: For each of its parts that may be a wish of its own, the same; none when there is
             one, and of many those that weigh most.
-        words: The distinct words of the query in order, function words among them.
-        language: Language whose function words were dropped.
+        words: The distinct words of the query in order, stop words among them.
+        language: Language whose stop words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
         total_weight: What a perfect match of everything asked would weigh; above 0.
     """
@@ -265,7 +265,7 @@ class _Reader:
         return self._weighed(word, repairs, "term" if repairs else "unknown")
 
     def _is_misspelt_stop_word(self, word: str, repairs: Sequence[TermExpansion]) -> bool:
-        """Return whether *word* is as near to a function word as to any word of the catalogue."""
+        """Return whether *word* is as near to a stop word as to any word of the catalogue."""
         distance = allowed_edits(word)
         if repairs:
             distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
@@ -326,7 +326,7 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
     """Return those of the distinct *words* that carry content.
 
-    A query of nothing but function words keeps them: they are all there is to go by.
+    A query of nothing but stop words keeps them: they are all there is to go by.
     """
     stop_words = stop_words_of(language) if language else frozenset()
     return [word for word in words if word not in stop_words] or words

@@ -222,7 +222,7 @@ class Explanation:
         normalized_query: The rewritten query, `None` when it was not rewritten.
         reading: What the query became before it was split into words, `None` when browsing.
         words: What became of each word of the query, in order.
-        language: Language whose function words were dropped, `None` when none was.
+        language: Language whose stop words were dropped, `None` when none was.
         stages: The pipeline's stages in order.
         matches: Why each primary match stands where it stands.
         expansions: Why each related and next-step match is there.
@@ -289,7 +289,7 @@ class WordGap:
 
     Attributes:
         query: The word.
-        share: Its share of the query, weighed by rarity, in [0, 1].
+        share: Its share of the query, weighed by idf, in [0, 1].
         own: What of that share the tool that was asked about answers; 0 when it lacks the word.
         other: What of that share the other tool answers.
     """

@@ -1,4 +1,4 @@
-"""Text analysis: folding, words, function words, stems, spelling."""
+"""Text analysis: folding, words, stop words, stems, spelling."""
 
 from __future__ import annotations
 

@@ -60,16 +60,16 @@ _by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
 
 
 def stop_words_of(language: str) -> frozenset[str]:
-    """Return the folded function words of *language*, a member of `LANGUAGES`."""
+    """Return the folded stop words of *language*, a member of `LANGUAGES`."""
     if not _lists:
         _lists.update(_read())
     return _lists[language]
 
 
 def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
-    """Name the language whose function words *words* uses most, `None` when that cannot be told.
+    """Name the language whose stop words *words* uses most, `None` when that cannot be told.
 
-    One function word is no evidence, for every language has some that are names of things in
+    One stop word is no evidence, for every language has some that are names of things in
     another ("dog" is "though" in Danish); it counts only for the language that is *expected*.
     """
     votes = [0] * len(LANGUAGES)
@@ -84,9 +84,9 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
 
 
 def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
-    """Return those of *words* that are function words in the language they are written in.
+    """Return those of *words* that are stop words in the language they are written in.
 
-    *expected* is the language that one function word is enough to tell.
+    *expected* is the language that one stop word is enough to tell.
     """
     words = list(words)
     language = language_of(words, expected)
@@ -94,7 +94,7 @@ def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozense
 
 
 def is_near_stop_word(word: str, language: str, distance: int) -> bool:
-    """Return whether at most *distance* edits, at least 1, make *word* a function word."""
+    """Return whether at most *distance* edits, at least 1, make *word* a stop word."""
     mine = signature(word)
     by_length = _by_length.get(language) or _sort_by_length(language)
     return any(

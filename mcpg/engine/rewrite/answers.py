@@ -239,7 +239,7 @@ MOST_TIMES_LONGER = 4
 
 ALWAYS_ALLOWED = 160
 PROSE = 0.5
-"""From this share of function words on, a sentence is prose."""
+"""From this share of stop words on, a sentence is prose."""
 
 _SHORTEST_PROSE = 5
 _QUOTES = (
