@@ -20,7 +20,6 @@ from mcpg.cli.terminal import (
     json_safe,
     lines_kept,
     one_line,
-    pad,
     paint,
     silence,
     width,
@@ -343,16 +342,6 @@ ASCII = Glyphs(" #", "->", "...", "-")
 def glyphs_of_standard_output() -> Glyphs:
     """Return the signs that whoever reads standard output can be sure to see."""
     return BLOCKS if is_terminal(sys.stdout) else ASCII
-
-
-def columns_of(texts: list[str], most: int) -> int:
-    """Return the columns that the widest of *texts* takes, at most *most*."""
-    return min(most, max(map(width, texts), default=0))
-
-
-def fitted(text: str, columns: int, glyphs: Glyphs) -> str:
-    """Return *text* in exactly *columns* terminal columns, cut or padded."""
-    return pad(glyphs.cut(text, columns), columns)
 
 
 def wrapped(parts: list[str], columns: int) -> Iterator[str]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.output import ASCII, BLOCKS, columns_of, fitted, wrapped
+from mcpg.cli.output import ASCII, BLOCKS, wrapped
 from mcpg.cli.terminal import width
 
 
@@ -22,18 +22,6 @@ def test_a_pipe_gets_ascii() -> None:
     drawn = ASCII.bar(0.5, 8) + ASCII.arrow + ASCII.dash + ASCII.cut("abcdefgh", 5)
     assert drawn == "####    ->-ab..."
     assert BLOCKS.bar(0.3, 4) == "█▎  "
-
-
-@given(st.text("ab漢字é", max_size=30), st.integers(0, 20))
-def test_texts_are_fitted_by_what_a_terminal_shows(text: str, columns: int) -> None:
-    """Wide characters count twice, in both kinds of output."""
-    for glyphs in (ASCII, BLOCKS):
-        assert width(fitted(text, columns, glyphs)) == columns
-
-
-def test_columns_are_those_of_the_widest() -> None:
-    """No column is wider than its bound, and no texts take none."""
-    assert (columns_of(["a", "漢字"], 9), columns_of(["a" * 20], 9), columns_of([], 9)) == (4, 9, 0)
 
 
 @given(st.lists(st.text("ab漢", min_size=1, max_size=8), max_size=20), st.integers(1, 30))
