@@ -1,4 +1,4 @@
-"""The gateway: the tools of many sources behind one door."""
+"""The gateway: lists, searches, routes and calls the tools of many sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcpg.errors import NotFoundError, UsageError
 from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.model import Fault, Invoked, Limits
 from mcpg.gateway.index.graph import Plan
-from mcpg.gateway.index.manager import IndexKeeper
+from mcpg.gateway.index.manager import IndexManager
 from mcpg.gateway.observing import watched_call
 from mcpg.gateway.routing.route import route
 from mcpg.gateway.sessions.pool import Sessions
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 _AT_ONCE = 8
-"""Searches at once: they share one interpreter, and more of them only wait for one another."""
+"""Concurrent searches; the interpreter lock makes more of them useless."""
 
 
 class Gateway:
     """Lists, searches, routes and invokes the tools of its sources.
 
-    It is an asynchronous context manager; inside, any number of tasks may ask it. Sources are asked
-    when somebody first needs their tools, all side by side, and the index is made once however many
-    wait for it. A source or a graph that fails is told by a diagnostic, and the others go on; an
-    index that cannot be made anew leaves the last good one. When the host adds or removes a source,
-    the next search sees it; when a server says that its tools have changed, searches go on with
-    what was known until the new index is there.
+    It is an asynchronous context manager that any number of tasks may use. Sources are read
+    concurrently when their tools are first needed, and the index is built once however many tasks
+    wait for it. A failed source or graph is reported as a diagnostic, without effect on the others;
+    a failed build leaves the last good index. When the host adds or removes a source, the next
+    search sees it; when a server announces changes, searches use the last index until the new one
+    is built.
 
     Attributes:
-        limits: What it grants.
+        limits: Limits of calls.
     """
 
     def __init__(  # noqa: PLR0913 - each is one thing that a host may bring
@@ -71,19 +71,19 @@ class Gateway:
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
     ) -> None:
-        """Make a gateway; nothing is read or started yet.
+        """Create a gateway; nothing is read or started yet.
 
         Args:
-            sources: Where its tools come from.
-            graph: Where the documents that it searches come from.
-            live: How servers are asked.
+            sources: Sources of its tools.
+            graph: Source of the documents that it searches.
+            live: Options for listing the tools of servers.
             reserved: Ids that no tool may get.
-            equipment: What its engine may use beside the index.
-            observer: Is told of indexes, searches, routes and invocations, `None` for the one in
+            equipment: Services of its engine.
+            observer: Observer of builds, searches, routes and invocations, `None` for the one in
                 *equipment*; see `mcpg.telemetry`.
-            limits: What it grants.
-            cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
-            diagnostics: What was noticed of the sources before.
+            limits: Limits of calls.
+            cache_dir: Folder for the indexes of bundles in read-only folders.
+            diagnostics: Earlier diagnostics of the sources.
 
         Raises:
             UsageError: Two sources have the same id.
@@ -100,7 +100,7 @@ class Gateway:
         self._stack: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
-        """Open the door."""
+        """Open the gateway."""
         if self._stack is not None:
             raise UsageError("the gateway is open already", remedy="open it once, and share it")
         async with AsyncExitStack() as stack:
@@ -110,18 +110,18 @@ class Gateway:
             stack.push_async_callback(self._invoker.aclose)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
-            self._keeper = IndexKeeper(self._registry, self._plan, sessions.tools, group)
-            stack.callback(self._keeper.close)
-            self._keeper.callbacks = self._callbacks
+            self._manager = IndexManager(self._registry, self._plan, sessions.tools, group)
+            stack.callback(self._manager.close)
+            self._manager.callbacks = self._callbacks
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
             self._stack = stack.pop_all()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        """Close it: connections end, and programs that were started."""
+        """Close connections, and end servers that were started."""
         stack, self._stack = self._stack, None
         if stack is not None:
-            # What the block raised is none of our tasks' affair: it stays what it is.
+            # Without the error of the block, so that the task group does not wrap it.
             await stack.aclose()
 
     # Sources
@@ -133,21 +133,21 @@ class Gateway:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was noticed of the sources and the last index, and why there is no newer one."""
-        return (*self._before, *(self._keeper.diagnostics if self._stack else ()))
+        """Diagnostics of the sources, the last build, and a failed newer one."""
+        return (*self._before, *(self._manager.diagnostics if self._stack else ()))
 
     def add(self, source: Source) -> None:
-        """Add a source; whoever asks next waits for its tools.
+        """Add a source; the next request waits for its tools.
 
         Raises:
-            UsageError: Its id is blank, or that of another.
+            UsageError: Its id is blank or taken.
         """
         self._registry.add(source)
 
     async def remove(self, source_id: str) -> bool:
-        """Take out a source and end its connection; say whether there was one of this id.
+        """Remove a source and close its connection; return whether there was one with this id.
 
-        Calls over the connection end with it; what another source shares stays open.
+        Calls over the connection end with it, unless another source shares it.
         """
         source = self._registry.remove(source_id)
         if self._stack is not None and isinstance(source, ServerSource):
@@ -155,26 +155,23 @@ class Gateway:
         return source is not None
 
     def invalidate(self, source_id: str) -> bool:
-        """Have a source asked again, for its tools have changed; say whether there is one."""
+        """Mark a source as changed, so that it is read again; return whether it exists."""
         found = self._registry.invalidate(source_id)
         if found and self._stack is not None:
-            self._keeper.refresh()
+            self._manager.refresh()
         return found
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Have *callback* called, in the event loop, whenever a new index is there.
-
-        What it raises is passed over.
-        """
+        """Call *callback* in the event loop after each new index; its errors are ignored."""
         self._callbacks.append(callback)
 
     # The index
 
     async def build_index(self, *, force: bool = False) -> Snapshot:
-        """Give an index of all that is known now; it is made once however many ask.
+        """Return an up-to-date snapshot; concurrent requests share one build.
 
         Args:
-            force: Whether every source is asked again.
+            force: Whether to read every source again.
 
         Raises:
             UsageError: The gateway is not open.
@@ -184,7 +181,7 @@ class Gateway:
         return await self._open().latest()
 
     async def warm_up(self) -> Snapshot:
-        """Make the index and search it once, so that the first who asks need not wait.
+        """Build the index and search it once, so that the first request is fast.
 
         Raises:
             UsageError: The gateway is not open.
@@ -196,7 +193,7 @@ class Gateway:
         return snapshot
 
     async def snapshot(self) -> Snapshot:
-        """Give what is known now, and wait only for what the host itself has changed.
+        """Return the current snapshot; wait only for changes by the host itself.
 
         Raises:
             UsageError: The gateway is not open.
@@ -206,10 +203,10 @@ class Gateway:
     # Questions
 
     async def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
-        """Give the tools, in order of id.
+        """Return the tools, in order of id.
 
         Args:
-            include_disabled: Whether those that are off by default are given.
+            include_disabled: Whether to include tools that are disabled by default.
 
         Raises:
             UsageError: The gateway is not open.
@@ -219,13 +216,13 @@ class Gateway:
         return tuple(tool for tool in tools if include_disabled or tool.enabled)
 
     async def describe(self, tool: str) -> Tool:
-        """Give one tool, with its schema and hints.
+        """Return a tool, with its schema and hints.
 
         Args:
             tool: An id in any case, `source::name`, or a raw name.
 
         Raises:
-            NotFoundError: No tool is called so, or several are.
+            NotFoundError: The name is unknown or ambiguous.
             UsageError: The gateway is not open.
         """
         snapshot = await self.snapshot()
@@ -234,45 +231,45 @@ class Gateway:
             raise NotFoundError(found.message, remedy=found.remedy)
         return found
 
-    async def search(self, query: str | None, **asked: Any) -> SearchResult:
-        """Find the tools that *query* asks for.
+    async def search(self, query: str | None, **options: Any) -> SearchResult:
+        """Return the tools that match *query*.
 
         Args:
-            query: The wish in any words.
-            asked: As for `Engine.search`.
+            query: The task, in any words.
+            options: As for `Engine.search`.
 
         Raises:
             UsageError: As for `Engine.search`; or the gateway is not open.
         """
         snapshot = await self.snapshot()
-        return await self._in_thread(partial(snapshot.engine.search, query, **asked))
+        return await self._in_thread(partial(snapshot.engine.search, query, **options))
 
-    async def explain(self, query: str | None, **asked: Any) -> Explanation:
-        """Find as `search` does, and say how every part of the answer came about.
+    async def explain(self, query: str | None, **options: Any) -> Explanation:
+        """Search, and explain how the result came about.
 
         Args:
-            query: The wish in any words.
-            asked: As for `Engine.explain`.
+            query: The task, in any words.
+            options: As for `Engine.explain`.
 
         Raises:
             UsageError: As for `Engine.explain`; or the gateway is not open.
             NotFoundError: As for `Engine.explain`.
         """
         snapshot = await self.snapshot()
-        return await self._in_thread(partial(snapshot.engine.explain, query, **asked))
+        return await self._in_thread(partial(snapshot.engine.explain, query, **options))
 
-    async def route(self, query: str | None, **asked: Any) -> RouteResult:
-        """Find the categories of tools that *query* asks for, and the best tools of each.
+    async def route(self, query: str | None, **options: Any) -> RouteResult:
+        """Return the categories that match *query*, and the best tools of each.
 
         Args:
-            query: The wish in any words.
-            asked: As for `mcpg.gateway.routing.route.route`.
+            query: The task, in any words.
+            options: As for `mcpg.gateway.routing.route.route`.
 
         Raises:
             UsageError: As for `mcpg.gateway.routing.route.route`; or the gateway is not open.
         """
         snapshot = await self.snapshot()
-        return await self._in_thread(partial(route, snapshot.engine, query, **asked))
+        return await self._in_thread(partial(route, snapshot.engine, query, **options))
 
     async def invoke(  # noqa: PLR0913 - each is one thing that a caller may say
         self,
@@ -287,12 +284,12 @@ class Gateway:
         query: str = "",
         context: Any = None,
     ) -> Invoked:
-        """Invoke a tool; whatever goes wrong with it is part of the answer.
+        """Call a tool; faults are part of the result.
 
         Args:
             tool: An id in any case, `source::name`, or a raw name.
             arguments: The arguments by name.
-            source_id: The server it belongs to, where a name alone is not enough.
+            source_id: Its source, where a name alone is ambiguous.
             name: A raw name, in place of *tool*.
             timeout: As for `Invoker.invoke`.
             progress: As for `Invoker.invoke`.
@@ -323,10 +320,10 @@ class Gateway:
             tell(invoked, owner)
         return invoked
 
-    def _open(self) -> IndexKeeper:
+    def _open(self) -> IndexManager:
         if self._stack is None:
             raise not_open()
-        return self._keeper
+        return self._manager
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
@@ -348,5 +345,5 @@ class Gateway:
 
 
 def not_open() -> UsageError:
-    """Return the error of whoever asks a gateway that is not open."""
+    """Return the error for using a gateway that is not open."""
     return UsageError("the gateway is not open", remedy="use it as a context manager")

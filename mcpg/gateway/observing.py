@@ -1,4 +1,4 @@
-"""What a gateway tells an observer, where it has one: of indexes, routes and invocations."""
+"""Reports of a gateway to its observer: index builds, routes and invocations."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watched_build(
-    observer: Observer | None, noticed: list[Diagnostic]
+    observer: Observer | None, diagnostics: list[Diagnostic]
 ) -> Iterator[Callable[[Engine], None]]:
-    """Tell *observer* of an index that is made; inside, of the engine that has it.
+    """Report an index build; the context's function takes the new engine.
 
     Args:
-        observer: Who is told, `None` for nobody.
-        noticed: Gets what the observer raised.
+        observer: The observer, `None` for none.
+        diagnostics: Extended by errors that the observer raised.
     """
     if observer is None:
         yield _nothing
@@ -37,14 +37,14 @@ def watched_build(
 
     with GuardedObserver.of(observer).build() as tell:
         yield lambda engine: tell(build_facts(engine.index))
-    noticed += tell.diagnostics
+    diagnostics += tell.diagnostics
 
 
 @contextmanager
 def watched_route(
     observer: Observer | None, query: str | None
 ) -> Iterator[Callable[[int, int], None]]:
-    """Tell *observer* of a search by categories; inside, how many categories and tools it found."""
+    """Report a route; the context's function takes the numbers of categories and tools."""
     if observer is None:
         yield _nothing
         return
@@ -61,7 +61,7 @@ def watched_route(
 def watched_call(
     observer: Observer | None,
 ) -> Iterator[Callable[[Invoked, Source | None], None]]:
-    """Tell *observer* of an invocation; inside, of what came of it and whose tool it was."""
+    """Report an invocation; the context's function takes its result and the tool's source."""
     if observer is None:
         yield _nothing
         return
@@ -73,16 +73,16 @@ def watched_call(
 
     with GuardedObserver.of(observer).invoke() as tell:
 
-        def told(invoked: Invoked, owner: Source | None) -> None:
+        def report(invoked: Invoked, owner: Source | None) -> None:
             outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
             kind = kind_of(owner) if owner else ""
             tell(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id))
 
-        yield told
+        yield report
 
 
 def kind_of(source: Source) -> str:
-    """Give what kind of thing answers for a source: `stdio`, `http`, `function` or `file`."""
+    """Return the kind of a source: `stdio`, `http`, `function` or `file`."""
     if isinstance(source, FileSource):
         return "function" if source.path.startswith(PYTHON) else "file"
     if isinstance(source, FunctionSource):

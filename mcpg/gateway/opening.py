@@ -1,4 +1,4 @@
-"""Sources named in words, as on the command line, to sources of a gateway."""
+"""Builds the sources of a gateway from command-line arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAME_NAME = "another source has the name of this server; it is skipped (rename 
 def open_sources(
     arguments: Sequence[str], live: Live, *, source_id: str | None = None
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
-    """Give the sources that *arguments* name, and what was noticed on the way.
+    """Return the sources that *arguments* name, and diagnostics.
 
     A client's configuration becomes a source for each of its servers, which is called like the
     server; everything else is one source. Nothing is started, reached or imported.
@@ -54,10 +54,10 @@ def open_sources(
 
 
 class Opening:
-    """Gathers sources, and gives each of them an id of its own."""
+    """Collects sources, and gives each a unique id."""
 
     def __init__(self, live: Live) -> None:
-        """Gather nothing yet; variables are filled in from the environment of *live*."""
+        """Start empty; variables come from the environment of *live*."""
         self._live = live
         self._found: list[tuple[Source, bool]] = []
         self._noticed: list[Diagnostic] = []
@@ -97,9 +97,9 @@ class Opening:
             raise _no_document(argument)
         if argument == _STDIN:
             raise UsageError(
-                "standard input is no source that stays",
+                "a gateway cannot read its sources from standard input",
                 place="SOURCE",
-                remedy="write it to a file, and name that",
+                remedy="write it to a file, and pass that",
             )
         if is_address(argument):
             if self._is_new(argument):
@@ -197,9 +197,9 @@ def _is_no_file(argument: str) -> bool:
 
 def _no_document(argument: str) -> SourceError:
     return SourceError(
-        "is no OpenAPI document, and only the operations of one are called at a base address",
+        "only OpenAPI documents have a base address",
         place=argument,
-        remedy="take the base address out, or name the document itself",
+        remedy="remove the base address, or pass the document itself",
     )
 
 
@@ -208,7 +208,7 @@ def _called(server: Server, source_id: str | None) -> Server:
 
 
 def free_name(wanted: str, taken: set[str]) -> str:
-    """Give *wanted*, with a number behind it where that is *taken* in any case, and take it."""
+    """Return *wanted*, numbered if it is *taken* in any case, and add it to *taken*."""
     found, number = wanted, 1
     while found.casefold() in taken:
         number += 1

@@ -1,4 +1,4 @@
-"""The sources of a gateway: where its tools come from, and how they are called."""
+"""The sources of a gateway: its tools, how they are called, and the documents it searches."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """What is read: a manifest, a bundle, a document, a folder of these, or an OpenAPI document.
+    """A manifest, a bundle, a document, a folder of these, an OpenAPI document, or a module.
 
-    Its tools can be found. Those of a module are invoked here, and those of an OpenAPI document by
-    HTTP; all others only where another source of the gateway has them.
+    Tools of a module are called in this process, those of an OpenAPI document over HTTP; others
+    can be called only if another source of the gateway has them.
 
     Attributes:
         id: Unique in the gateway.
         path: The file or folder, or a module as `python:package.module`.
-        source_id: Source id of the tools that do not say theirs, `None` for the file's name.
-        base_url: What the paths of an OpenAPI document stand below, `http` or `https`, in place of
-            the servers that it names; its query goes with every request.
-        headers: Headers of every request; they go to *base_url* and nowhere else.
-        secrets: Texts beside these that must not come back in what is said of a failure.
+        source_id: Source id of tools without one, `None` for the file's name.
+        base_url: Base address of the operations of an OpenAPI document, `http` or `https`, in place
+            of the servers that it names; its query is sent with every request.
+        headers: Headers of every request, sent to *base_url* only.
+        secrets: Further texts that error messages must not contain.
 
     Raises:
         UsageError: *base_url* or *headers* cannot be used, or there are headers without address.
@@ -48,19 +48,17 @@ class FileSource:
 
     def __post_init__(self) -> None:
         if self.base_url is not None or self.headers:
-            # Few sources have one, and reading documents is none of the others' affair.
-
             check_addressing(self.base_url, self.headers)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSource:
-    """An MCP server, which is asked for its tools and called.
+    """An MCP server.
 
     Attributes:
         id: Unique in the gateway.
         server: The server.
-        timeout: Seconds that it has to tell its tools, `None` for what is usual.
+        timeout: Seconds to list its tools, `None` for the default.
     """
 
     id: str
@@ -83,12 +81,10 @@ class FunctionSource:
 
 Source = FileSource | ServerSource | FunctionSource
 
-# SECTION addressing: Where the operations of an OpenAPI document are called, as a user sets it.
-
 
 @dataclass(frozen=True, slots=True)
 class Addressing:
-    """Where the operations of a document are called; the members of `FileSource`.
+    """Where the operations of an OpenAPI document are called; see `FileSource`.
 
     Raises:
         UsageError: See `check_addressing`.
@@ -103,33 +99,33 @@ class Addressing:
 
 
 def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
-    """Check a base address and the headers that go there; no message repeats them.
+    """Check a base address and the headers sent there; no message repeats them.
 
-    Headers without an address are refused: the document would say who gets them.
+    Headers need an address: otherwise the document would choose who gets them.
 
     Raises:
         UsageError: They cannot be used.
     """
     if base_url is None:
-        message = "there are headers, and no base address that they go to"
+        message = "headers need a base address"
         raise UsageError(message, place="headers", remedy="set the base address as well")
     if not is_base_address(base_url):
-        message = "the base address is none"
+        message = "the base address is invalid"
         raise UsageError(message, place="base_url", remedy="write https://HOST/PATH")
     if "@" in urlsplit(base_url).netloc:
-        message = "the base address names a user"
-        remedy = "give user and password in the header Authorization"
+        message = "the base address contains a user name"
+        remedy = "set user and password in the header Authorization"
         raise UsageError(message, place="base_url", remedy=remedy)
     for name, text in headers.items():
         if not is_header_name(name):
-            raise UsageError("a header has no name that can be sent", place="headers")
+            raise UsageError("invalid header name", place="headers")
         if has_control(text):
-            message = f"the header {name!r} holds a control character"
+            message = f"the header {name!r} contains a control character"
             raise UsageError(message, place="headers", remedy="remove it")
 
 
 def secrets_of_source(source: FileSource) -> tuple[str, ...]:
-    """Give what may be secret: the address, the parts of its path and query, and the headers."""
+    """Return texts that may be secret: the address, parts of its path and query, the headers."""
     base_url = source.base_url or ""
     parts = urlsplit(base_url)
     query = [text for _, text in parse_qsl(parts.query)]
@@ -138,17 +134,14 @@ def secrets_of_source(source: FileSource) -> tuple[str, ...]:
     return (*known, *parts.path.split("/"), *query, *raw, *source.secrets)
 
 
-# SECTION graphsources: Where the documents that a gateway searches come from.
-
-
 @dataclass(frozen=True, slots=True)
 class GeneratedGraph:
-    """Documents are made of what the sources say of their tools."""
+    """Documents generated from the tools of the sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileGraph:
-    """Documents are read: a bundle, a folder of documents, or one document.
+    """Documents read from a bundle, a folder, or a file.
 
     Attributes:
         path: Where they are.
@@ -159,11 +152,11 @@ class FileGraph:
 
 @dataclass(frozen=True, slots=True)
 class CustomGraph:
-    """Documents are made by the host.
+    """Documents generated by the host.
 
     Attributes:
-        documents: Makes them of the tools, which carry their ids; it runs in a thread of its own,
-            whenever the tools have changed. `None` is told as a mistake.
+        documents: Returns the documents of the tools, which have their ids; runs in a thread
+            whenever the tools have changed. `None` is reported as an error.
     """
 
     documents: Callable[[Sequence[Tool]], Iterable[SourceDocument]] | None
@@ -172,4 +165,4 @@ class CustomGraph:
 GraphSource = GeneratedGraph | FileGraph | CustomGraph
 
 GENERATED = GeneratedGraph()
-"""What a gateway does unless it is told otherwise."""
+"""The default."""

@@ -1,4 +1,4 @@
-"""The gateway for programs that do not use `async`: the same door, with calls that wait."""
+"""The gateway for synchronous programs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class SyncGateway:
-    """Does what `Gateway` does, from any thread; it runs one in a thread of its own.
+    """A `Gateway` in a thread of its own, usable from any thread.
 
-    It is a context manager, and takes what `Gateway` takes. Outside of it, whatever is asked raises
-    `UsageError`.
+    It is a context manager and takes the arguments of `Gateway`. Outside of the context, methods
+    raise `UsageError`.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
-        """Make a gateway; nothing is read or started yet.
+        """Create a gateway; nothing is read or started yet.
 
         Args:
             given: As for `Gateway`.
@@ -47,7 +47,7 @@ class SyncGateway:
         self._opened: tuple[BlockingPortal, ExitStack] | None = None
 
     def __enter__(self) -> Self:
-        """Open the door.
+        """Open the gateway.
 
         Raises:
             UsageError: It is open already.
@@ -64,7 +64,7 @@ class SyncGateway:
         fault: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        """Close it: connections end, and programs that were started."""
+        """Close connections, and end servers that were started."""
         opened, self._opened = self._opened, None
         return opened[1].__exit__(kind, fault, trace) if opened is not None else None
 
@@ -118,23 +118,23 @@ class SyncGateway:
         """As `Gateway.describe`."""
         return self._portal.call(self._gateway.describe, tool)
 
-    def search(self, query: str | None, **asked: Any) -> SearchResult:
+    def search(self, query: str | None, **options: Any) -> SearchResult:
         """As `Gateway.search`."""
-        return self._portal.call(partial(self._gateway.search, query, **asked))
+        return self._portal.call(partial(self._gateway.search, query, **options))
 
-    def explain(self, query: str | None, **asked: Any) -> Explanation:
+    def explain(self, query: str | None, **options: Any) -> Explanation:
         """As `Gateway.explain`."""
-        return self._portal.call(partial(self._gateway.explain, query, **asked))
+        return self._portal.call(partial(self._gateway.explain, query, **options))
 
-    def route(self, query: str | None, **asked: Any) -> RouteResult:
+    def route(self, query: str | None, **options: Any) -> RouteResult:
         """As `Gateway.route`."""
-        return self._portal.call(partial(self._gateway.route, query, **asked))
+        return self._portal.call(partial(self._gateway.route, query, **options))
 
     def invoke(
         self,
         tool: str | None = None,
         arguments: Mapping[str, JsonValue] | None = None,
-        **asked: Any,
+        **options: Any,
     ) -> Invoked:
         """As `Gateway.invoke`."""
-        return self._portal.call(partial(self._gateway.invoke, tool, arguments, **asked))
+        return self._portal.call(partial(self._gateway.invoke, tool, arguments, **options))

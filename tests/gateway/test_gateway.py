@@ -300,8 +300,8 @@ with SyncGateway(sources) as gateway:
     threads = [threading.Thread(target=wait, args=(ask,)) for ask in asking]
     for thread in threads:
         thread.start()
-    keeper = gateway._gateway._keeper
-    while not keeper._building or keeper._building.statistics().tasks_waiting < len(threads):
+    manager = gateway._gateway._manager
+    while not manager._building or manager._building.statistics().tasks_waiting < len(threads):
         time.sleep(0.01)
 for thread in threads:
     thread.join()

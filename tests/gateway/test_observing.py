@@ -188,7 +188,7 @@ async def test_a_build_that_fails_is_told(
     sources = [manifest("mail", mail_send="Send a mail"), FUNCTIONS]
     async with Gateway(sources, observer=noting) as gateway:
         with pytest.raises(ValueError, match=SECRET):
-            await gateway._keeper._built()
+            await gateway._manager._built()
     assert noting.noted == [("build",), ValueError]
 
 

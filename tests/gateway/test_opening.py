@@ -145,7 +145,7 @@ def test_only_a_document_is_addressed(folder: Path) -> None:
     expected = FileSource("api", "api.json", None, "https://host/v1", {"X-Key": "a"}, ("b",))
     assert source == expected
     for other in ("tools.json", ".", "python:shop", "https://host/mcp", "-"):
-        with pytest.raises(SourceError, match="no OpenAPI document"):
+        with pytest.raises(SourceError, match="only OpenAPI documents"):
             opening.named(other, addressing=addressing)
     with pytest.raises(NotFoundError):
         opening.named("none.json", addressing=addressing)

@@ -15,7 +15,7 @@ TOOLS = [make_tool("a", read_only=True), make_tool("b", read_only=False), make_t
 
 def test_each_tool_says_what_it_says() -> None:
     """In the order of ids: one that reads, one that writes, one that does not say."""
-    assert tuple(preference.stances(make_engine(*TOOLS).index)) == (READS, WRITES, UNSAID)
+    assert tuple(preference.read_only_flags(make_engine(*TOOLS).index)) == (READS, WRITES, UNSAID)
 
 
 def test_a_damaged_record_is_told() -> None:
@@ -24,4 +24,4 @@ def test_a_damaged_record_is_told() -> None:
     at = data.find(b'"read_only":true')
     data[at : at + 16] = b'"read_only":null'
     with pytest.raises(StaleIndexError):
-        preference.stances(Index(data))
+        preference.read_only_flags(Index(data))

@@ -366,8 +366,8 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
         endpoints=served.endpoints,
         search=asked,
         route=asked,
-        told=output.note if output.verbose else None,
-        noticed=_Noticing(output),
+        log=output.note if output.verbose else None,
+        on_diagnostics=_Noticing(output),
         **_given(
             graph_tools=served.graph_tools,
             answer_bytes=served.answer_bytes,

@@ -1,7 +1,4 @@
-"""The hints of tools that were found before, kept for each index.
-
-To read a tool's whole record takes longer than to find the tool.
-"""
+"""Cache of the hints of found tools, by index: reading a record takes longer than finding it."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ if TYPE_CHECKING:
 _MOST_KEPT = 4_096
 
 
-class HintCards:
-    """The hints of the tools of one index."""
+class HintsCache:
+    """Hints of the tools of one index."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Hints] = {}
 
     def of(self, matches: Iterable[Match]) -> dict[str, Hints]:
-        """Give the hints of the tools of *matches*, which are of this index, by tool id."""
+        """Return the hints of the tools of *matches*, which are of this index, by tool id."""
         return {match.tool_id: self._of(match) for match in matches}
 
     def _of(self, match: Match) -> Hints:
@@ -38,17 +35,17 @@ class HintCards:
         return known
 
 
-class _Drawers:
-    """Hint cards by index; those of an index that is gone go with it."""
+class _HintsCaches:
+    """Caches by index, dropped with their index."""
 
     def __init__(self) -> None:
-        self._cards: WeakKeyDictionary[Index, HintCards] = WeakKeyDictionary()
+        self._caches: WeakKeyDictionary[Index, HintsCache] = WeakKeyDictionary()
         self._lock = allocate_lock()
 
-    def of_index(self, index: Index) -> HintCards:
-        """Give the cards of the tools of *index*; threads share them."""
+    def of_index(self, index: Index) -> HintsCache:
+        """Return the cache of *index*, which threads share."""
         with self._lock:
-            return self._cards.setdefault(index, HintCards())
+            return self._caches.setdefault(index, HintsCache())
 
 
-HINTS = _Drawers()
+HINTS = _HintsCaches()

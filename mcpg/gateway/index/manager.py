@@ -1,4 +1,4 @@
-"""The keeper of a gateway's index: makes it when it is needed, once, and never takes it away."""
+"""The index of a gateway: built when it is needed, once, as snapshots that never change."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     AskServer = Callable[[Server, float | None], Awaitable[SourceBatch]]
     Answer = TypeVar("Answer")
 
-# SECTION snapshot: A snapshot: what a gateway knows at one moment, which never changes.
-
-
 _NAMED = 5
 _SHOWN = 120
 
@@ -45,20 +42,20 @@ class Snapshot:
     """An index with the tools it was made of.
 
     Attributes:
-        version: The state of the registry that it shows.
-        engine: Searches it.
-        diagnostics: What was noticed while it was made.
+        version: Version of the registry that it shows.
+        engine: Engine of the index.
+        diagnostics: Diagnostics of the build.
     """
 
     def __init__(self, version: int, built: Built) -> None:
-        """Make a snapshot of *built*, which shows the registry in the state *version*."""
+        """Wrap *built*, which shows *version* of the registry."""
         self.version = version
         self.engine = built.engine
         self.diagnostics = built.diagnostics
         self._built = built
 
     def at(self, version: int) -> Snapshot:
-        """Give the same for another state of the registry, which could not be shown."""
+        """Return the same index for a later version of the registry that could not be built."""
         return Snapshot(version, self._built)
 
     @cached_property
@@ -68,27 +65,27 @@ class Snapshot:
 
     @property
     def tool_count(self) -> int:
-        """How many tools can be found."""
+        """Number of searchable tools."""
         return len(self.engine.index)
 
     def owner(self, tool: Tool) -> Source | None:
-        """Give the source that has *tool*; `None` for tools that are only written about."""
+        """Return the source of *tool*; `None` for tools that only documents describe."""
         return self._built.owners.get((tool.source_id, tool.name), self._built.sole)
 
     def find(
         self, tool: str | None, source_id: str | None = None, name: str | None = None
     ) -> Tool | Fault:
-        """Give the one tool that is meant, or why there is none.
+        """Return the named tool, or the fault if there is none or several.
 
         Args:
             tool: An id in any case, `source::name`, or a raw name.
-            source_id: With *name*, the server it belongs to.
+            source_id: Its source, where a name alone is ambiguous.
             name: A raw name, in place of *tool*.
         """
         asked = (tool or "").strip() or (name or "").strip()
         if not asked:
             message = "no tool is named"
-            return Fault(FaultCode.NOTHING_NAMED, message, "give the id of one, as search has it")
+            return Fault(FaultCode.NOTHING_NAMED, message, "pass the id of a search result")
         found = self._named(asked, is_id=bool((tool or "").strip()))
         if source_id:
             found = [one for one in found if one.source_id.casefold() == source_id.casefold()]
@@ -121,12 +118,8 @@ def _several(asked: str, found: list[Tool]) -> Fault:
     return Fault(FaultCode.AMBIGUOUS, message, f"use an id: {ids}")
 
 
-# SECTION reading: Asking the sources of a gateway for their tools; one that fails says so and no
-# more.
-
-
 async def ask(registry: Registry, sources: Sequence[Source], server: AskServer) -> None:
-    """Ask *sources* side by side, a server by way of *server*, and keep what they say."""
+    """Read *sources* concurrently into *registry*; *server* lists the tools of a server."""
     version = registry.version
 
     async def one(source: Source) -> None:
@@ -158,27 +151,27 @@ def _read(source: FileSource | FunctionSource) -> SourceBatch:
 
 
 RETRY = 30.0
-"""Seconds after which a source that failed, or a whole index, is tried again."""
+"""Seconds after which a failed source or build is retried."""
 
 PAUSE = 0.5
-"""Seconds between two indexes that nobody waits for: servers may announce changes all the time."""
+"""Seconds between two background builds, since servers may announce changes all the time."""
 
 
-class IndexKeeper:
-    """Makes snapshots of what a registry holds.
+class IndexManager:
+    """Builds snapshots of a registry.
 
     Attributes:
-        callbacks: What is called whenever a new snapshot is there.
+        callbacks: Called after each new snapshot.
     """
 
     def __init__(self, registry: Registry, plan: Plan, server: AskServer, group: TaskGroup) -> None:
-        """Make a keeper that knows nothing yet.
+        """Start without a snapshot.
 
         Args:
             registry: The sources.
-            plan: How an index is made.
-            server: Asks a server for its tools; a failure is told in what it gives.
-            group: Runs what no caller waits for.
+            plan: How an index is built.
+            server: Lists the tools of a server; reports failures as diagnostics.
+            group: Runs background builds.
         """
         self.callbacks: list[Callable[[], None]] = []
         self._registry = registry
@@ -193,12 +186,12 @@ class IndexKeeper:
         self._is_closed = False
 
     def close(self) -> None:
-        """Make no snapshot any more; whoever waits for one is told that there is none."""
+        """Build no more; whoever waits for a snapshot gets an error."""
         self._is_closed = True
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was noticed while the last index was made, and why there is no newer one."""
+        """Diagnostics of the last build, and of a failed newer one."""
         found = self._snapshot.diagnostics if self._snapshot is not None else ()
         return (*found, *self._failures)
 
@@ -223,7 +216,7 @@ class IndexKeeper:
         return snapshot
 
     def refresh(self) -> anyio.Event:
-        """Begin with a new snapshot, unless one is being made; give what tells that it is done."""
+        """Start a build unless one is running; return the event that it sets at its end."""
         if self._building is None:
             self._building = anyio.Event()
             self._group.start_soon(self._make, self._building)
@@ -232,12 +225,14 @@ class IndexKeeper:
     async def _at_least(self, version: int) -> Snapshot:
         while self._snapshot is None or self._snapshot.version < version:
             if self._is_closed:
-                raise UsageError("the gateway was closed", remedy="keep it open until all is done")
+                raise UsageError(
+                    "the gateway was closed", remedy="keep it open until all calls end"
+                )
             await self.refresh().wait()
         return self._snapshot
 
     async def _make(self, done: anyio.Event) -> None:
-        """Make a snapshot, and another one if something has changed meanwhile."""
+        """Build a snapshot, and another one if the registry has changed meanwhile."""
         try:
             if self._snapshot is not None and self._snapshot.version >= self._registry.required:
                 await anyio.sleep_until(self._finished + PAUSE)
@@ -247,7 +242,7 @@ class IndexKeeper:
             self._building = None
             done.set()
         for callback in self.callbacks:
-            with suppress(Exception):  # a host that fails to listen does not end the gateway
+            with suppress(Exception):  # an error of the host does not end the gateway
                 callback()
         if self._snapshot is not None and self._snapshot.version < self._registry.version:
             self.refresh()
@@ -256,8 +251,8 @@ class IndexKeeper:
         version = self._registry.version
         try:
             built = await self._built()
-        except Exception as fault:  # noqa: BLE001 - whatever it is, searches go on
-            message = f"the index could not be made ({type(fault).__name__})"
+        except Exception as fault:  # noqa: BLE001 - searches go on with the last index
+            message = f"the index build failed ({type(fault).__name__})"
             self._failures = (error(Code.GRAPH_BUILD_FAILED, message),)
             last = self._snapshot or Snapshot(version, build([], self._plan.bare(), KeptMemo()))
             self._snapshot = last.at(version)
@@ -280,5 +275,5 @@ class IndexKeeper:
 
 
 async def _in_thread(work: Callable[[], Answer]) -> Answer:
-    # A gateway that is closed does not wait for an index that nobody wants any more.
+    # A closing gateway does not wait for a build.
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

@@ -1,4 +1,4 @@
-"""Whether a request wants to read or to write, told by the catalogue and not by a list of verbs.
+"""Whether a query asks to read or to write, inferred from the catalogue, not from a list of verbs.
 
 A gateway that looks for *get* and *delete* in a request reads English alone, and misreads *delete*
 in a catalogue about undeleting. Here the tools that say what they are teach what their words mean:
@@ -36,16 +36,12 @@ if TYPE_CHECKING:
     from mcpg.engine.query import QueryTerm
     from mcpg.index.reader import Index
 
-# SECTION stances: What every tool of an index says of itself, without a look at all the rest of
-# its record.
-
-
 UNSAID, READS, WRITES = 0, 1, 2
-_STANCES = {None: UNSAID, True: READS, False: WRITES}
+_FLAGS = {None: UNSAID, True: READS, False: WRITES}
 
 
-def stances(index: Index) -> bytes:
-    """Give for each tool of *index*, in order, `READS`, `WRITES`, or `UNSAID`.
+def read_only_flags(index: Index) -> bytes:
+    """Return `READS`, `WRITES` or `UNSAID` for each tool of *index*, in order.
 
     Raises:
         StaleIndexError: A record is damaged.
@@ -53,20 +49,20 @@ def stances(index: Index) -> bytes:
     rows, sums = index.rows("records"), index.section("records.crc")
     if len(sums) != len(index):
         raise StaleIndexError("its records are not as many as its tools")
-    return bytes(_stance(rows[tool], sums[tool]) for tool in range(len(index)))
+    return bytes(_flag(rows[tool], sums[tool]) for tool in range(len(index)))
 
 
-def _stance(record: memoryview, checksum: int) -> int:
+def _flag(record: memoryview, checksum: int) -> int:
     if crc(record) != checksum:
         raise StaleIndexError("a record is damaged")
     try:
-        return _STANCES[said_read_only(bytes(record))]
+        return _FLAGS[said_read_only(bytes(record))]
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as fault:
         raise StaleIndexError("a record is broken") from fault
 
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
-"""What can be preferred."""
+"""Kinds of preference."""
 
 # The fields that say what a tool does: parameters name what it does it to.
 _TELLING = ("name", "title", "aliases", "keywords", "description", "examples")
@@ -78,7 +74,7 @@ _HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class WordLeaning:
-    """What one word of a request tells.
+    """The evidence of one word of a query.
 
     Attributes:
         text: The word.
@@ -96,7 +92,7 @@ class WordLeaning:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Which kind of tool is preferred, and why.
+    """The preferred kind of tool, and the evidence for it.
 
     Attributes:
         name: `read-only`, `write` or `none`.
@@ -119,23 +115,23 @@ class Preference:
 
 
 def asked_preference(prefer_read_only: bool | None) -> Preference:
-    """Give the preference that a caller states; `None` is that for nothing."""
+    """Return the preference that a caller states; `None` for no preference."""
     names = {True: READ_ONLY, False: WRITE, None: NONE}
     return Preference(names[prefer_read_only], is_asked=True)
 
 
 def derived_preference(index: Index, query: str, odds: float) -> Preference:
-    """Say which kind of tool *query* seems to want, as far as the tools of *index* tell.
+    """Return the kind of tool that *query* asks for, inferred from the tools of *index*.
 
     Args:
         index: The tools.
-        query: What is wanted; "" wants nothing in particular.
+        query: The query; "" for no preference.
         odds: How many times likelier its words must be among tools of one kind; at least 1.
 
     Raises:
         StaleIndexError: The index is damaged.
     """
-    kinds = _stances(index)
+    kinds = _known_flags(index)
     total = kinds.count(READS), kinds.count(WRITES)
     needed = log(odds)
     if not query or not all(total):
@@ -145,12 +141,12 @@ def derived_preference(index: Index, query: str, odds: float) -> Preference:
     name = NONE
     if evidence and abs(evidence) >= needed:
         name = READ_ONLY if evidence > 0 else WRITE
-    told = tuple(sorted(words, key=lambda word: -abs(word.evidence)))
-    return Preference(name, False, evidence, needed, *total, told)
+    ordered = tuple(sorted(words, key=lambda word: -abs(word.evidence)))
+    return Preference(name, False, evidence, needed, *total, ordered)
 
 
 def log_rate_ratio(first: int, of_first: int, second: int, of_second: int) -> float:
-    """Give the logarithm of how many times likelier the first is than the second.
+    """Return the logarithm of the ratio of two rates, in nats.
 
     Args:
         first: How often it was seen, of *of_first* times.
@@ -163,7 +159,7 @@ def log_rate_ratio(first: int, of_first: int, second: int, of_second: int) -> fl
 
 
 def surprise(first: int, of_first: int, second: int, of_second: int) -> float:
-    """Give Dunning's statistic (G squared) of two rates, at least 0; 0 where they are equal.
+    """Return Dunning's statistic (G squared) of two rates, at least 0; 0 where they are equal.
 
     Args:
         first: As for `log_rate_ratio`.
@@ -184,7 +180,7 @@ def surprise(first: int, of_first: int, second: int, of_second: int) -> float:
 def _leanings(
     index: Index, query: str, kinds: Sequence[int], total: tuple[int, int]
 ) -> Iterator[WordLeaning]:
-    """Say of each word of *query* that tools hold what they tell; the same tools tell it once."""
+    """Yield the evidence of each word of *query*; words with the same tools count once."""
     heard: set[frozenset[int]] = set()
     for clause in analyse(query, index).clauses:
         holders = _holders(clause, index) if clause.role == "term" else frozenset()
@@ -199,7 +195,7 @@ def _leanings(
 
 
 def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
-    """Give the tools that hold a word, or what it stands for, where they say what they do."""
+    """Return the tools with a word, or a variant of it, in a field that describes their action."""
     found: set[int] = set()
     for term, _ in clause.variants:
         tools, _, fields = index.postings(term)
@@ -211,12 +207,12 @@ _known: WeakKeyDictionary[Index, bytes] = WeakKeyDictionary()
 _lock = allocate_lock()
 
 
-def _stances(index: Index) -> bytes:
-    """Give what each tool says of itself; it is read once for an index."""
+def _known_flags(index: Index) -> bytes:
+    """Return the flags of *index*, read once."""
     with _lock:
         known = _known.get(index)
     if known is None:
-        known = stances(index)
+        known = read_only_flags(index)
         with _lock:
             _known[index] = known
     return known

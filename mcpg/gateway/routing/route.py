@@ -196,7 +196,7 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
 
 
 def candidate_limit(categories: int, tools: int) -> int:
-    """Say how many tools are looked at to fill *categories* with *tools* each."""
+    """Return the number of candidates for *categories* with *tools* each."""
     wanted = categories * max(tools, DEFAULT_TOOLS) * _CANDIDATES_PER_TOOL
     return min(max(wanted, categories), MAX_LIMIT)
 
@@ -209,7 +209,7 @@ def arranged(
     categories: int,
     tools: int,
 ) -> RouteResult:
-    """Put the matches of *result* into categories.
+    """Arrange the matches of *result* by category.
 
     Args:
         result: What a search found.
@@ -253,7 +253,7 @@ def routed_match(match: Match, hints: Hints, preferred: str, weights: RouteWeigh
 
 
 def adjustments_of(hints: Hints, preferred: str) -> Iterator[str]:
-    """Name what a tool with *hints* is adjusted for; what nobody said of it adjusts nothing."""
+    """Yield the names of the adjustments of a tool with *hints*; unset hints adjust nothing."""
     if hints.enabled_by_default is not False:
         yield "enabled"
     if preferred != NONE:
@@ -270,7 +270,7 @@ def adjustments_of(hints: Hints, preferred: str) -> Iterator[str]:
 
 
 def categories_of(hints: Hints, source_id: str) -> tuple[str, ...]:
-    """Give the categories of a tool: what its hints say, or where its data or itself come from."""
+    """Return the categories of a tool: of its hints, or its data sources, or its source."""
     source = source_id.strip() or UNCATEGORISED
     return hints.categories or hints.data_sources or (source,)
 
@@ -288,14 +288,14 @@ def _worth(match: Match, adjustments: Iterable[Adjustment]) -> float:
 
 
 def _negative_worth(one: RoutedMatch) -> float:
-    """Give what orders tools: sums above 1 are no better scores, but better sums."""
+    """Return the sort key of a tool: the sum before it is cut to 1."""
     return -_worth(one.match, one.adjustments)
 
 
 def _best_categories(
     ordered: Sequence[RoutedMatch], hints: Mapping[str, Hints], categories: int, tools: int
 ) -> Iterator[RoutedCategory]:
-    """Give the categories of tools in order; one that shows nothing of its own is left out."""
+    """Yield the best categories; one whose tools are all shown already is skipped."""
     names: dict[str, str] = {}
     members: dict[str, list[RoutedMatch]] = defaultdict(list)
     for one in ordered:
@@ -307,7 +307,7 @@ def _best_categories(
                 members[key].append(one)
     shown: set[str] = set()
     left = categories
-    for key in sorted(members, key=lambda key: (_standing(members[key], tools), key)):
+    for key in sorted(members, key=lambda key: (_category_key(members[key], tools), key)):
         best = tuple(members[key][:tools])
         own = {one.match.tool_id for one in best} - shown
         if own and left:
@@ -316,15 +316,15 @@ def _best_categories(
             left -= 1
 
 
-def _standing(members: Sequence[RoutedMatch], tools: int) -> list[float]:
-    """Give what orders categories: the best tool, of equals the next best, and so on."""
+def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
+    """Return the sort key of a category: its best tool, then the next best, and so on."""
     sums = [_negative_worth(one) for one in members[:tools]]
     # A category that has fewer to show comes after one that shows the same and more.
     return [*sums, *[0.0] * (tools - len(sums))]
 
 
 def _checked(name: str, number: int, most: int) -> int:
-    """Give *number*, cut to *most*.
+    """Return *number*, at most *most*.
 
     Raises:
         UsageError: It is below 1.

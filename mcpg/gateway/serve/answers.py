@@ -1,11 +1,15 @@
-"""The names of the meta-tools, which no tool behind the gateway may bear as its id."""
+"""Responses of meta-tools: shortened step by step until they fit a budget of bytes.
+
+Also the names of the meta-tools, which are reserved as tool ids, the options of a server, and the
+sanitising of untrusted text.
+"""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
     Find = Callable[[str], Tool | None]
     _Item = TypeVar("_Item")
+    _Json = TypeVar("_Json", bound=JsonValue)
 
 SEARCH = "gateway_tools_search"
 ROUTE = "gateway_tools_route"
@@ -36,34 +41,31 @@ GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
 
 EVERYDAY = (SEARCH, ROUTE, DESCRIBE, INVOKE)
-"""What every client sees, in the order in which they are used."""
+"""Meta-tools that every client sees, in order of use."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)
-"""What a client sees of the graph, where it is asked for."""
+"""Optional meta-tools of the graph."""
 
 META_TOOLS: tuple[str, ...] = (*EVERYDAY, *GRAPH_TOOLS)
-"""All of them, reserved whether they are shown or not, so that ids do not hang on options."""
-
-# SECTION wording: Texts of strangers made fit to stand among our own words, and measured.
-
+"""All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
 _LONGEST_NAME = 32
 _MARK = "…"
 
 
 def line(text: str, characters: int) -> str:
-    """Bring *text* to one line of at most *characters*; what hides or steers is left out."""
+    """Return *text* as one line of at most *characters*, without control characters."""
     return cut(" ".join(UNSAFE.sub(" ", text).split()), characters)
 
 
 def prose(text: str, characters: int) -> str:
-    """Shorten *text* to at most *characters*, and leave out what hides or steers; lines stay."""
+    """Return at most *characters* of *text*, without control characters; lines are kept."""
     lines = (UNSAFE.sub(" ", one.replace("\t", " ")).rstrip() for one in text.splitlines())
     return cut("\n".join(lines), characters)
 
 
 def cut(text: str, characters: int) -> str:
-    """Shorten *text* to at most *characters*, at a word's end where one is near."""
+    """Return at most *characters* of *text*, cut at the end of a word where one is near."""
     if len(text) <= characters:
         return text
     kept = text[: max(0, characters - 1)]
@@ -72,46 +74,42 @@ def cut(text: str, characters: int) -> str:
 
 
 def source_name(source_id: str) -> str:
-    """Give the name of a source as our own sentences bear it.
+    """Return the name of a source, reduced to letters, digits, `_` and `-`.
 
-    Whoever names a server must not be able to speak to a model in our words: nothing but letters,
-    digits, `_` and `-` is left.
+    Names stand in our descriptions, so they must not inject text into them.
     """
     return normalize(source_id, SOURCE_FALLBACK)[:_LONGEST_NAME]
 
 
 def listed(items: Iterable[str], most: int) -> str:
-    """Join *items* by commas, and say how many more there are than *most*."""
+    """Return the first *most* of *items*, joined by commas, and the number of the others."""
     known = list(items)
     rest = len(known) - most
     return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def counted(number: int, one: str) -> str:
-    """Give *number* and its noun."""
+    """Return *number* and its noun: `1 tool`, `2 tools`."""
     return f"{number:,} {one}{'' if number == 1 else 's'}"
 
 
 def written(value: JsonValue) -> str:
-    """Write *value* as JSON without spaces."""
+    """Return *value* as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def size(value: JsonValue) -> int:
-    """Give the bytes of *value* as JSON."""
+    """Return the size of *value* as JSON, in bytes."""
     return len(written(value).encode("utf-8", "surrogatepass"))
 
 
-def whole(value: JsonValue) -> JsonValue:
-    """Give *value* with halves of characters replaced, which JSON in UTF-8 cannot hold."""
+def repaired(value: _Json) -> _Json:
+    """Return *value* with lone surrogates replaced, which UTF-8 cannot encode."""
     try:
         written(value).encode()
     except UnicodeEncodeError:
-        return repair_surrogates(value, "", [])
+        return cast("_Json", repair_surrogates(value, "", []))
     return value
-
-
-# SECTION answers: What searches and routes answer with, said ever more briefly until it has room.
 
 
 _NEIGHBOURS = 3
@@ -119,26 +117,25 @@ _ARGUMENTS = 16
 _NAME = 64
 _NOTES, _NOTE = 4, 240
 _NO_MATCH = (
-    "No tool here fits. Say the task in other words; if that finds nothing either, no tool here "
-    "does it."
+    "No tool matches. Rephrase the task; if that finds nothing either, no tool here can do it."
 )
 _DOUBTFUL = (
-    "No match is sure: the best has {score:.2f}, where 1 is certain. Read the descriptions before "
-    "you take one, search again in other words, or do without; do not call a tool on a guess."
+    "Low confidence: the best match scores {score:.2f}, where 1 is certain. Read the descriptions, "
+    "add detail to the query and search again, or do without; do not call a tool on a guess."
 )
-_BROWSING = "There is no word to look for: these are tools by name. Say what is to be done."
+_BROWSING = "The query is empty: these are tools by name. Describe the task."
 
 
 @dataclass(frozen=True, slots=True)
 class Brevity:
-    """How much is said: characters of a description, the share of matches, whether neighbours."""
+    """Level of detail: characters of a description, share of matches, whether with neighbours."""
 
     description: int
     matches: float
     neighbours: bool
 
 
-# Descriptions shrink first, then what only comes along goes, then matches from the end.
+# Descriptions shrink first, then neighbours are dropped, then matches from the end.
 LADDER = (
     Brevity(300, 1, neighbours=True),
     Brevity(160, 1, neighbours=True),
@@ -153,17 +150,17 @@ LADDER = (
 
 
 def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
-    """Give answers to a search, from the fullest to the barest.
+    """Yield answers to a search, from the fullest to the shortest.
 
     Args:
-        result: What was found.
-        find: Gives a tool of the catalogue by its id.
+        result: The search result.
+        find: Returns a tool of the catalogue by its id.
     """
     for brevity in LADDER:
         kept = share(result.matches, brevity)
         answer: JsonObject = {"matches": [match_answer(match, find, brevity) for match in kept]}
         related, following = (
-            _comers(matches, brevity)
+            _neighbours(matches, brevity)
             for matches in (result.related_matches, result.next_step_matches)
         )
         answer |= {"related": related} if related else {}
@@ -179,12 +176,12 @@ def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
 
 
 def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
-    """Give the first of *matches*, at least one, as many as *brevity* leaves."""
+    """Return the first of *matches*, at least one: the share that *brevity* keeps."""
     return matches[: max(1, int(len(matches) * brevity.matches))]
 
 
 def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
-    """Give what a model needs to know of one match to choose it."""
+    """Return what a model needs to choose a match."""
     tool = find(match.tool_id)
     required = tool.required_arguments if tool is not None else ()
     left_out = len(required) - _ARGUMENTS
@@ -205,7 +202,7 @@ def _described(match: Match, brevity: Brevity) -> JsonObject:
     return {"description": line(match.summary or match.display_name, brevity.description)}
 
 
-def _comers(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
+def _neighbours(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
     if not brevity.neighbours:
         return []
     return [
@@ -219,7 +216,7 @@ def _comers(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
 
 
 def advice(best: Sequence[Match]) -> JsonObject:
-    """Say in words what a low score means."""
+    """Return advice for a low score or no match, empty otherwise."""
     if not best:
         return {"advice": _NO_MATCH}
     score = best[0].score
@@ -227,123 +224,124 @@ def advice(best: Sequence[Match]) -> JsonObject:
 
 
 def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    """Give what the search noticed and a model should heed."""
-    told: list[JsonValue] = [
+    """Return the warnings and errors of a search that matter to a model."""
+    messages: list[JsonValue] = [
         line(item.message, _NOTE)
         for item in diagnostics
         if item.severity != Severity.INFO and item.code != Code.LOW_CONFIDENCE
     ]
-    return {"notes": told[:_NOTES]} if told else {}
+    return {"notes": messages[:_NOTES]} if messages else {}
 
 
 def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None) -> JsonObject:
-    """Report that something was left out, and how to get it; nothing where all was said.
+    """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
 
     Args:
-        omitted: How many matches were left out.
-        brevity: How much was said of the others.
-        more: How much else was left out, by the name of its count.
+        omitted: Number of omitted matches.
+        brevity: Level of detail of the others.
+        more: Further numbers of omitted items, by member name.
     """
     counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
     if not omitted and not counts and brevity.description:
         return {}
-    how = f"ask {DESCRIBE} about a tool"
+    how = f"call {DESCRIBE} for a tool"
     if counts:
-        how = f"search for what comes before or after in words of its own, and {how}"
+        how = f"search for related tools and next steps separately, and {how}"
     if omitted:
-        how = f"ask for fewer at a time or in narrower words, and {how}"
+        how = f"lower the limit or narrow the query, and {how}"
     return {"truncated": {"omitted": omitted, **counts, "howToGetTheRest": how}}
 
 
-# SECTION budget: Answers held to a budget of bytes: less is said, in a fixed order, until it fits.
-
-
 SMALLEST_BUDGET = 2048
-"""The least budget in bytes: what is said of an answer that does not fit must fit itself."""
+"""Minimum budget in bytes, in which the error for a response without room fits."""
 
 _NOTE_BYTES = 400
 
 
-def told(answer: JsonValue) -> JsonObject:
-    """Give *answer* as the result of a tool call: structured, and as text for older clients."""
-    answer = whole(answer)
+def text_block(text: JsonValue) -> JsonObject:
+    """Return *text* as a content block of MCP."""
+    return {"type": "text", "text": text}
+
+
+def succeeded(answer: JsonValue) -> JsonObject:
+    """Return *answer* as a tool result: structured, and as text for older clients."""
+    answer = repaired(answer)
     return {
-        "content": [{"type": "text", "text": written(answer)}],
+        "content": [text_block(written(answer))],
         "structuredContent": answer,
         "isError": False,
     }
 
 
 def failed(message: str, structured: JsonObject | None = None) -> JsonObject:
-    """Give the result of a tool call that says why there is none."""
-    result: JsonObject = {"content": [_text(whole(message))], "isError": True}
-    return result if structured is None else {**result, "structuredContent": whole(structured)}
+    """Return a tool result with an error message."""
+    result: JsonObject = {"content": [text_block(repaired(message))], "isError": True}
+    return result if structured is None else {**result, "structuredContent": repaired(structured)}
 
 
 def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
-    """Give the first of *answers*, from the fullest to the barest, whose result has room.
+    """Return the first of *answers*, from the fullest to the shortest, that fits *budget*.
 
     Args:
-        answers: At least one; they are made one after the other.
+        answers: At least one; taken one by one.
         budget: Bytes of the whole result as JSON.
 
     Returns:
-        The result of a tool call. When not even the barest has room, it says so.
+        A tool result; an error if not even the shortest fits.
     """
     for answer in answers:
-        result = told(answer)
+        result = succeeded(answer)
         if size(result) <= budget:
             return result
-    return failed(f"the answer has no room in {budget:,} bytes, however little it says")
+    return failed(f"the shortest response exceeds {budget:,} bytes")
 
 
 def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> JsonObject:
-    """Hold a tool's own result to *budget*; what is left out is said.
+    """Return a tool's own result cut to *budget*, with a note of what was omitted.
 
-    The structured content goes first, since its text says the same to most models; then blocks
-    that are no text; then what is too much of the text, from its end.
+    Structured content is dropped first, since the text repeats it for most models; then blocks
+    other than text; then the end of the text.
 
     Args:
         result: The result of a tool call.
         budget: Bytes of the whole result as JSON.
         structured_needed: Whether clients refuse a success without structured content; then a
-            result whose structured content has no room becomes an error that says so.
+            result whose structured content does not fit becomes an error.
     """
     if size(result) <= budget:
         return result
-    blocks = [block for block in _listed(result["content"]) if isinstance(block, dict)]
+    blocks = [block for block in as_list(result["content"]) if isinstance(block, dict)]
     structured = result.get("structuredContent")
     is_error = bool(result.get("isError"))
     notes = []
     if structured is not None:
         texts = [block for block in blocks if block.get("type") == "text"]
-        blocks = blocks if texts else [_text(written(structured)), *blocks]
+        blocks = blocks if texts else [text_block(written(structured)), *blocks]
         notes.append(f"the structured result was left out ({size(structured):,} bytes)")
         is_error = is_error or structured_needed
     kept, more = _trimmed(blocks, budget - _NOTE_BYTES)
-    said = f"[mcpg: {'; '.join((*notes, *more))}: a result may have {budget:,} bytes. {_REMEDY}]"
-    return {"content": [*kept, _text(said)], "isError": is_error}
+    note = (
+        f"[mcpg: {'; '.join((*notes, *more))}: results are limited to {budget:,} bytes. {_REMEDY}]"
+    )
+    return {"content": [*kept, text_block(note)], "isError": is_error}
 
 
-_REMEDY = "Ask for less, as the tool's arguments allow"
+_REMEDY = "Narrow the request by the tool's arguments"
 
 
-def _listed(value: JsonValue) -> list[JsonValue]:
+def as_list(value: JsonValue) -> list[JsonValue]:
+    """Return *value*, or an empty list if it is not a list."""
     return value if isinstance(value, list) else []
 
 
-def _text(text: JsonValue) -> JsonObject:
-    return {"type": "text", "text": text}
-
-
 def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
-    """Give what of *blocks* has room, and what was done to them."""
+    """Return the blocks that fit *room* bytes, and notes of what was omitted."""
     kept: list[JsonValue] = []
     cut, dropped = 0, 0
     for block in blocks:
         need = size(block) + 1
         text = block.get("text")
-        if need > room and isinstance(text, str) and room > size(_text("")):
+        if need > room and isinstance(text, str) and room > size(text_block("")):
             part = _prefix(text, room - size({**block, "text": ""}) - 1)
             cut += len(text) - len(part)
             block = {**block, "text": part}  # noqa: PLW2901 - what is left of it
@@ -359,7 +357,7 @@ def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list
 
 
 def _prefix(text: str, room: int) -> str:
-    """Give as much of *text* as has *room* bytes once it is a JSON string."""
+    """Return the longest prefix of *text* that fits *room* bytes as a JSON string."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -370,36 +368,32 @@ def _prefix(text: str, room: int) -> str:
     return text[:low]
 
 
-# SECTION options: How a gateway is served.
-
-
 class Exposure(StrEnum):
-    """What clients see."""
+    """The tools that clients see."""
 
     META = "meta"
-    """The meta-tools alone."""
+    """Only the meta-tools."""
     ALL = "all"
-    """Every enabled tool as well, under its id."""
+    """Also every enabled tool, under its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How a gateway is served.
+    """Options of a server.
 
     Attributes:
-        expose: What clients see.
-        graph_tools: Whether the meta-tools of the graph are among it.
-        endpoints: SPARQL endpoints that a search of the graph may ask when it is told to.
-        answer_bytes: Budget of the answer of a meta-tool, as JSON.
-        result_bytes: Budget of a result that is passed on, as JSON.
-        search: What every search is asked beside its query, such as `strategy`.
-        route: What every route is asked, likewise.
-        told: Gets one line for each request, without what was asked; `None` for nobody.
-        noticed: Gets what was noticed of the sources whenever that may be news; `None` for nobody.
+        expose: The tools that clients see.
+        graph_tools: Whether these include the meta-tools of the graph.
+        endpoints: SPARQL endpoints that a graph search may query on request.
+        answer_bytes: Maximum size of a meta-tool's result, in bytes of JSON.
+        result_bytes: Maximum size of a called tool's result, in bytes of JSON.
+        search: Keyword arguments of every search, such as `strategy`.
+        route: Keyword arguments of every route.
+        log: Called with one line for each request, without its arguments; `None` for no log.
+        on_diagnostics: Called with the diagnostics of the sources whenever they may have changed.
 
     Raises:
-        UsageError: A budget is too small for any answer, or endpoints are allowed to tools that
-            are not shown.
+        UsageError: A budget is too small, or endpoints are allowed without the graph tools.
     """
 
     expose: Exposure = Exposure.META
@@ -409,17 +403,17 @@ class Serving:
     result_bytes: int = 256 << 10
     search: Mapping[str, Any] = field(default_factory=dict)
     route: Mapping[str, Any] = field(default_factory=dict)
-    told: Callable[[str], None] | None = None
-    noticed: Callable[[tuple[Diagnostic, ...]], None] | None = None
+    log: Callable[[str], None] | None = None
+    on_diagnostics: Callable[[tuple[Diagnostic, ...]], None] | None = None
 
     def __post_init__(self) -> None:
         if min(self.answer_bytes, self.result_bytes) < SMALLEST_BUDGET:
             raise UsageError(
-                f"no answer has room in less than {SMALLEST_BUDGET:,} bytes",
-                remedy="allow more, or leave it out",
+                f"the minimum size of a response is {SMALLEST_BUDGET:,} bytes",
+                remedy="raise the limit, or omit it",
             )
         if self.endpoints and not self.graph_tools:
             raise UsageError(
-                "endpoints are asked by the tools of the graph, which are not shown",
-                remedy="show them, too (--graph-tools)",
+                "endpoints are queried by the graph tools, which are not enabled",
+                remedy="enable them with --graph-tools",
             )

@@ -1,4 +1,4 @@
-"""What the server knows of the catalogue at a moment, made once for each snapshot."""
+"""The catalogue as clients see it, computed once for each snapshot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from mcpg.gateway.serve.direct_tools import Listing, listing_of
-from mcpg.gateway.serve.schemas import Behind
+from mcpg.gateway.serve.schemas import InstructionsContext
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the catalogue.
+    """A state of the catalogue.
 
     Attributes:
-        snapshot: What it was made of, `None` before any source has answered.
-        behind: What is told of the catalogue.
-        listing: What clients see.
+        snapshot: Its snapshot, `None` before the sources have been read.
+        context: Facts for instructions and descriptions.
+        listing: The tools that clients see.
     """
 
     snapshot: Snapshot | None
-    behind: Behind
+    context: InstructionsContext
     listing: Listing
 
     def find(self, tool_id: str) -> Tool | None:
-        """Give the tool of this id."""
+        """Return the tool with this id."""
         return self.snapshot.catalog.get(tool_id) if self.snapshot is not None else None
 
 
 class Catalogue:
-    """Keeps what is known of the catalogue of a gateway.
+    """The latest state of a gateway's catalogue.
 
     Attributes:
-        known: The last that was known, without waiting for anything newer.
+        known: The last computed state.
     """
 
     def __init__(self, gateway: Gateway, serving: Serving) -> None:
-        """Know nothing but the names of the sources."""
+        """Start with the names of the sources alone."""
         self._gateway = gateway
         self._serving = serving
         self._lock: anyio.Lock | None = None
-        behind = Behind.configured(source.id for source in gateway.sources)
-        self.known = Known(None, behind, listing_of(None, behind, serving))
+        context = InstructionsContext.configured(source.id for source in gateway.sources)
+        self.known = Known(None, context, listing_of(None, context, serving))
 
     async def latest(self) -> Known:
-        """Give what is known now; waits until the sources have been asked once."""
+        """Return the current state, after the sources have been read once."""
         if self._lock is None:
             self._lock = anyio.Lock()
         snapshot = await self._gateway.snapshot()
@@ -65,7 +65,7 @@ class Catalogue:
         return self.known
 
     async def within(self, seconds: float) -> Known:
-        """Give what is known now, or after *seconds* what was known before."""
+        """Return the current state, or after *seconds* the previous one."""
         with anyio.move_on_after(seconds):
             return await self.latest()
         return self.known
@@ -73,5 +73,5 @@ class Catalogue:
 
 def _known(snapshot: Snapshot, serving: Serving) -> Known:
     tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
-    behind = Behind.of(tools)
-    return Known(snapshot, behind, listing_of(tools, behind, serving))
+    context = InstructionsContext.of(tools)
+    return Known(snapshot, context, listing_of(tools, context, serving))

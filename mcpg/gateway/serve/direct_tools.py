@@ -1,7 +1,6 @@
-"""A tool of the catalogue as a tool of our own server, of which nothing is lost.
+"""Tools as the server lists them, the pages of that list, and the results of called tools.
 
-A gateway behind a gateway reads the hints of its tools from `_meta`, under the keys of the .NET
-gateway, and finds them as they were.
+Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of gateways keeps them.
 """
 
 from __future__ import annotations
@@ -18,14 +17,23 @@ from pydantic import ValidationError
 from mcpg.catalog.hints import HINT_KEYS
 from mcpg.gateway.calls.validation import bounded_validator
 from mcpg.gateway.serve import answers
-from mcpg.gateway.serve.answers import Exposure, line, passed_on, size, whole, written
+from mcpg.gateway.serve.answers import (
+    Exposure,
+    as_list,
+    line,
+    passed_on,
+    repaired,
+    size,
+    text_block,
+    written,
+)
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     OUTPUTS,
-    Behind,
-    annotations_said,
+    InstructionsContext,
+    annotations_json,
     description,
-    hints_said,
+    hints_json,
     part_of,
     pruned,
 )
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
 
 RESULT = "result"
-"""The member that holds a structured result which is no object itself."""
+"""Member that holds a structured result other than an object."""
 
 _LARGEST = 128 << 10
 _ORIGIN = ("toolId", "toolName", "sourceId")
@@ -53,7 +61,7 @@ class Exported:
     """A tool as our server lists it.
 
     Attributes:
-        wire: The tool as `tools/list` has it; every client that knows MCP can read it.
+        wire: The tool as an entry of `tools/list`.
         is_wrapped: Whether structured results stand under `RESULT`.
         validator: Checks structured results, `None` where no output schema is declared.
     """
@@ -69,7 +77,7 @@ class Exported:
 
 
 def exported(tool: Tool) -> Exported:
-    """Return *tool* as our server lists it, under its id; in the extreme, nothing but that."""
+    """Return *tool* as our server lists it; only its id if its schema is too deep."""
     try:
         return _exported(tool)
     except RecursionError:
@@ -83,7 +91,7 @@ def _exported(tool: Tool) -> Exported:
     if tool.description:
         wire["description"] = tool.description
     title = tool.annotations.get("title")
-    annotations = annotations_said(tool) | ({"title": title} if isinstance(title, str) else {})
+    annotations = annotations_json(tool) | ({"title": title} if isinstance(title, str) else {})
     if annotations:
         wire["annotations"] = annotations
     wire["_meta"] = _meta(tool)
@@ -97,15 +105,14 @@ def _exported(tool: Tool) -> Exported:
 
 
 def input_schema(schema: JsonObject) -> JsonObject:
-    """Give *schema* as strict clients take it: of type object, whose properties are schemas."""
+    """Return *schema* for strict clients: of type object, with schemas as properties."""
     return {**_strict(schema), "type": "object"}
 
 
 def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:
-    """Give *schema* as strict clients take it, and whether it wraps the one that was given.
+    """Return *schema* for strict clients, and whether it wraps the original.
 
-    One that is no valid JSON Schema, is too large to be checked, or refers to what it does not
-    hold, is left out.
+    It is `None` if it is invalid, too large to be checked, or has external references.
     """
     if schema is None or not _is_sound(schema):
         return None, False
@@ -136,7 +143,7 @@ def _strict(schema: JsonObject) -> JsonObject:
 
 
 def _schema(value: JsonValue) -> JsonObject:
-    """Give a schema as an object: `false` allows nothing, and what is no schema everything."""
+    """Return a schema as an object: `false` allows nothing, an invalid one everything."""
     if isinstance(value, dict):
         return value
     return {"not": {}} if value is False else {}
@@ -152,7 +159,7 @@ def _is_sound(schema: JsonObject) -> bool:
         references = [*_references(schema)]
         for reference in references:
             part_of(schema, reference)
-    except Exception:  # noqa: BLE001 - nobody knows what a schema makes the library raise
+    except Exception:  # noqa: BLE001 - the library raises all kinds of errors on odd schemas
         return False
     return all(one == "#" or one.startswith("#/") for one in references)
 
@@ -173,15 +180,15 @@ def _meta(tool: Tool) -> JsonObject:
     kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in HINT_KEYS}
     origin: JsonObject = {key: kept[key] for key in _ORIGIN if key in kept}
     if origin:
-        # It comes from a gateway itself, whose own words of it stay.
+        # The tool comes from another gateway: keep that one's metadata.
         kept["behind"] = {**origin, **({"behind": kept["behind"]} if "behind" in kept else {})}
     kept |= {"toolId": tool.id, "toolName": tool.name, "sourceId": tool.source_id}
-    return kept | hints_said(tool.hints)
+    return kept | hints_json(tool.hints)
 
 
 def _bounded(wire: JsonObject) -> JsonObject:
-    """Give *wire* whole, or with less of its input schema and then of the rest."""
-    wire = _clean(wire)
+    """Return *wire*, with less of its input schema if it is too large."""
+    wire = repaired(wire)
     schema = wire["inputSchema"]
     if size(wire) <= _LARGEST or not isinstance(schema, dict):
         return wire
@@ -197,18 +204,10 @@ def _bare(name: JsonValue) -> JsonObject:
     return {"name": name, "inputSchema": {"type": "object"}}
 
 
-def _clean(wire: JsonObject) -> JsonObject:
-    clean = whole(wire)
-    return clean if isinstance(clean, dict) else wire
-
-
 def _has_pattern(value: JsonValue) -> bool:
     if isinstance(value, dict):
         return any(key in _PATTERNS or _has_pattern(one) for key, one in value.items())
     return isinstance(value, list) and any(map(_has_pattern, value))
-
-
-# SECTION listing: What a client sees: the list of tools, page by page.
 
 
 _PAGE_TOOLS = 200
@@ -243,7 +242,7 @@ class Listing:
 
     Attributes:
         meta: The meta-tools as `tools/list` has them, by name.
-        tools: The tools behind, where they are shown, in order of id.
+        tools: The direct tools, where they are shown, in order of id.
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
@@ -251,16 +250,16 @@ class Listing:
 
     @cached_property
     def print(self) -> int:
-        """A number that differs when the list does, for as long as the process lives."""
+        """Hash of the list, valid within the process."""
         return hash(tuple(written(one) for one in self._all()))
 
     def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
-        """Give the tools after *cursor*, and the cursor of the next page.
+        """Return the tools after *cursor*, and the cursor of the next page.
 
-        A cursor names the last tool that was given, so that it stays good when tools come and go.
+        A cursor names the last tool of its page, so it stays valid when tools change.
 
         Raises:
-            LookupError: No page has such a cursor.
+            LookupError: The cursor is invalid.
         """
         found: list[JsonObject] = []
         room = _PAGE_BYTES
@@ -272,7 +271,7 @@ class Listing:
         return found, None
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Give the input schema of a tool as clients see it, `None` for other names."""
+        """Return the input schema of a tool as clients see it, `None` for unknown names."""
         wire = self.meta.get(name) or (self.tools[name].wire if name in self.tools else {})
         schema = wire.get("inputSchema")
         return schema if isinstance(schema, dict) else None
@@ -295,92 +294,86 @@ class Listing:
                 yield tool.wire
 
 
-def listing_of(tools: Iterable[Tool] | None, behind: Behind, serving: Serving) -> Listing:
-    """Give what clients see.
+def listing_of(
+    tools: Iterable[Tool] | None, context: InstructionsContext, serving: Serving
+) -> Listing:
+    """Return the tools that clients see.
 
     Args:
-        tools: The enabled tools in order of id, `None` while the sources are still being asked.
-        behind: What is told of them.
+        tools: The enabled tools in order of id, `None` while the sources are being read.
+        context: Facts for the descriptions.
         serving: Which of them are shown.
     """
     shown = (*answers.EVERYDAY, *(answers.GRAPH_TOOLS if serving.graph_tools else ()))
-    meta = {name: _meta_tool(name, behind, serving) for name in shown}
+    meta = {name: _meta_tool(name, context, serving) for name in shown}
     if serving.expose is Exposure.META or tools is None:
         return Listing(meta)
     return Listing(meta, {tool.id: exported(tool) for tool in tools})
 
 
-def _meta_tool(name: str, behind: Behind, serving: Serving) -> JsonObject:
+def _meta_tool(name: str, context: InstructionsContext, serving: Serving) -> JsonObject:
     annotations = _ACTS if name == answers.INVOKE else _READS
     if name == answers.GRAPH_SEARCH and serving.endpoints:
         annotations = {**annotations, "openWorldHint": True}
     wire: JsonObject = {
         "name": name,
         "title": _TITLES[name],
-        "description": description(name, behind),
+        "description": description(name, context),
         "inputSchema": INPUTS[name],
         "annotations": annotations,
     }
     return {**wire, "outputSchema": OUTPUTS[name]} if name in OUTPUTS else wire
 
 
-# SECTION passing: What a tool answered, as the result of our own server.
-
-
 _FAULTS = 20
 _MESSAGE = 2000
 _MISMATCH = (
-    "[mcpg: the tool ran, but its structured result is not as its server declares, and is left "
-    "out; calling it again would give the same]"
+    "[mcpg: the tool ran, but its structured result violates its declared output schema and is "
+    "omitted; calling it again would not help]"
 )
 
 
 def result_of(invoked: Invoked, budget: int, declared: Exported | None = None) -> JsonObject:
-    """Give what *invoked* answered, held to *budget* bytes.
+    """Return the result of a call as a tool result of at most *budget* bytes.
 
     Args:
-        invoked: The answer.
+        invoked: The result.
         budget: Bytes of the result as JSON.
-        declared: The tool as clients see it, where it was called by its own name; what they expect
-            of its structured result is held.
+        declared: The tool as clients see it, where it was called by its own name; its structured
+            result must then conform to the declared output schema.
     """
     result: JsonObject = {"content": _content(invoked), "isError": not invoked.is_success}
     if not invoked.is_success:
         result["structuredContent"] = _faults(invoked)
-        return passed_on(_clean_of_passing(result), budget, structured_needed=False)
+        return passed_on(repaired(result), budget, structured_needed=False)
     needed = declared is not None and declared.declares_output
     structured = _structured(invoked.structured, declared)
     if structured is not None:
         result["structuredContent"] = structured
-    result = _clean_of_passing(result)
+    result = repaired(result)
     if needed and declared is not None and not _conforms(result, declared):
         result.pop("structuredContent", None)
-        content = result["content"]
-        kept = content if isinstance(content, list) else []
-        result = {"content": [*kept, {"type": "text", "text": _MISMATCH}], "isError": True}
+        content = [*as_list(result["content"]), text_block(_MISMATCH)]
+        result = {"content": content, "isError": True}
     return passed_on(result, budget, structured_needed=needed)
 
 
 def _content(invoked: Invoked) -> list[JsonValue]:
-    """Give the content blocks that clients can read, and the others as text."""
+    """Return the content blocks, invalid ones as text."""
     blocks: list[JsonValue] = [_block(block) for block in invoked.content]
     if blocks or invoked.is_success:
         if not blocks and invoked.structured is not None:
-            blocks.append(_text(written(invoked.structured)))
+            blocks.append(text_block(written(invoked.structured)))
         return blocks
-    return [_text("\n".join(map(_sentence, invoked.faults[:_FAULTS])))]
+    return [text_block("\n".join(map(_sentence, invoked.faults[:_FAULTS])))]
 
 
 def _block(block: JsonObject) -> JsonObject:
     try:
         validate_server_result("tools/call", LATEST_HANDSHAKE_VERSION, {"content": [block]})
     except ValidationError:
-        return _text(written(block))
+        return text_block(written(block))
     return block
-
-
-def _text(text: str) -> JsonObject:
-    return {"type": "text", "text": text}
 
 
 def _sentence(fault: Fault) -> str:
@@ -403,12 +396,12 @@ def _faults(invoked: Invoked) -> JsonObject:
 
 
 def _structured(value: JsonValue, declared: Exported | None) -> JsonObject | None:
-    """Give a structured result as an object, which all versions of MCP can carry."""
+    """Return a structured result as an object, which all versions of MCP accept."""
     if declared is not None and declared.is_wrapped:
         return None if value is None else {RESULT: value}
     if isinstance(value, list):
         return {RESULT: value}
-    # A number or a text is in the content as well, and says no more here.
+    # Other values are in the content already.
     return value if isinstance(value, dict) else None
 
 
@@ -417,8 +410,3 @@ def _conforms(result: JsonObject, declared: Exported) -> bool:
         return False
     checker = declared.validator
     return checker is None or checker.is_valid(result["structuredContent"])
-
-
-def _clean_of_passing(result: JsonObject) -> JsonObject:
-    clean = whole(result)
-    return clean if isinstance(clean, dict) else result

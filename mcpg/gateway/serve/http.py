@@ -1,4 +1,4 @@
-"""The server over streamable HTTP."""
+"""The server over streamable HTTP: authentication, limits, and shutdown on signals."""
 
 from __future__ import annotations
 
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
     from mcpg.gateway.serve.server import GatewayServer
 
-# SECTION guard: What stands before the server on HTTP: who may ask, from where, how much, how many
-# at once.
-
-
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine that a browser cannot be made to take for another's."""
 
@@ -45,19 +41,18 @@ HEALTH = "/healthz"
 _NEWS = "GET"
 _LISTEN = "subscriptions/listen"
 _LISTEN_BYTES = 64 << 10
-_HEADER_BYTES_of_guard = 32 << 10
+_HEADER_BYTES = 32 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the guard holds requests to.
+    """Rules for requests.
 
     Attributes:
-        token: What a request must bear, "" for nothing.
-        hosts: Names besides those of this machine by which the server may be asked, perhaps with a
-            port.
-        requests: Requests at once; connections that only wait for news do not count.
-        body_seconds: What a request has to arrive whole.
+        token: Bearer token that requests need, "" for none.
+        hosts: Allowed host names besides those of this machine, perhaps with a port.
+        requests: Maximum of concurrent requests, without streams of notifications.
+        body_seconds: Seconds within which a request must arrive.
     """
 
     token: str = field(default="", repr=False)
@@ -66,7 +61,7 @@ class Rules:
     body_seconds: float = 30.0
 
     def settings(self) -> TransportSecuritySettings:
-        """Give the hosts and origins that are allowed, as the SDK checks them."""
+        """Return the allowed hosts and origins for the SDK."""
         names = (*LOOPBACK, *self.hosts)
         hosts = [form for name in names for form in (name, f"{name}:*")]
         origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
@@ -74,10 +69,10 @@ class Rules:
 
 
 class Guard:
-    """Lets through to *app* what keeps to the rules, and answers the rest itself."""
+    """Middleware that refuses requests which break the rules."""
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
-        """Stand before *app*."""
+        """Wrap *app*."""
         self._app = app
         self._rules = rules
         self._security = TransportSecurityMiddleware(rules.settings())
@@ -86,16 +81,16 @@ class Guard:
         self._is_closing = False
 
     def close(self) -> None:
-        """End what only waits for news, and take nothing new."""
+        """End streams of notifications, and refuse new requests."""
         self._is_closing = True
         for scope in list(self._streams):
             scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle a request."""
         if scope["type"] != "http":
             return  # there are no websockets, and the lifespan is ours
-        if scope["path"] == HEALTH:  # those who look after us know no token and often no name
+        if scope["path"] == HEALTH:  # monitors have no token and often no host name
             await self._app(scope, receive, send)
             return
         request = Request(scope)
@@ -108,18 +103,16 @@ class Guard:
             await self._counted(scope, receive, send)
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
-        if (
-            sum(len(name) + len(value) for name, value in request.headers.raw)
-            > _HEADER_BYTES_of_guard
-        ):
-            return PlainTextResponse("the headers are too large", 431)
+        size = sum(len(name) + len(value) for name, value in request.headers.raw)
+        if size > _HEADER_BYTES:
+            return PlainTextResponse("headers too large", 431)
         if not self._is_authorized(request):
             headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
-            return PlainTextResponse("a bearer token is needed", 401, headers)
+            return PlainTextResponse("bearer token required", 401, headers)
         if self._is_closing:
-            return PlainTextResponse("the server ends", 503, {"Retry-After": "5"})
+            return PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
         if self._busy >= self._rules.requests and request.method != _NEWS:
-            return PlainTextResponse("too many requests at once", 429, {"Retry-After": "1"})
+            return PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
         return None
 
     def _is_authorized(self, request: Request) -> bool:
@@ -152,14 +145,14 @@ class Guard:
             finally:
                 self._streams.discard(work)
         if work.cancelled_caught and not arriving.is_whole:
-            await PlainTextResponse("the request came too slowly", 408)(scope, receive, send)
+            await PlainTextResponse("request timed out", 408)(scope, receive, send)
 
     def _free(self) -> None:
         self._busy -= 1
 
 
 class _Arriving:
-    """Receives a request that has to be whole after a while, or is given up.
+    """Receives a request that times out unless all of it arrives in time.
 
     Attributes:
         is_whole: Whether all of it has arrived.
@@ -200,7 +193,7 @@ class _Arriving:
 
 
 def _is_listening(body: bytearray) -> bool:
-    """Return whether a request only waits for news; what its header says of that proves nothing."""
+    """Return whether a request subscribes to notifications, by its body."""
     try:
         request = json.loads(body)
     except (ValueError, RecursionError):
@@ -208,17 +201,13 @@ def _is_listening(body: bytearray) -> bool:
     return isinstance(request, dict) and request.get("method") == _LISTEN
 
 
-# SECTION stopping: Ending when the system says so.
-
-
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-async def when_told(stop: Callable[[], None]) -> None:
-    """Wait until the process is to end, and call *stop*; a second signal ends it at once.
+async def on_signal(stop: Callable[[], None]) -> None:
+    """Call *stop* on the first signal to end; a second one ends the process at once.
 
-    Signals are the main thread's; elsewhere, and where the system knows none of this, whoever runs
-    the event loop ends it.
+    Outside the main thread, and where the system has no signals, it does nothing.
     """
     try:
         with anyio.open_signal_receiver(*_SIGNALS) as signals:
@@ -231,14 +220,13 @@ async def when_told(stop: Callable[[], None]) -> None:
 
 PATH = "/mcp"
 SHORTEST_TOKEN = 16
-_HEADER_BYTES = 32 << 10
 _GRACE = 5
 _SPARE, _OF_SESSION = 64, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """How the server is reached over HTTP.
+    """Options of the HTTP server.
 
     Attributes:
         host: The address to listen on; outside this machine only with a token and allowed hosts.
@@ -265,33 +253,35 @@ class Http:
         token = self.rules.token
         if token and (len(token) < SHORTEST_TOKEN or not token.isascii()):
             raise UsageError(
-                f"the bearer token has less than {SHORTEST_TOKEN} characters, or others than ASCII",
+                f"the bearer token needs at least {SHORTEST_TOKEN} characters, all ASCII",
                 remedy="make one: openssl rand -hex 32",
             )
         if is_loopback(self.host):
             return
         if not token:
             raise UsageError(
-                f"{self.host} can be reached by others, and there is no bearer token",
+                f"{self.host} is not a loopback address, and there is no bearer token",
                 remedy="set MCPG_SERVE_TOKEN, or listen on 127.0.0.1",
             )
         if not self.rules.hosts:
             raise UsageError(
-                f"{self.host} can be reached by others, and no host name is allowed",
-                remedy="say with --allow-host by which name clients ask",
+                f"{self.host} is not a loopback address, and no host name is allowed",
+                remedy="name the host that clients use with --allow-host",
             )
 
 
-async def serve_http(served: GatewayServer, http: Http, told: Callable[[str], None]) -> None:
-    """Serve clients until the process is told to end.
+async def serve_http(
+    served: GatewayServer, http: Http, on_listening: Callable[[str], None]
+) -> None:
+    """Serve clients until the process gets a signal to end.
 
     Args:
         served: The server.
         http: How it is reached.
-        told: Gets the address once it can be reached.
+        on_listening: Called with the address once the server listens.
 
     Raises:
-        UsageError: The address cannot be listened on.
+        UsageError: The server cannot listen on the address.
     """
     manager = StreamableHTTPSessionManager(
         served.sdk,
@@ -303,9 +293,9 @@ async def serve_http(served: GatewayServer, http: Http, told: Callable[[str], No
     server = _Server(_configuration(guard, http))
     with _listening(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:
-            group.start_soon(when_told, server.end)
+            group.start_soon(on_signal, server.end)
             server.closing = guard.close
-            told(f"http://{address}{PATH}")
+            on_listening(f"http://{address}{PATH}")
             await server.serve(sockets=[listener])
             group.cancel_scope.cancel()
 
@@ -364,19 +354,19 @@ def _listening(http: Http) -> Iterator[tuple[socket.socket, str]]:
 def _cannot_listen(http: Http, fault: OSError) -> UsageError:
     reason = (fault.strerror or "it is no address").lower()
     return UsageError(
-        f"cannot be listened on: {reason}",
+        f"cannot listen: {reason}",
         place=f"{http.host}:{http.port}",
-        remedy="name another address or port",
+        remedy="choose another address or port",
     )
 
 
 class _Server(uvicorn.Server):
-    """Ends when it is told to, not by signals of its own."""
+    """A server without signal handlers of its own."""
 
     closing: Callable[[], None] | None = None
 
     def end(self) -> None:
-        """Begin to end: what goes on has a while, what only waits for news has none."""
+        """Begin to shut down: requests may finish, streams of notifications end at once."""
         self.should_exit = True
         if self.closing is not None:
             self.closing()
@@ -387,7 +377,7 @@ class _Server(uvicorn.Server):
 
 
 class _Patient(H11Protocol):
-    """Ends a connection that does not say in time what it wants."""
+    """Closes a connection that sends no request in time."""
 
     seconds = 0.0
     _late: asyncio.TimerHandle | None = None

@@ -1,4 +1,4 @@
-"""One line for each request: what it was, how long it took, what came of it; not what was asked."""
+"""Request log: method, tool, outcome and duration of each request, never its arguments."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _METHOD = 40
 
 
 class RequestLog:
-    """Middleware that tells of requests."""
+    """Middleware that logs requests."""
 
-    def __init__(self, told: Callable[[str], None], is_known: Callable[[str], bool]) -> None:
-        """Make a log.
+    def __init__(self, write: Callable[[str], None], is_known: Callable[[str], bool]) -> None:
+        """Create a log.
 
         Args:
-            told: Gets the lines.
-            is_known: Says whether a name is that of a tool; others may be anything.
+            write: Called with each line.
+            is_known: Whether a name is that of a tool; other names are not logged.
         """
-        self._told = told
+        self._write = write
         self._is_known = is_known
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Pass a request on, and tell of it when it is answered."""
+        """Handle a request, and log it afterwards."""
         if ctx.request_id is None:
             return await call_next(ctx)
         start = time.perf_counter()
@@ -49,11 +49,11 @@ class RequestLog:
             raise
         finally:
             milliseconds = (time.perf_counter() - start) * 1000
-            self._told(f"{self._named(ctx)} {outcome} {milliseconds:.0f} ms")
+            self._write(f"{self._named(ctx)} {outcome} {milliseconds:.0f} ms")
         return result
 
     def _named(self, context: ServerRequestContext[Any, Any]) -> str:
-        # A method or a name that nobody knows is whatever a client made of it.
+        # Unknown methods and names are text that the client chose.
         method = context.method if context.method.isprintable() else "?"
         name = (context.params or {}).get("name")
         if method[:_METHOD] != "tools/call" or not isinstance(name, str):

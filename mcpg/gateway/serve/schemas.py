@@ -1,7 +1,7 @@
-"""What the meta-tools take and give, as JSON Schema.
+"""JSON Schemas and descriptions of the meta-tools, and abridged schemas of other tools.
 
-Outputs say no more than what every answer holds, so that an answer which was cut to its budget
-still validates.
+Output schemas require only what every answer has, so that abridged answers stay valid; an abridged
+input schema allows more than the whole one, never less.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _list(items: JsonObject) -> JsonObject:
     return {"type": "array", "items": items}
 
 
-def _told(text: str, more: JsonObject | None = None) -> JsonObject:
+def _described(text: str, more: JsonObject | None = None) -> JsonObject:
     return {"type": "string", "description": text, **(more or {})}
 
 
@@ -61,11 +61,11 @@ def _count(text: str, default: int, most: int) -> JsonObject:
 
 def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
     allowed: list[JsonValue] = [*values]
-    return _told(text, {"enum": allowed, "default": values[0]})
+    return _described(text, {"enum": allowed, "default": values[0]})
 
 
-_QUERY = _told("What is to be done, in any words and any language; one task reads best.")
-_CONTEXT = _told("What else is known of the task; it weighs less than the query.")
+_QUERY = _described("The task, in any words and any language; one task per query works best.")
+_CONTEXT = _described("Further context of the task; it weighs less than the query.")
 _MATCH = _object(
     {
         "toolId": _TEXT,
@@ -84,7 +84,7 @@ _MATCH = _object(
 )
 _NEIGHBOUR = _object({"toolId": _TEXT, "description": _TEXT, "because": _TEXT}, "toolId", "because")
 _COMMON: JsonObject = {
-    "advice": _told("What to make of the answer, where there is something to heed."),
+    "advice": _described("How to treat the answer, where confidence is low."),
     "notes": _TEXTS,
     "truncated": _object({"omitted": {"type": "integer"}, "howToGetTheRest": _TEXT}, is_open=True),
 }
@@ -107,7 +107,7 @@ INPUTS: dict[str, JsonObject] = {
     answers.SEARCH: _object(
         {
             "query": _QUERY,
-            "limit": _count("The most tools to give.", USUAL_MATCHES, MOST_MATCHES),
+            "limit": _count("Maximum number of tools.", USUAL_MATCHES, MOST_MATCHES),
             "context": _CONTEXT,
         },
         "query",
@@ -115,14 +115,16 @@ INPUTS: dict[str, JsonObject] = {
     answers.ROUTE: _object(
         {
             "query": _QUERY,
-            "categories": _count("The most categories to give.", USUAL_CATEGORIES, MOST_CATEGORIES),
+            "categories": _count(
+                "Maximum number of categories.", USUAL_CATEGORIES, MOST_CATEGORIES
+            ),
             "toolsPerCategory": _count(
-                "The most tools of each.", USUAL_OF_CATEGORY, MOST_OF_CATEGORY
+                "Maximum number of tools of each.", USUAL_OF_CATEGORY, MOST_OF_CATEGORY
             ),
             "preferReadOnly": {
                 "type": "boolean",
-                "description": "Whether tools that change nothing come first (true), or those that "
-                "act (false); without it, the words of the query decide.",
+                "description": "Prefer read-only tools (true) or tools that write (false); by "
+                "default inferred from the query.",
             },
             "context": _CONTEXT,
         },
@@ -130,20 +132,20 @@ INPUTS: dict[str, JsonObject] = {
     ),
     answers.DESCRIBE: _object(
         {
-            "toolId": _told("Id of a tool as an answer gives it; `source::name` will do."),
-            "pointer": _told(
-                "A part of the input schema alone, as a JSON pointer such as "
-                "/properties/filter; for schemas that are too large to be given whole."
+            "toolId": _described("Id of the tool from a search result, or `source::name`."),
+            "pointer": _described(
+                "JSON pointer to a part of the input schema, such as "
+                "/properties/filter; for schemas that are too large to return whole."
             ),
         },
         "toolId",
     ),
     answers.INVOKE: _object(
         {
-            "toolId": _told("Id of the tool as an answer gives it; `source::name` will do."),
+            "toolId": _described("Id of the tool from a search result, or `source::name`."),
             "arguments": {
                 "type": "object",
-                "description": "Its arguments, by its own input schema.",
+                "description": "Arguments of the tool, as its input schema defines them.",
                 "additionalProperties": True,
             },
         },
@@ -153,32 +155,32 @@ INPUTS: dict[str, JsonObject] = {
     answers.GRAPH_SEARCH: _object(
         {
             "query": _QUERY,
-            "limit": _count("The most nodes to give.", USUAL_MATCHES, MOST_MATCHES),
+            "limit": _count("Maximum number of nodes.", USUAL_MATCHES, MOST_MATCHES),
             "mode": _choice(
-                "How to find: by words under known predicates, with an ordinary search in their "
-                "stead where they find no tool; by them alone; or by the nearest text.",
+                "Search method: by predicates, falling back to an ordinary search if they find no "
+                "tool; by predicates alone; or by the most similar text.",
                 GRAPH_MODES,
             ),
             "endpoints": {
                 "type": "array",
                 "items": _TEXT,
                 "maxItems": 16,
-                "description": "SPARQL endpoints to ask beside the graph at hand; only those that "
-                "this server allows.",
+                "description": "Further SPARQL endpoints to query; only those that this server "
+                "allows.",
             },
         },
         "query",
     ),
     answers.GRAPH_EXPORT: _object(
         {
-            "format": _choice("How to write it.", EXPORT_FORMATS),
+            "format": _choice("Output format.", EXPORT_FORMATS),
             "around": {
                 **_list(_TEXT),
-                "description": "Ids of tools: only these and those near them, not the whole graph.",
+                "description": "Ids of tools: export only these and their neighbours.",
             },
             "depth": {
                 "type": "integer",
-                "description": "How many edges to follow from `around`.",
+                "description": "Number of edges to follow from `around`.",
                 "minimum": 0,
                 "maximum": 5,
                 "default": 1,
@@ -262,10 +264,7 @@ OUTPUTS: dict[str, JsonObject] = {
         "edges",
     ),
 }
-"""The structured answer of each meta-tool; an invocation answers as the tool itself does."""
-
-# SECTION pruning: JSON Schemas told in part: what is left out lets them allow more, never less.
-
+"""Output schema of each meta-tool but the one that calls tools, which returns their results."""
 
 _DEPTHS = (4, 2, 1)
 _PROSE = ("description", "title", "examples", "default", "$comment")
@@ -273,7 +272,7 @@ _NAMESPACES = ("properties", "patternProperties", "$defs", "definitions")
 
 
 def part_of(schema: JsonValue, pointer: str) -> JsonValue:
-    """Give the part of *schema* that a JSON pointer names (RFC 6901).
+    """Return the part of *schema* at a JSON pointer (RFC 6901).
 
     Raises:
         LookupError: There is none.
@@ -291,7 +290,7 @@ def part_of(schema: JsonValue, pointer: str) -> JsonValue:
 
 
 def pruned(schema: JsonObject) -> Iterator[JsonObject]:
-    """Give *schema* without prose, then less and less deep, at last without anything."""
+    """Yield *schema* without prose, then less and less deep, at last empty."""
     bare = _without_prose(schema)
     yield bare
     for depth in _DEPTHS:
@@ -300,7 +299,7 @@ def pruned(schema: JsonObject) -> Iterator[JsonObject]:
 
 
 def _without_prose(schema: JsonObject) -> JsonObject:
-    """Leave out what only people read; names of properties are no keywords."""
+    """Return *schema* without text for people; names of properties are not keywords."""
     kept: JsonObject = {}
     for key, value in schema.items():
         if key in _NAMESPACES and isinstance(value, dict):
@@ -319,7 +318,7 @@ def _bare(value: JsonValue) -> JsonValue:
 
 
 def _shallow(schema: JsonObject, depth: int) -> JsonObject:
-    """Keep the properties down to *depth* with their types, and nothing else."""
+    """Return the types of the properties down to *depth*."""
     kept: JsonObject = {key: schema[key] for key in ("type", "required") if key in schema}
     properties = schema.get("properties")
     if isinstance(properties, dict) and depth:
@@ -330,12 +329,8 @@ def _shallow(schema: JsonObject, depth: int) -> JsonObject:
     return kept
 
 
-# SECTION hintsaid: The hints of a tool under the keys of the .NET gateway; what nobody said is
-# left out.
-
-
-def hints_said(hints: Hints) -> JsonObject:
-    """Give *hints* without the four that MCP knows as annotations."""
+def hints_json(hints: Hints) -> JsonObject:
+    """Return *hints* under the keys of the .NET gateway, without the annotations of MCP."""
     said: JsonObject = {
         "searchAliases": [*hints.aliases],
         "searchKeywords": [*hints.keywords],
@@ -353,8 +348,8 @@ def hints_said(hints: Hints) -> JsonObject:
     return {key: value for key, value in said.items() if value not in (None, [])}
 
 
-def annotations_said(tool: Tool) -> JsonObject:
-    """Give the annotations that MCP knows: as the server gave them, and as hints settle them."""
+def annotations_json(tool: Tool) -> JsonObject:
+    """Return the annotations of MCP, as hints resolve them."""
     hints = tool.hints
     settled = (hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
     return _given(dict(zip(TYPED_ANNOTATIONS, settled, strict=True)))
@@ -364,37 +359,33 @@ def _given(members: JsonObject) -> JsonObject:
     return {key: value for key, value in members.items() if value is not None}
 
 
-# SECTION behind: What lies behind the server, told to a model: how many tools, and from which
-# sources.
-
-
 _NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
-    """What is known of the catalogue.
+class InstructionsContext:
+    """Facts about the catalogue that instructions and descriptions state.
 
     Attributes:
-        sources: Names of the sources, those with most tools first, fit to stand in a sentence.
-        tools: How many tools can be found; `None` while the sources are still being asked.
+        sources: Names of the sources, those with most tools first, reduced to safe characters.
+        tools: Number of enabled tools; `None` while the sources are being read.
     """
 
     sources: tuple[str, ...] = ()
     tools: int | None = None
 
     @classmethod
-    def configured(cls, ids: Iterable[str]) -> Behind:
-        """Say what is known before any source has answered."""
+    def configured(cls, ids: Iterable[str]) -> InstructionsContext:
+        """Return the context before the sources have been read."""
         return cls(tuple(dict.fromkeys(map(source_name, ids))))
 
     @classmethod
-    def of(cls, tools: Iterable[Tool]) -> Behind:
+    def of(cls, tools: Iterable[Tool]) -> InstructionsContext:
         """Count *tools* by their sources."""
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        told = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)
-        return cls(tuple(told), counts.total())
+        names = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)
+        return cls(tuple(names), counts.total())
 
     def __str__(self) -> str:
         sources = listed(self.sources, _NAMED)
@@ -405,53 +396,53 @@ class Behind:
         return f"{counted(self.tools, 'tool')} of {sources}"
 
 
-def instructions(behind: Behind) -> str:
-    """Tell a model how this server is used."""
+def instructions(context: InstructionsContext) -> str:
+    """Return the instructions of the server for a model."""
     return (
-        f"A gateway to {behind}. Their tools are not listed here: find them with {answers.SEARCH} "
+        f"A gateway to {context}. Their tools are not listed here: find them with {answers.SEARCH} "
         f"when a task may need one, look at arguments with {answers.DESCRIBE}, and call them with "
         f"{answers.INVOKE}. Search again for each new task before you say that there is no tool."
     )
 
 
-def description(name: str, behind: Behind) -> str:
-    """Tell a model what the meta-tool *name* does, and when to call it."""
-    return _DESCRIPTIONS[name].format(behind=behind)
+def description(name: str, context: InstructionsContext) -> str:
+    """Return the description of the meta-tool *name* for a model."""
+    return _DESCRIPTIONS[name].format(context=context)
 
 
 _DESCRIPTIONS = {
     answers.SEARCH: (
-        "Find the right tool for a task. Behind this server: {behind}; none of them is listed "
-        "otherwise. Call this first whenever a task may need one of them, once for each task, in "
-        "the words of the task. Each match has an id, what it does, the arguments it must have, "
-        "and a score: how likely it is the tool that is wanted, in [0, 1]."
+        "Find the right tool for a task. Behind this server: {context}; they are not listed "
+        "otherwise. Call this first whenever a task may need one of them, once per task, in the "
+        "words of the task. Each match has an id, a description, the required arguments, and a "
+        "score in [0, 1]: the probability that it is the right tool."
     ),
     answers.ROUTE: (
-        "Get an overview of the tools behind this server ({behind}) for a task or a domain: the "
-        "categories that fit, each with its best tools. Call it when a task is broad or unclear; "
-        f"to find one tool, {answers.SEARCH} is more to the point."
+        "Get an overview of the tools behind this server ({context}) for a task or a domain: the "
+        "matching categories, each with its best tools. Call it when a task is broad or unclear; "
+        f"to find one tool, use {answers.SEARCH}."
     ),
     answers.DESCRIBE: (
-        "Give one tool's whole description, input schema, output schema and hints. Call it before "
-        f"{answers.INVOKE} unless a search has told all that the call needs."
+        "Return a tool's full description, input schema, output schema and hints. Call it before "
+        f"{answers.INVOKE} unless a search result has all that the call needs."
     ),
     answers.INVOKE: (
-        "Call one of the tools behind this server by its id, with its own arguments. Its answer is "
-        "passed on as it is; what is wrong with the arguments is told field by field. Whatever the "
-        "tool does, this does: it may change or delete things."
+        "Call one of the tools behind this server by its id, with its own arguments. The result is "
+        "returned unchanged; invalid arguments are reported field by field. It has the effects of "
+        "the called tool, which may change or delete data."
     ),
     answers.GRAPH_SCHEMA: (
         "Describe the graph of the tools behind this server: its classes, its predicates with "
-        f"examples, and what {answers.GRAPH_SEARCH} reads. For questions about how tools hang "
-        f"together, not for finding one: that is {answers.SEARCH}."
+        f"examples, and those that {answers.GRAPH_SEARCH} reads. For questions about relations "
+        f"between tools; to find a tool for a task, use {answers.SEARCH}."
     ),
     answers.GRAPH_SEARCH: (
         "Search the graph of the tools behind this server by its predicates, and see the evidence "
-        "for each node, with related nodes and next steps. For questions about how tools hang "
-        f"together; to find a tool for a task, {answers.SEARCH} ranks better."
+        "for each node, with related nodes and next steps. For questions about relations between "
+        f"tools; to find a tool for a task, {answers.SEARCH} ranks better."
     ),
     answers.GRAPH_EXPORT: (
-        "Write the graph of the tools behind this server, or the part around some tools, as "
-        "Turtle, JSON-LD, Mermaid or DOT: to draw it, or to work on it in another program."
+        "Export the graph of the tools behind this server, or the part around some tools, as "
+        "Turtle, JSON-LD, Mermaid or DOT, to draw it or to process it in another program."
     ),
 }

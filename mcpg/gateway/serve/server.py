@@ -1,4 +1,4 @@
-"""The gateway as a server on the MCP SDK, whatever it is spoken to over."""
+"""The gateway as a server on the MCP SDK, over any transport, and its connected clients."""
 
 from __future__ import annotations
 
@@ -37,24 +37,20 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-# SECTION clients: Clients that are told when the list of tools has changed.
-
-
 _MOST_LISTENERS = 1000
 
 
 class Clients:
-    """Who is connected.
+    """The connected clients, notified when the list of tools changes.
 
-    Clients of the protocol up to 2025-11-25 are told over their connection; later ones over the
-    subscriptions they have opened.
+    Clients of the protocol up to 2025-11-25 are notified over their connection, later ones over
+    their subscriptions.
 
     Attributes:
         listen: Serves subscriptions.
     """
 
     def __init__(self) -> None:
-        """Know nobody."""
         self._bus = InMemorySubscriptionBus()
         self._connections: dict[int, Connection] = {}
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
@@ -62,7 +58,7 @@ class Clients:
     async def initialized(
         self, context: ServerRequestContext[Any], _: NotificationParams | None
     ) -> None:
-        """Know a client from when it is ready until its connection ends."""
+        """Register a client until its connection ends."""
         # The SDK hands out sessions for each message, and nothing public that lasts as long as
         # the connection.
         connection = context.session._connection  # noqa: SLF001
@@ -70,8 +66,8 @@ class Clients:
             self._connections[id(connection)] = connection
             connection.exit_stack.callback(self._connections.pop, id(connection), None)
 
-    async def tell_of_change(self) -> None:
-        """Tell all of them that the list of tools has changed."""
+    async def notify(self) -> None:
+        """Notify all clients that the list of tools has changed."""
         for connection in list(self._connections.values()):
             await connection.send_tool_list_changed()
         await self._bus.publish(ToolsListChanged())
@@ -80,13 +76,13 @@ class Clients:
 NAME = "mcpg"
 _SHOWN = 120
 _PROGRESS = 500
-# A client that gets no list gives up after a minute or so; one that gets a list without counts is
-# told when there is more to say. With all tools shown there is nothing to say before.
+# Clients give up after a minute or so without a list; one that got a list without counts is
+# notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.ALL: 30.0}
 
 
 class GatewayServer:
-    """Serves one gateway to any number of clients.
+    """A server of one gateway for any number of clients.
 
     Attributes:
         sdk: The server, to be run over a transport.
@@ -105,7 +101,7 @@ class GatewayServer:
             NAME,
             version=__version__,
             title="Tool gateway",
-            instructions=instructions(self._catalogue.known.behind),
+            instructions=instructions(self._catalogue.known.context),
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=self._clients.listen,
@@ -114,12 +110,12 @@ class GatewayServer:
         self.sdk.add_notification_handler(
             "notifications/initialized", NotificationParams, self._clients.initialized
         )
-        if serving.told is not None:
-            self.sdk.middleware.append(RequestLog(serving.told, self._is_known))
+        if serving.log is not None:
+            self.sdk.middleware.append(RequestLog(serving.log, self._is_known))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Ask the sources in the background, and tell clients what changes, while this lasts."""
+        """Read the sources in the background, and notify clients of changes, inside the context."""
         self._gateway.on_change(self._wake)
         async with anyio.create_task_group() as group:
             group.start_soon(self._warm_up)
@@ -134,7 +130,7 @@ class GatewayServer:
         self._changed.set()
 
     async def _warm_up(self) -> None:
-        with suppress(Exception):  # whoever asks is told; the server goes on
+        with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
 
     async def _announce(self) -> None:
@@ -142,17 +138,17 @@ class GatewayServer:
             await self._changed.wait()
             self._changed = anyio.Event()
             with suppress(Exception):  # as above
-                await self._tell()
+                await self._notify()
 
-    async def _tell(self) -> None:
-        """Tell clients where the list differs from one that was given out."""
+    async def _notify(self) -> None:
+        """Notify clients if the list differs from one that was sent."""
         known = await self._catalogue.latest()
-        self.sdk.instructions = instructions(known.behind)
+        self.sdk.instructions = instructions(known.context)
         if self._given - {known.listing.print}:
             self._given.clear()
-            await self._clients.tell_of_change()
-        if self._serving.noticed is not None:
-            self._serving.noticed(self._gateway.diagnostics)
+            await self._clients.notify()
+        if self._serving.on_diagnostics is not None:
+            self._serving.on_diagnostics(self._gateway.diagnostics)
 
     async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         known = await self._catalogue.within(_PATIENCE[self._serving.expose])
@@ -160,13 +156,13 @@ class GatewayServer:
         try:
             tools, cursor = known.listing.page(params.cursor if params is not None else None)
         except LookupError:
-            raise MCPError(INVALID_PARAMS, "no page has this cursor") from None
+            raise MCPError(INVALID_PARAMS, "invalid cursor") from None
         return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         async def progress(done: float, total: float | None, message: str | None) -> None:
-            told = None if message is None else line(message, _PROGRESS)
-            await context.session.report_progress(done, total, told)
+            shown = None if message is None else line(message, _PROGRESS)
+            await context.session.report_progress(done, total, shown)
 
         result = await self._answer(params.name, params.arguments or {}, progress)
         return CallToolResult.model_validate(result)
@@ -180,13 +176,13 @@ class GatewayServer:
             declared = known.listing.tools.get(name)
             if declared is not None:
                 return await self._pass_on(name, arguments, progress, declared)
-        raise MCPError(INVALID_PARAMS, f"no tool is called {line(name, _SHOWN)!r}")
+        raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
     async def _pass_on(
         self, name: str, arguments: dict[str, Any], progress: Progress, declared: Exported
     ) -> JsonObject:
         invoked = await self._gateway.invoke(name, arguments, progress=progress)
-        # In a thread: what a server declares may take its time to check.
+        # In a thread: checking a result against a declared schema may be slow.
         check = partial(result_of, invoked, self._serving.result_bytes, declared)
         return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
 
@@ -199,7 +195,7 @@ class GatewayServer:
 
 
 class _Announcing(Server[Any]):
-    """A server whose every connection says that its list of tools may change."""
+    """A server that declares `listChanged` on every connection."""
 
     def create_initialization_options(
         self,
@@ -207,7 +203,7 @@ class _Announcing(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Give what an initialization is answered with."""
+        """Return the options of an initialization response."""
         return super().create_initialization_options(
             notification_options or NotificationOptions(tools_changed=True),
             experimental_capabilities,

@@ -18,7 +18,7 @@ from anyio import from_thread
 from anyio.lowlevel import current_token
 from mcp.server.stdio import stdio_server
 
-from mcpg.gateway.serve.http import when_told
+from mcpg.gateway.serve.http import on_signal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -45,7 +45,7 @@ _UNWANTED = (
 async def serve_stdio(served: GatewayServer) -> None:
     """Serve one client until it closes our standard input, or the process is told to end."""
     async with anyio.create_task_group() as group:
-        group.start_soon(when_told, group.cancel_scope.cancel)
+        group.start_soon(on_signal, group.cancel_scope.cancel)
         try:
             await _serve(served)
         except* BrokenPipeError:

@@ -1,4 +1,4 @@
-"""What each meta-tool does."""
+"""The meta-tools: their work, and the answers of routes and descriptions."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from mcpg.gateway.serve.schemas import (
     USUAL_CATEGORIES,
     USUAL_MATCHES,
     USUAL_OF_CATEGORY,
-    annotations_said,
-    hints_said,
+    annotations_json,
+    hints_json,
     part_of,
     pruned,
 )
@@ -50,14 +50,11 @@ if TYPE_CHECKING:
     Arguments = dict[str, Any]
     Work = Callable[[Arguments, Progress | None], Awaitable[JsonObject]]
 
-# SECTION routeanswers: What a route answers with: categories, each with its best tools.
-
-
 _CATEGORY = 80
 
 
 def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
-    """Give answers to a route, from the fullest to the barest; see `search_answers`."""
+    """Yield answers to a route, from the fullest to the shortest; see `search_answers`."""
     total = sum(len(category.matches) for category in result.categories)
     best = max(
         (routed.match for category in result.categories for routed in category.matches),
@@ -79,24 +76,21 @@ def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
         yield answer | truncated(total - shown, brevity)
 
 
-# SECTION describing: One tool told whole, or as much of it as has room.
-
-
 _NAME = 200
 _LONG, _SHORT = 8000, 400
-_CUT = "the end of the description is left out"
-_ASK = f"parts of the input schema are left out: ask {names.DESCRIBE} for one with `pointer`"
+_CUT = "the end of the description is omitted"
+_ASK = f"parts of the input schema are omitted: call {names.DESCRIBE} with `pointer` for one"
 
 
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
-    """Give descriptions of *tool*, from the fullest to the barest.
+    """Yield descriptions of *tool*, from the fullest to the shortest.
 
     Args:
         tool: The tool.
-        pointer: A JSON pointer into its input schema, to tell that part alone; "" for all.
+        pointer: JSON pointer to a part of its input schema; "" for the whole tool.
 
     Raises:
-        LookupError: The schema has no such part, or it is no object.
+        LookupError: The schema has no such part, or it is not an object.
     """
     if pointer:
         yield from _part_answers(tool, pointer)
@@ -107,7 +101,7 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
         "toolName": line(tool.name, _NAME),
         "title": line(tool.display_name, _NAME),
     }
-    hints: JsonObject = {"hints": {**annotations_said(tool), **hints_said(tool.hints)}}
+    hints: JsonObject = {"hints": {**annotations_json(tool), **hints_json(tool.hints)}}
     output: JsonObject = {"outputSchema": tool.output_schema} if tool.output_schema else {}
     schema: JsonObject = {"inputSchema": tool.input_schema}
     whole = prose(tool.description, len(tool.description))
@@ -115,8 +109,8 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     long = {**card, "description": prose(tool.description, _LONG), **schema}
     cut = [_CUT] if len(whole) > _LONG else []
     yield {**long, **output, **hints, **_rest(*cut)}
-    yield {**long, **hints, **_rest(*cut, "the output schema is left out")}
-    yield {**long, **_rest(*cut, "the output schema and the hints are left out")}
+    yield {**long, **hints, **_rest(*cut, "the output schema is omitted")}
+    yield {**long, **_rest(*cut, "the output schema and the hints are omitted")}
     short = {**card, "description": prose(tool.description, _SHORT)}
     cut = [_CUT] if len(whole) > _SHORT else []
     for less in pruned(tool.input_schema):
@@ -128,8 +122,8 @@ def _part_answers(tool: Tool, pointer: str) -> Iterator[JsonObject]:
     if not isinstance(schema, dict):
         raise LookupError(pointer)  # noqa: TRY004 - it is the caller's pointer that is wrong
     yield {"toolId": tool.id, "inputSchema": schema}
-    for told in pruned(schema):
-        yield {"toolId": tool.id, "inputSchema": told, **_rest(_ASK)}
+    for less in pruned(schema):
+        yield {"toolId": tool.id, "inputSchema": less, **_rest(_ASK)}
 
 
 def _rest(*how: str) -> JsonObject:
@@ -141,10 +135,10 @@ _MESSAGE = 300
 
 
 class MetaTools:
-    """Answers calls of meta-tools; what is wrong is an answer as well."""
+    """Handles calls of meta-tools; errors are results, too."""
 
     def __init__(self, gateway: Gateway, serving: Serving, catalogue: Catalogue) -> None:
-        """Answer for *gateway*, of which *catalogue* knows the tools."""
+        """Serve *gateway*, whose tools *catalogue* has."""
         self._gateway = gateway
         self._catalogue = catalogue
         self._serving = serving
@@ -160,7 +154,7 @@ class MetaTools:
     async def call(
         self, name: str, arguments: Arguments, progress: Progress | None = None
     ) -> JsonObject:
-        """Give the result of calling the meta-tool *name*."""
+        """Return the result of calling the meta-tool *name*."""
         wrong = fault_of(name, arguments)
         if wrong is not None:
             return wrong
@@ -199,7 +193,7 @@ class MetaTools:
             return self._fitted(describe_answers(tool, pointer))
         except LookupError:
             shown = line(pointer, _MESSAGE)
-            return failed(f"the input schema of {tool.id} has no part {shown!r}; ask without it")
+            return failed(f"the input schema of {tool.id} has no part {shown!r}; omit `pointer`")
 
     async def _invoke(self, arguments: Arguments, progress: Progress | None) -> JsonObject:
         invoked = await self._gateway.invoke(
@@ -218,7 +212,7 @@ class MetaTools:
 
 
 def _graph_works(catalogue: Catalogue, serving: Serving) -> dict[str, Work]:
-    # What reads the graph takes half a second to import.
+    # The graph reader takes half a second to import.
     from mcpg.gateway.serve.graph_tools import GraphTools  # noqa: PLC0415
 
     graph = GraphTools(catalogue, serving)
@@ -230,12 +224,12 @@ def _graph_works(catalogue: Catalogue, serving: Serving) -> dict[str, Work]:
 
 
 def fault_of(name: str, arguments: Arguments) -> JsonObject | None:
-    """Give the result that says what is wrong with *arguments*, `None` when nothing is."""
+    """Return the error result for invalid *arguments*, `None` if they are valid."""
     error = best_match(_VALIDATORS[name].iter_errors(arguments))
     if error is None:
         return None
     field = "/".join(("", *(line(str(step), _MESSAGE) for step in error.absolute_path)))
     message = line(error.message, _MESSAGE)
-    told = f"the arguments of {name} are wrong{f' at {field}' if field else ''}: {message}"
+    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}"
     fault: JsonObject = {"code": "arguments_invalid", "message": message, "field": field}
-    return failed(told, {"toolId": name, "faults": [fault]})
+    return failed(text, {"toolId": name, "faults": [fault]})

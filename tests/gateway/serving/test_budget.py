@@ -16,9 +16,9 @@ from mcpg.gateway.serve.answers import (
     line,
     passed_on,
     prose,
+    repaired,
     size,
-    told,
-    whole,
+    succeeded,
 )
 from mcpg.gateway.serve.schemas import part_of, pruned
 from mcpg.gateway.serve.tools import describe_answers
@@ -111,7 +111,7 @@ def test_no_result_is_larger_than_its_budget(
     result: Any = {"content": blocks, "isError": False}
     if structured is not None:
         result["structuredContent"] = structured
-    kept = passed_on(whole(result), budget, structured_needed=False)
+    kept = passed_on(repaired(result), budget, structured_needed=False)
     assert size(kept) <= budget
     json.dumps(kept, ensure_ascii=False).encode()
 
@@ -119,8 +119,8 @@ def test_no_result_is_larger_than_its_budget(
 @given(_values)
 def test_whole_text_is_utf8(value: Any) -> None:
     """Halves of characters are replaced wherever they stand."""
-    json.dumps(whole(value), ensure_ascii=False).encode()
-    assert told(value)["content"][0]["text"].encode()
+    json.dumps(repaired(value), ensure_ascii=False).encode()
+    assert succeeded(value)["content"][0]["text"].encode()
     assert failed("a\ud800")["content"][0]["text"] == "a\ufffd"
 
 
@@ -201,7 +201,7 @@ def test_descriptions_say_less_until_they_have_room() -> None:
         hints=Hints(tags=("a tag",)),
         output_schema={"type": "object", "description": "x" * 9000},
     )
-    rooms = [size(told(answer)) for answer in describe_answers(tool)]
+    rooms = [size(succeeded(answer)) for answer in describe_answers(tool)]
     assert first_that_fits(describe_answers(tool), rooms[0])["structuredContent"]["outputSchema"]
     cut_short = first_that_fits(describe_answers(tool), rooms[1])["structuredContent"]
     assert len(cut_short["description"]) <= 8000

@@ -68,7 +68,7 @@ def test_what_a_tool_declares_is_held() -> None:
         )
         assert result["isError"]
         assert "structuredContent" not in result
-        assert "not as its server declares" in result["content"][-1]["text"]
+        assert "violates its declared output schema" in result["content"][-1]["text"]
 
 
 def test_half_characters_do_not_pass() -> None:

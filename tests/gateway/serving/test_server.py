@@ -134,10 +134,10 @@ async def test_a_doubtful_answer_is_said_in_words(manifest: Manifest) -> None:
             await client.call_tool(SEARCH, {"query": "weather of tomorrow, in order"})
         )
         assert not any(match["isConfident"] for match in doubtful["matches"])
-        assert "No match is sure" in doubtful["advice"]
+        assert "Low confidence" in doubtful["advice"]
         nothing = answer(await client.call_tool(SEARCH, {"query": "zzyzx"}))
         assert nothing == {"matches": [], "advice": nothing["advice"]}
-        assert "No tool here fits" in nothing["advice"]
+        assert "No tool matches" in nothing["advice"]
         browsed = answer(await client.call_tool(SEARCH, {"query": " "}))
         assert "tools by name" in browsed["advice"]
 
@@ -337,7 +337,7 @@ async def test_a_host_that_fails_to_take_notice_does_not_end_the_server(
         raise OverflowError
 
     async with served(
-        manifest("one", ping="Ping"), serving=Serving(noticed=noticed), mode=LEGACY
+        manifest("one", ping="Ping"), serving=Serving(on_diagnostics=noticed), mode=LEGACY
     ) as client:
         assert answer(await client.call_tool(SEARCH, {"query": "ping"}))["matches"]
         assert [tool.name for tool in (await client.list_tools()).tools] == list(EVERYDAY)
@@ -545,7 +545,7 @@ async def test_nothing_waits_for_a_source_that_hangs(
 async def test_requests_are_told_without_what_was_asked(manifest: Manifest) -> None:
     """The log says which tool was called and what came of it, not what for."""
     lines: list[str] = []
-    serving = Serving(told=lines.append)
+    serving = Serving(log=lines.append)
     async with served(manifest("one", ping="Ping"), serving=serving, mode=LEGACY) as client:
         await client.call_tool(SEARCH, {"query": "marker-query"})
         await client.call_tool(SEARCH, {})
