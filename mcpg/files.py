@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mcpg.errors import InputError, NotFoundError, OutputError, os_reason
+from mcpg.errors import Code, InputError, NotFoundError, OutputError, error, os_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcpg.errors import Diagnostic
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest manifest, document or bundle that is read or written, in bytes."""
@@ -64,6 +69,19 @@ def exists(path: Path | str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):
         return False
+
+
+def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
+    """Leave out those of several *paths* at which nothing stands, each with a diagnostic.
+
+    Where nothing stands at any of them, all are kept: reading them says what is wrong.
+    """
+    present = [path for path in paths if exists(path)]
+    if not present:
+        return list(paths), ()
+    missing = (path for path in paths if path not in present)
+    message = "nothing is there: the others are used without it"
+    return present, tuple(error(Code.GRAPH_PATH_MISSING, message, path) for path in missing)
 
 
 def is_file(path: Path | str) -> bool:
@@ -157,6 +175,8 @@ def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool, private
         # Renaming over it would work, but its owner has said that it is not to be changed.
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
+    import secrets  # noqa: PLC0415 - what only reads needs none
+
     temporary = target.parent / f".mcpg-{secrets.token_hex(8)}.tmp"
     try:
         _write_new(temporary, data, 0o600 if private else mode, sync=sync)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import KeptMemo, Memo, load_memo, save_memo
 from mcpg.bundle import RANKING, Assembly, decode_bundle
+from mcpg.cli.build_stamp import BuildStamp, build_stamp
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import cache_folder
 from mcpg.cli.live_gateway import ServerOptions
@@ -188,30 +188,6 @@ def _drop_oldest(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-# SECTION lastrun: What `mcpg bundle` leaves in an index, so that its next run knows whether
-# anything changed.
-
-
-_SECTION = "lastrun"
-
-
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """What a run made of which sources.
-
-    Attributes:
-        signature: The signature of the sources, "" when they have none, or when something about
-            them is to be told every time.
-        noticed: How many diagnostics there were; they were mere information if there is a
-            signature.
-        report: What was told of the bundle.
-    """
-
-    signature: str = ""
-    noticed: int = 0
-    report: Mapping[str, Any] = field(default_factory=dict)
-
-
 def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
     """Sign the *sources* of the bundle *target*, "" when they cannot be signed."""
     from mcpg.sources.signature import source_signature  # noqa: PLC0415 - help does without
@@ -219,31 +195,15 @@ def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
     return source_signature(sources, source_id=source_id, exclude=[target]) or ""
 
 
-def last_run(bundle: str) -> LastRun:
-    """Read what the last run left; of a missing, stale or damaged index it is nothing."""
-    from mcpg.engine.model import recipe  # noqa: PLC0415 - as above
-    from mcpg.index.file import fresh_index  # noqa: PLC0415
-    from mcpg.index.layout import StaleIndexError  # noqa: PLC0415
-
-    index = fresh_index(bundle, recipe())
-    if index is None:
-        return LastRun()
-    try:
-        index.verify()
-        return LastRun(**json.loads(bytes(index.section(_SECTION))))
-    except (StaleIndexError, TypeError, ValueError):
-        return LastRun()
-
-
-def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> LastRun:
+def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> BuildStamp:
     """Give what this run shall leave."""
     noticed = assembly.diagnostics
     is_silent = all(item.severity == Severity.INFO for item in noticed)
-    return LastRun(signature if is_silent else "", len(noticed), report)
+    return BuildStamp(signature if is_silent else "", len(noticed), report)
 
 
 @rarely_collected()
-def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly, memo: Memo) -> bool:
+def leave(run: BuildStamp, bundle: str, data: bytes, assembly: Assembly, memo: Memo) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 
     Args:
@@ -261,13 +221,11 @@ def leave(run: LastRun, bundle: str, data: bytes, assembly: Assembly, memo: Memo
     """
     from mcpg.engine.loading import compile_assembly  # noqa: PLC0415 - as above
     from mcpg.index.file import write_index_of  # noqa: PLC0415
-    from mcpg.index.layout import Section  # noqa: PLC0415
 
-    if last_run(bundle) == run:
+    if build_stamp(bundle) == run:
         return False
-    extra = Section(_SECTION, "B", json.dumps(asdict(run)).encode())
     key = hashlib.sha256(data).digest()
-    write_index_of(bundle, compile_assembly(assembly, key, [extra], memo))
+    write_index_of(bundle, compile_assembly(assembly, key, [run.section()], memo))
     return True
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-import traceback
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +92,8 @@ def _has_folder() -> bool:
 
 def _trace(fault: Exception, output: Output) -> None:
     if output.debug:
+        import traceback  # noqa: PLC0415 - only for errors
+
         output.raw_error("".join(traceback.format_exception(fault)))
 
 
@@ -106,6 +106,8 @@ def _usage(fault: Any) -> tuple[str, str]:
     """Split a usage error of Typer into what is wrong and what to do about it."""
     known = getattr(fault, "possibilities", None) or ()
     if hasattr(fault, "option_name") and known:
+        import difflib  # noqa: PLC0415 - only for mistakes
+
         near = difflib.get_close_matches(fault.option_name, known, n=2, cutoff=_LIKENESS)
         advice = f"did you mean {either(near)}?" if near else _see_help(fault)
         return _sentence(fault.message), advice

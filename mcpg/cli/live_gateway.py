@@ -68,8 +68,8 @@ def open_wanted(
     Raises:
         McpgError: See `gateway_of`.
     """
+    from mcpg.files import present_paths  # noqa: PLC0415 - as above
     from mcpg.gateway.opening import open_sources  # noqa: PLC0415
-    from mcpg.sources import present_sources  # noqa: PLC0415 - as above
 
     if wanted.sources:
         return open_sources(wanted.sources, live, source_id=wanted.source_id)
@@ -80,7 +80,7 @@ def open_wanted(
         return open_entries(
             entries, live, source_id=wanted.source_id, timeout=wanted.server_timeout
         )
-    present, missing = present_sources(_bundles(settings))
+    present, missing = present_paths(_bundles(settings))
     sources, noticed = open_sources(present, live, source_id=wanted.source_id)
     return sources, (*missing, *noticed)
 

@@ -13,69 +13,17 @@ from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import Code, Diagnostic, McpgError, error
-from mcpg.evaluation.judged import parse_judged, read_judged
-from mcpg.files import MAX_BYTES
-from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
-from mcpg.relations.model import EdgeKind
-from mcpg.values import to_json
+from mcpg.files import MAX_BYTES, present_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.evaluation.judged import Judgements
-    from mcpg.json_types import JsonObject
-    from mcpg.relations.model import EdgeOrigin
     from mcpg.sources import SourceBatch
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A tool at the other end of an edge.
-
-    Attributes:
-        kind: What the edge says.
-        tool_id: Id of the tool, `None` where no tool of the catalogue has the URI.
-        uri: URI of its document.
-        weight: Strength of the edge in (0, 1].
-        reason: Why, for people; "" when nobody says.
-        origin: Who says so.
-    """
-
-    kind: EdgeKind
-    tool_id: str | None
-    uri: str
-    weight: float
-    reason: str
-    origin: EdgeOrigin
-
-    @property
-    def name(self) -> str:
-        return self.tool_id or self.uri
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """One tool and its place in the graph.
-
-    Attributes:
-        tool: The tool.
-        document: Its document, `None` where there is no graph.
-        text: The document as it stands in a bundle, "" where there is none.
-        neighbours: The tools that its edges lead to, in the document's order.
-    """
-
-    tool: Tool
-    document: ToolDocument | None = None
-    text: str = ""
-    neighbours: tuple[Neighbour, ...] = ()
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return self.document.groups if self.document else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +45,6 @@ class Opened:
     @property
     def tools(self) -> tuple[Tool, ...]:
         return self.catalog.tools
-
-    def card(self, name: str) -> Card:
-        """Give the card of the tool called *name*: an id, `source::name` or a raw name.
-
-        Raises:
-            NotFoundError: No tool is called so, or several are.
-        """
-        tool = self.catalog.named(name)
-        document = self.documents.get(tool.id)
-        if document is None:
-            return Card(tool)
-        by_uri = {one.uri: tool_id for tool_id, one in self.documents.items()}
-        neighbours = tuple(
-            Neighbour(
-                link.kind,
-                by_uri.get(link.target),
-                link.target,
-                link.weight,
-                link.reason,
-                link.origin,
-            )
-            for link in document.links
-        )
-        return Card(tool, document, self.texts.get(document.path, ""), neighbours)
 
 
 def settings_of(**flags: Any) -> Settings:
@@ -150,17 +74,31 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     return engine
 
 
-def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Opened:
+def open_catalog(
+    settings: Settings, output: Output = Output(quiet=True), *, texts: bool = False
+) -> Opened:
     """Read the tools that the settings name, and their graph.
 
-    Where the graph cannot be made, the tools of manifests are given alone, with a diagnostic.
+    The fresh index of a bundle is read in place of the bundle, unless it takes the bundle to know
+    what there is to report. Where the graph cannot be made, the tools of manifests are returned
+    alone, with a diagnostic.
+
+    Args:
+        settings: The settings.
+        output: Where progress is shown.
+        texts: Whether the texts of documents are needed, which an index lacks.
 
     Raises:
         McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
+    paths = _paths(settings, output)
+    if len(paths) == 1 and not texts:
+        opened = _from_index(paths[0])
+        if opened is not None:
+            return opened
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
 
-    batch = open_sources(settings, output)
+    batch = _read(paths)
     try:
         assembly = assemble(batch)
     except McpgError as fault:
@@ -173,15 +111,40 @@ def open_catalog(settings: Settings, output: Output = Output(quiet=True)) -> Ope
     )
 
 
+def _from_index(path: str) -> Opened | None:
+    """Return what the index of the bundle at *path* holds; `None` where that is not everything."""
+    from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - as above
+    from mcpg.cli.build_stamp import stamped_index  # noqa: PLC0415
+
+    found = stamped_index(path)
+    if found is None or found[1].noticed:
+        return None
+    index, _ = found
+    documents = [index.record(number) for number in range(len(index))]
+    # A bundle holds its documents in the order of their paths.
+    paths = sorted(document.path for document in (*documents, *index.pages()))
+    places = {name: f"{path}: documents[{number}]" for number, name in enumerate(paths)}
+    placed = [
+        replace(document, tool=replace(document.tool, place=places[document.path]))
+        for document in documents
+    ]
+    tools = tuple(document.tool for document in placed)
+    return Opened(Catalog(tools), {document.tool.id: document for document in placed})
+
+
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
     """Read the sources that the settings name, as they stand.
 
     Raises:
         McpgError: Nothing is named or found, or a file cannot be used.
     """
-    from mcpg.sources import present_sources, read_sources  # noqa: PLC0415 - as above
+    return _read(_paths(settings, output))
 
-    present, missing = present_sources(_paths(settings, output))
+
+def _read(paths: list[str]) -> SourceBatch:
+    from mcpg.sources import read_sources  # noqa: PLC0415 - as above
+
+    present, missing = present_paths(paths)
     batch = read_sources(present)
     return replace(batch, diagnostics=(*missing, *batch.diagnostics))
 
@@ -206,9 +169,6 @@ def _paths(settings: Settings, output: Output) -> list[str]:
     return [str(one.value) for one in found]
 
 
-# SECTION judgedfile: Judged queries from a file or from standard input.
-
-
 STDIN = "-"
 
 
@@ -218,51 +178,9 @@ def judgements_of(path: str) -> Judgements:
     Raises:
         McpgError: There is no such file, or no query in it can be used.
     """
+    from mcpg.evaluation.judged import parse_judged, read_judged  # noqa: PLC0415 - as above
+
     if path == STDIN:
         # One byte more than is accepted, so that too much is noticed without reading it all.
         return parse_judged(standard_input(MAX_BYTES + 1), "standard input")
     return read_judged(path)
-
-
-# SECTION jsonview: Tools as the JSON objects that `list` and `show` print.
-
-
-def list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    """Give the object that `list` prints."""
-    return {
-        "schema": "mcpg/list/1",
-        "tools": [card_json(tool) | hints_json(tool.hints) for tool in tools],
-        "diagnostics": diagnostics_json(diagnostics),
-    }
-
-
-def show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    """Give the object that `show` prints."""
-    document = card.document
-    return {
-        "schema": "mcpg/show/1",
-        "tool": _tool(card.tool),
-        "groups": list(card.groups),
-        "related": [_neighbour(one) for one in card.neighbours if one.kind is EdgeKind.RELATED],
-        "nextSteps": [_neighbour(one) for one in card.neighbours if one.kind is EdgeKind.NEXT_STEP],
-        "document": {"path": document.path, "uri": document.uri} if document else None,
-        "diagnostics": diagnostics_json(diagnostics),
-    }
-
-
-def _neighbour(neighbour: Neighbour) -> JsonObject:
-    return to_json(neighbour, without=["kind"]) | {"weight": score_json(neighbour.weight)}
-
-
-def _tool(tool: Tool) -> JsonObject:
-    return {
-        **card_json(tool),
-        "requiredArguments": list(tool.required_arguments),
-        **hints_json(tool.hints),
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-        "meta": tool.meta,
-        "sourceKind": tool.source_kind.value,
-        "place": tool.place or None,
-    }

@@ -26,7 +26,6 @@ from mcpg.cli.terminal import (
 )
 from mcpg.errors import OutputError, Severity, UsageError, os_reason
 from mcpg.files import atomic_write, is_file
-from mcpg.reports import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -300,6 +299,8 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
             remedy="name a file",
         )
     if not force:
+        from mcpg.reports import MARK  # noqa: PLC0415 - few runs write a report
+
         check_replaceable(path, (MARK,), "report of mcpg")
 
 

@@ -10,7 +10,7 @@ from mcpg.cli.embedding import Target
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.providers import Equipping
 from mcpg.errors import UsageError
-from mcpg.index.compile import NO_KEY
+from mcpg.index.layout import NO_KEY
 from mcpg.index.scoring import FIELDS, field_texts
 from mcpg.vectors.file import UnusableVectorsError, open_vectors
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.relations.model import Edge, ToolRelations
     from mcpg.text.safeyaml import YamlPath
 
 
@@ -330,3 +331,34 @@ def normal_path(path: str) -> str:
 def path_key(path: str) -> str:
     """Return the form under which two paths are one file on any operating system."""
     return normalized("NFC", path).casefold()
+
+
+def document_for(
+    tool: Tool, relations: ToolRelations, addresses: Mapping[str, tuple[str, str]]
+) -> ToolDocument:
+    """Make the document of *tool*, with a link for every edge.
+
+    A tool without any relation states none, as in the .NET gateway's layout.
+
+    Args:
+        tool: The tool.
+        relations: What the graph says about it.
+        addresses: Path and URI of every tool, by id, as `uris_for` gives them.
+
+    Raises:
+        KeyError: The tool, or one that an edge reaches, has no address.
+    """
+    path, uri = addresses[tool.id]
+    edges = (*relations.related, *relations.next_steps)
+    return ToolDocument(
+        tool=tool,
+        path=path,
+        uri=uri,
+        groups=relations.groups,
+        links=tuple(_link(edge, addresses) for edge in edges),
+        states_relations=bool(relations.groups or edges),
+    )
+
+
+def _link(edge: Edge, addresses: Mapping[str, tuple[str, str]]) -> Link:
+    return Link(edge.kind, addresses[edge.target][1], edge.weight, edge.reason, edge.origin)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from mcpg.engine.circuit_breaker import CircuitBreaker
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.index.compile import NO_KEY
-from mcpg.index.layout import ABSENT
+from mcpg.index.layout import ABSENT, NO_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

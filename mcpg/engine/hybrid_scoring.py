@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, CalibrationInputs, logistic
 from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.fusion import Fused, feature_values, greatest_lexical, spread
+from mcpg.engine.query import FOREIGN_POWER
 from mcpg.engine.results import MAX_LIMIT, RankingMode
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.vectors import FOREIGN_POWER, VectorScores
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
+    from mcpg.engine.vectors import VectorScores
     from mcpg.errors import Diagnostic
 
     Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]

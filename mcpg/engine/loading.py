@@ -12,15 +12,13 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import NO_MEMO, Memo
-from mcpg.bundle import Assembly, assemble
 from mcpg.engine.engine import Engine
 from mcpg.engine.features import FEATURES
 from mcpg.engine.model import INPUTS, Model, default_model, default_provenance, flatten, recipe
 from mcpg.engine.provenance import ModelProvenance, ignored_of, provenance_sections
 from mcpg.engine.results import LOCAL, NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.files import is_file
-from mcpg.index.compile import NO_KEY, compile_index
+from mcpg.files import is_file, present_paths
 from mcpg.index.file import (
     IN_MEMORY,
     cached_path,
@@ -29,14 +27,14 @@ from mcpg.index.file import (
     index_for,
     renewed_index,
 )
-from mcpg.index.layout import Section, StaleIndexError
+from mcpg.index.layout import NO_KEY, Section, StaleIndexError
 from mcpg.index.reader import Index
-from mcpg.sources import present_sources, read_sources
 from mcpg.values import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from mcpg.bundle import Assembly
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.telemetry.observer import Observer
 
@@ -220,7 +218,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
         embeddings, store, None, normalizer, cache, candidates, observer=observer
     )
     paths = [path] if isinstance(path, str | PathLike) else list(path)
-    present, missing = present_sources([fspath(one) for one in paths])
+    present, missing = present_paths([fspath(one) for one in paths])
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
     is_kept = len(present) == 1 and source_id is None and is_file(present[0])
     only = present[0] if is_kept else None
@@ -252,6 +250,9 @@ def _made(
     equipment: EngineServices,
 ) -> Engine:
     key = _key(only) if only else NO_KEY
+    from mcpg.bundle import assemble  # noqa: PLC0415 - a bundle with a fresh index needs none
+    from mcpg.sources import read_sources  # noqa: PLC0415 - as above
+
     batch = read_sources(present, source_id=source_id)
     assembly = assemble(batch, source_id=source_id, texts=False)
     noticed = (*missing, *assembly.diagnostics)
@@ -327,6 +328,9 @@ def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Ind
 def _compiled(path: str) -> bytes:
     # The key goes first: should the bundle be replaced now, its index will not pass for new.
     key = _key(path)
+    from mcpg.bundle import assemble  # noqa: PLC0415 - as above
+    from mcpg.sources import read_sources  # noqa: PLC0415
+
     return compile_assembly(assemble(read_sources([path]), texts=False), key)
 
 
@@ -348,6 +352,8 @@ def compile_assembly(
     *key* is the SHA-256 of the bundle that holds them; the result is the same without *memo*.
     """
     ranking, reason = ranking_of(assembly.ranking)
+    from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
+
     return compile_index(
         assembly.documents,
         key=key,

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 
 # A request has no more intents than this; they are those that weigh most.
+FOREIGN_POWER = 4
+"""How sharply a query counts as foreign: some words are unknown in most queries."""
+
 MOST_INTENTS = 8
 # What stands between two commas and has fewer words than this, stop words left out, is an item
 # of a list or an aside, no wish of its own.

@@ -22,8 +22,7 @@ from mcpg.engine.cache_entries import json_bytes, key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedCache, attribute_of
 from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.errors import Code, Diagnostic
-from mcpg.index.compile import NO_KEY
-from mcpg.index.layout import ABSENT
+from mcpg.index.layout import ABSENT, NO_KEY
 from mcpg.values import replace
 
 if TYPE_CHECKING:

@@ -26,7 +26,8 @@ from mcpg.embeddings.provider import (
 )
 from mcpg.engine.cache_entries import key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedProvider
-from mcpg.index.compile import NO_KEY
+from mcpg.engine.query import FOREIGN_POWER
+from mcpg.index.layout import NO_KEY
 from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
@@ -100,9 +101,6 @@ SAMPLE = 1_024
 
 FOREIGN_WEIGHT = 2.0
 """How much of what all tools have in common is taken from the vector of a wholly foreign query."""
-
-FOREIGN_POWER = 4
-"""How sharply a query counts as foreign: some words are unknown in most queries."""
 
 # The mean of a few tools is mostly what they are, and little of what they have in common.
 _FEW_TOOLS = 20

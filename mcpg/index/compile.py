@@ -15,7 +15,7 @@ from mcpg.documents.records import encode_record
 from mcpg.index.layout import (
     IDENTIFIER,
     IMPACT_SCALE,
-    KEY_SIZE,
+    NO_KEY,
     NONE,
     STEM,
     Header,
@@ -323,9 +323,6 @@ def _add_squares(squares: array[float], row: array[int]) -> None:
     weight = term_weight(len(squares), len(row))
     for posting in row:
         squares[posting >> 32] += (weight * (posting >> 16 & 0xFFFF)) ** 2
-
-
-NO_KEY = bytes(KEY_SIZE)
 
 
 def compile_index(

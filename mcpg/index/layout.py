@@ -35,6 +35,8 @@ FORMAT_VERSION = 4
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
+NO_KEY = bytes(KEY_SIZE)
+"""The key of an index that is made of nothing that has a checksum."""
 NO_STAMP = (0, 0)
 
 _BYTE_ORDER = 0x01020304

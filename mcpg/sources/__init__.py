@@ -21,7 +21,6 @@ from mcpg.sources.model import (
     kind_in_folder,
     kind_of_named,
     missing_source,
-    present_sources,
     read_text,
 )
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from mcpg.sources.client_config import Live, Server
 
-__all__ = ["RawBundle", "SourceBatch", "present_sources", "read_sources"]
+__all__ = ["RawBundle", "SourceBatch", "read_sources"]
 
 _STDIN_PLACE = "standard input"
 _SERVER = "SOURCE"

@@ -14,12 +14,12 @@ from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import read_manifest
 from mcpg.catalog.model import SourceDocument
-from mcpg.errors import Code, Diagnostic, InputError, NotFoundError, SourceError, error
-from mcpg.files import MAX_BYTES, exists, read_bytes
+from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError
+from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from mcpg.catalog.manifest import ManifestTools
     from mcpg.catalog.model import HintRule, Tool
@@ -192,19 +192,6 @@ def _json_kind(text: str) -> FileKind:
     if "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS):
         return FileKind.BUNDLE
     return FileKind.OPENAPI if keys & _OPENAPI_KEYS else FileKind.MANIFEST
-
-
-def present_sources(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
-    """Leave out those of several *paths* at which nothing stands, each with a diagnostic.
-
-    Where nothing stands at any of them, all are kept: reading them says what is wrong.
-    """
-    present = [path for path in paths if exists(path)]
-    if not present:
-        return list(paths), ()
-    missing = (path for path in paths if path not in present)
-    message = "nothing is there: the others are used without it"
-    return present, tuple(error(Code.GRAPH_PATH_MISSING, message, path) for path in missing)
 
 
 def missing_source(argument: str) -> NotFoundError:

@@ -14,6 +14,7 @@ import typer
 from mcpg import __version__
 from mcpg.cli import build, options
 from mcpg.cli.build import Intake
+from mcpg.cli.build_stamp import build_stamp
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcpg.bundle import Assembly, Bundle, BundleDiff
-    from mcpg.cli.build import LastRun, Memory
+    from mcpg.cli.build import Memory
+    from mcpg.cli.build_stamp import BuildStamp
     from mcpg.cli.embedding import Embedded, Embedding
     from mcpg.cli.settings import Settings
     from mcpg.documents.model import ToolDocument
@@ -138,7 +140,7 @@ def bundle(
     )
     signature = "" if compares or target == STDOUT else intake.sign(target)
     if signature and not (strict or force or untuned):
-        last = build.last_run(target)
+        last = build_stamp(target)
         if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
             vectors = _vectors_of_last(target, last, embedding, output)
             return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
@@ -200,7 +202,7 @@ def _embedding(
 
 
 def _vectors_of_last(
-    target: str, last: LastRun, embedding: Embedding | None, output: Output
+    target: str, last: BuildStamp, embedding: Embedding | None, output: Output
 ) -> Embedded | None:
     """Look after the vectors of a bundle in which nothing has changed."""
     if embedding is None:

@@ -9,10 +9,14 @@ from mcpg.cli.open_bundle import open_catalog, settings_of
 from mcpg.cli.parameters import BUNDLE, FORMAT, Parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import typer
 
     from mcpg.catalog.model import Tool
     from mcpg.cli.output import Output
+    from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg list
@@ -49,11 +53,9 @@ def list_tools(
     opened = open_catalog(settings_of(bundle=bundle), output)
     tools = [tool for tool in opened.tools if _is_wanted(tool, source, category)]
     if form == "json":
-        from mcpg.cli.open_bundle import list_json  # noqa: PLC0415 - only for this format
-
-        output.json(list_json(tools, opened.diagnostics))
+        output.json(_list_json(tools, opened.diagnostics))
         return ExitCode.DONE
-    from mcpg.cli.views.matches import list_text  # noqa: PLC0415 - as above
+    from mcpg.cli.views.matches import list_text  # noqa: PLC0415 - text needs no JSON
 
     output.diagnostics(opened.diagnostics)
     output.text(list_text(tools, output))
@@ -68,3 +70,13 @@ def _is_wanted(tool: Tool, source: str | None, category: str | None) -> bool:
         return False
     categories = {name.casefold() for name in tool.hints.categories}
     return category is None or category.casefold() in categories
+
+
+def _list_json(tools: Iterable[Tool], diagnostics: Iterable[Diagnostic]) -> JsonObject:
+    from mcpg.gateway.json import card_json, diagnostics_json, hints_json  # noqa: PLC0415 - as above
+
+    return {
+        "schema": "mcpg/list/1",
+        "tools": [card_json(tool) | hints_json(tool.hints) for tool in tools],
+        "diagnostics": diagnostics_json(diagnostics),
+    }

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import walk_parameters
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_catalog, settings_of, show_json
+from mcpg.cli.open_bundle import open_catalog, settings_of
 from mcpg.cli.parameters import BUNDLE, FORMAT, Parameter, switch
 from mcpg.cli.terminal import cut, lines_kept, one_line, pad, width
 from mcpg.errors import NotFoundError
+from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
 from mcpg.relations.model import EdgeKind
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +23,169 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Hints, Tool, ToolExample
     from mcpg.catalog.model import Parameter as Argument
-    from mcpg.cli.open_bundle import Card, Neighbour
+    from mcpg.cli.open_bundle import Opened
     from mcpg.cli.output import Output
+    from mcpg.documents.model import ToolDocument
+    from mcpg.errors import Diagnostic
+    from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.relations.model import EdgeOrigin
 
-# SECTION showview: One tool as text: a card to read.
+EXAMPLES = """\
+mcpg show shipment_status
+mcpg show commerce::shipment_status
+mcpg show git_commit -b real.mdld --document"""
+
+PARAMETERS = (
+    Parameter(
+        "tool",
+        (),
+        "Id of a tool, SOURCE::NAME, or a name that only one tool has.",
+        "TOOL",
+        is_required=True,
+        completion="tool",
+    ),
+    BUNDLE,
+    switch("document", "--document", text="Print the tool's Markdown-LD document instead."),
+    FORMAT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A tool at the other end of an edge.
+
+    Attributes:
+        kind: What the edge says.
+        tool_id: Id of the tool, `None` where no tool of the catalogue has the URI.
+        uri: URI of its document.
+        weight: Strength of the edge in (0, 1].
+        reason: Why, for people; "" when nobody says.
+        origin: Who says so.
+    """
+
+    kind: EdgeKind
+    tool_id: str | None
+    uri: str
+    weight: float
+    reason: str
+    origin: EdgeOrigin
+
+    @property
+    def name(self) -> str:
+        return self.tool_id or self.uri
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One tool and its place in the graph.
+
+    Attributes:
+        tool: The tool.
+        document: Its document, `None` where there is no graph.
+        text: The document as it stands in a bundle, "" where there is none.
+        neighbours: The tools that its edges lead to, in the document's order.
+    """
+
+    tool: Tool
+    document: ToolDocument | None = None
+    text: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.document.groups if self.document else ()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    options.command(app, "show", examples=EXAMPLES, table=PARAMETERS)(show)
+
+
+def show(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
+    """Show one tool: arguments, hints, place in the graph, where it comes from."""
+    opened = open_catalog(settings_of(bundle=bundle), output, texts=document)
+    card = _card(opened, tool)
+    if document:
+        return _print_document(card, output)
+    if form == "json":
+        output.json(_show_json(card, opened.diagnostics))
+    else:
+        output.diagnostics(opened.diagnostics)
+        output.text(_show_text(card, output))
+    return ExitCode.DONE
+
+
+def _print_document(card: Card, output: Output) -> int:
+    if card.document is None:
+        raise NotFoundError(
+            f"{card.tool.id!r} has no document, because the graph cannot be made",
+            remedy="see what `mcpg show` says about the graph",
+        )
+    output.document(card.text)
+    return ExitCode.DONE
+
+
+def _card(opened: Opened, name: str) -> Card:
+    """Give the card of the tool called *name*: an id, `source::name` or a raw name.
+
+    Raises:
+        NotFoundError: No tool is called so, or several are.
+    """
+    tool = opened.catalog.named(name)
+    document = opened.documents.get(tool.id)
+    if document is None:
+        return Card(tool)
+    by_uri = {one.uri: tool_id for tool_id, one in opened.documents.items()}
+    neighbours = tuple(
+        Neighbour(
+            link.kind,
+            by_uri.get(link.target),
+            link.target,
+            link.weight,
+            link.reason,
+            link.origin,
+        )
+        for link in document.links
+    )
+    return Card(tool, document, opened.texts.get(document.path, ""), neighbours)
+
+
+def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
+    """Give the object that `show` prints."""
+    document = card.document
+    return {
+        "schema": "mcpg/show/1",
+        "tool": _tool_json(card.tool),
+        "groups": list(card.groups),
+        "related": _neighbours_json(card, EdgeKind.RELATED),
+        "nextSteps": _neighbours_json(card, EdgeKind.NEXT_STEP),
+        "document": {"path": document.path, "uri": document.uri} if document else None,
+        "diagnostics": diagnostics_json(diagnostics),
+    }
+
+
+def _neighbours_json(card: Card, kind: EdgeKind) -> list[JsonValue]:
+    return [
+        to_json(one, without=["kind"]) | {"weight": score_json(one.weight)}
+        for one in card.neighbours
+        if one.kind is kind
+    ]
+
+
+def _tool_json(tool: Tool) -> JsonObject:
+    return {
+        **card_json(tool),
+        "requiredArguments": list(tool.required_arguments),
+        **hints_json(tool.hints),
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+        "meta": tool.meta,
+        "sourceKind": tool.source_kind.value,
+        "place": tool.place or None,
+    }
 
 
 _LABEL = 14
@@ -32,7 +194,7 @@ _TYPE_LIMIT = 20
 _HEADINGS = {EdgeKind.RELATED: "related", EdgeKind.NEXT_STEP: "next steps"}
 
 
-def show_text(card: Card, output: Output) -> str:
+def _show_text(card: Card, output: Output) -> str:
     """Give everything about the tool of *card*, from what it is to where it comes from."""
     tool = card.tool
     blocks = [
@@ -160,54 +322,3 @@ def _neighbours(neighbours: Iterable[Neighbour], kind: EdgeKind, output: Output)
             for edge in edges
         ),
     ]
-
-
-EXAMPLES = """\
-mcpg show shipment_status
-mcpg show commerce::shipment_status
-mcpg show git_commit -b real.mdld --document"""
-
-PARAMETERS = (
-    Parameter(
-        "tool",
-        (),
-        "Id of a tool, SOURCE::NAME, or a name that only one tool has.",
-        "TOOL",
-        is_required=True,
-        completion="tool",
-    ),
-    BUNDLE,
-    switch("document", "--document", text="Print the tool's Markdown-LD document instead."),
-    FORMAT,
-)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
-
-    options.command(app, "show", examples=EXAMPLES, table=PARAMETERS)(show)
-
-
-def show(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
-    """Show one tool: arguments, hints, place in the graph, where it comes from."""
-    opened = open_catalog(settings_of(bundle=bundle), output)
-    card = opened.card(tool)
-    if document:
-        return _print_document(card, output)
-    if form == "json":
-        output.json(show_json(card, opened.diagnostics))
-    else:
-        output.diagnostics(opened.diagnostics)
-        output.text(show_text(card, output))
-    return ExitCode.DONE
-
-
-def _print_document(card: Card, output: Output) -> int:
-    if card.document is None:
-        raise NotFoundError(
-            f"{card.tool.id!r} has no document, because the graph cannot be made",
-            remedy="see what `mcpg show` says about the graph",
-        )
-    output.document(card.text)
-    return ExitCode.DONE

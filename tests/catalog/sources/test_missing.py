@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.errors import Code, Severity
-from mcpg.sources import present_sources
+from mcpg.files import present_paths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def there(tmp_path: Path) -> str:
 
 def test_what_is_missing_is_left_out_and_told(there: str) -> None:
     """Of several paths those without a file go, each with a diagnostic that names it."""
-    present, missing = present_sources(["none.mdld", there, "x" * 5000])
+    present, missing = present_paths(["none.mdld", there, "x" * 5000])
     assert present == [there]
     assert [(item.code, item.severity, item.place) for item in missing] == [
         (Code.GRAPH_PATH_MISSING, Severity.ERROR, "none.mdld"),
@@ -30,9 +30,9 @@ def test_what_is_missing_is_left_out_and_told(there: str) -> None:
 
 def test_nothing_is_missing(there: str) -> None:
     """Paths that are all there are all used."""
-    assert present_sources([there]) == ([there], ())
+    assert present_paths([there]) == ([there], ())
 
 
 def test_when_all_is_missing_all_is_kept() -> None:
     """Reading the paths then says what is wrong with them."""
-    assert present_sources(["none.mdld", "neither"]) == (["none.mdld", "neither"], ())
+    assert present_paths(["none.mdld", "neither"]) == (["none.mdld", "neither"], ())
