@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpg.cli import quick
-from mcpg.cli.commands.search import PARAMETERS
-from mcpg.cli.parameters import COMMON
+from mcpg.cli.parameters import COMMON, SEARCH
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Run:
 
 def plain_search(*arguments: str) -> int | None:
     """Return the exit code of a search that needs no settings; `None` where it needs some."""
-    return quick.plain_search(quick.parse(arguments, (*PARAMETERS, *COMMON)))
+    return quick.plain_search(quick.parse(arguments, (*SEARCH, *COMMON)))
 
 
 MANIFEST = {

@@ -213,6 +213,71 @@ COMMON = (
 )
 """The options that every command has."""
 
+SEARCH = (
+    *QUESTION,
+    switch("explain", "--explain", text="Say why, as `mcpg explain` does."),
+    FORMAT,
+)
+
+LIST = (
+    BUNDLE,
+    Parameter("source", ("--source",), "Only tools of this source, in any case.", "NAME"),
+    Parameter("category", ("--category",), "Only tools of this category, in any case.", "NAME"),
+    FORMAT,
+)
+
+SHOW = (
+    Parameter(
+        "tool",
+        (),
+        "Id of a tool, SOURCE::NAME, or a name that only one tool has.",
+        "TOOL",
+        is_required=True,
+        completion="tool",
+    ),
+    BUNDLE,
+    switch("document", "--document", text="Print the tool's Markdown-LD document instead."),
+    FORMAT,
+)
+
+EXPLAIN = (
+    *QUESTION,
+    Parameter(
+        "tool",
+        ("--tool",),
+        "Say why this tool is not first by the strategy graph, and which smallest change to "
+        "its hints would make it so: its id, source::name, or a name that only it has.",
+        "TOOL",
+    ),
+    Parameter(
+        "judged",
+        ("--judged",),
+        "With --tool: judged queries, as for `mcpg eval`, to say what the change would do to "
+        "them; - reads standard input.",
+        "FILE",
+    ),
+    Parameter(
+        "compare",
+        ("--compare",),
+        "Ask two bundles, folders or manifests, and show what moved and what moved it.",
+        "THEN NOW",
+        arity=2,
+    ),
+    switch(
+        "routes",
+        "--route",
+        text="Show how `mcpg route` would arrange the tools: the categories, what each score was "
+        "adjusted for, and what is preferred and why.",
+    ),
+    PREFER,
+    HTML,
+    switch("shows_times", "--timings", text="Say how long each stage took; JSON always does."),
+    REPORT,
+)
+
+FREQUENT = {"search": SEARCH, "list": LIST, "show": SHOW, "explain": EXPLAIN}
+"""The commands that `mcpg.cli.quick` parses."""
+
 
 def output_of(*given: Mapping[str, Any]) -> Output:
     """Return the output for the common options; of several values of one the first counts."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 
-from mcpg.cli.parameters import COMMON, output_of
+from mcpg.cli.parameters import COMMON, FREQUENT, output_of
 
 TYPE_CHECKING = False
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from mcpg.cli.parameters import Parameter
     from mcpg.engine.engine import Engine
     from mcpg.engine.results import SearchResult
-
-FUNCTIONS = {"search": "search", "list": "list_tools", "show": "show", "explain": "explain"}
-"""The commands that are parsed here, with the function of their module that runs them."""
 
 _DEFAULT_BUNDLE = "graph.mdld"
 _PLAIN = {"query", "bundle", "limit", "strategy", "context", "include_disabled"}
@@ -49,10 +46,9 @@ class _UnusualError(Exception):
 def quick_run(arguments: Sequence[str]) -> int | None:
     """Run a frequent command and return its exit code; `None` for the whole program to run it."""
     name = arguments[0] if arguments else ""
-    if name not in FUNCTIONS or os.environ.get("_MCPG_COMPLETE"):
+    if name not in FREQUENT or os.environ.get("_MCPG_COMPLETE"):
         return None
-    module: Any = __import__(f"mcpg.cli.commands.{name}", fromlist=[name])
-    table = (*module.PARAMETERS, *COMMON)
+    table = (*FREQUENT[name], *COMMON)
     try:
         given = parse(arguments[1:], table)
     except (_UnusualError, ValueError):
@@ -60,8 +56,8 @@ def quick_run(arguments: Sequence[str]) -> int | None:
     code = plain_search(given) if name == "search" else None
     if code is not None:
         return code
-    values = {one.name: given.get(one.name, one.default) for one in table}
-    return _run(getattr(module, FUNCTIONS[name]), values)
+    module = __import__(f"mcpg.cli.commands.{name}", fromlist=["run"])
+    return _run(module.run, {one.name: given.get(one.name, one.default) for one in table})
 
 
 def _run(command: Any, values: dict[str, Any]) -> int:
@@ -160,12 +156,16 @@ def plain_search(given: Mapping[str, Any]) -> int | None:
 
 
 def _engine(named: str | None) -> Engine:
-    from mcpg.cli.folders import cache_folder  # noqa: PLC0415 - only once the words are parsed
-    from mcpg.engine.engine import Engine  # noqa: PLC0415
+    from mcpg.engine.engine import Engine  # noqa: PLC0415 - only once the words are parsed
     from mcpg.engine.model import recipe  # noqa: PLC0415 - as above
     from mcpg.index.file import fresh_index  # noqa: PLC0415
 
-    index = fresh_index(_bundle(named), recipe(), cache_folder())
+    path = _bundle(named)
+    index = fresh_index(path, recipe())
+    if index is None:
+        from mcpg.cli.folders import cache_folder  # noqa: PLC0415 - most indexes stand beside
+
+        index = fresh_index(path, recipe(), cache_folder())
     # Where the bundle's own model is not used, that is told.
     if index is None or index.has_section("model.ignored"):
         raise _UnusualError

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine
-from mcpg.cli.parameters import HTML, PREFER, QUESTION, REPORT, Parameter, switch
 from mcpg.cli.query import (
     Question,
     Showing,
@@ -40,50 +39,16 @@ mcpg explain shipment status --tool order_get --judged queries.jsonl
 mcpg explain refund the invoice --compare old.mdld new.mdld
 mcpg explain refund the invoice --route --prefer write"""
 
-PARAMETERS = (
-    *QUESTION,
-    Parameter(
-        "tool",
-        ("--tool",),
-        "Say why this tool is not first by the strategy graph, and which smallest change to "
-        "its hints would make it so: its id, source::name, or a name that only it has.",
-        "TOOL",
-    ),
-    Parameter(
-        "judged",
-        ("--judged",),
-        "With --tool: judged queries, as for `mcpg eval`, to say what the change would do to "
-        "them; - reads standard input.",
-        "FILE",
-    ),
-    Parameter(
-        "compare",
-        ("--compare",),
-        "Ask two bundles, folders or manifests, and show what moved and what moved it.",
-        "THEN NOW",
-        arity=2,
-    ),
-    switch(
-        "routes",
-        "--route",
-        text="Show how `mcpg route` would arrange the tools: the categories, what each score was "
-        "adjusted for, and what is preferred and why.",
-    ),
-    PREFER,
-    HTML,
-    switch("shows_times", "--timings", text="Say how long each stage took; JSON always does."),
-    REPORT,
-)
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+    from mcpg.cli.parameters import EXPLAIN  # noqa: PLC0415 - as above
 
-    options.command(app, "explain", examples=EXAMPLES, table=PARAMETERS)(explain)
+    options.command(app, "explain", examples=EXAMPLES, table=EXPLAIN)(run)
 
 
-def explain(
+def run(
     output: Output,
     *,
     tool: str | None,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_catalog, settings_of
-from mcpg.cli.parameters import BUNDLE, FORMAT, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,22 +22,16 @@ mcpg list
 mcpg list --source commerce --category orders
 mcpg list -b manifests/ --format json | jq -r '.tools[].toolId'"""
 
-PARAMETERS = (
-    BUNDLE,
-    Parameter("source", ("--source",), "Only tools of this source, in any case.", "NAME"),
-    Parameter("category", ("--category",), "Only tools of this category, in any case.", "NAME"),
-    FORMAT,
-)
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+    from mcpg.cli.parameters import LIST  # noqa: PLC0415 - as above
 
-    options.command(app, "list", examples=EXAMPLES, table=PARAMETERS)(list_tools)
+    options.command(app, "list", examples=EXAMPLES, table=LIST)(run)
 
 
-def list_tools(
+def run(
     output: Output,
     *,
     bundle: list[str] | None,

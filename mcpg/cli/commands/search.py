@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from mcpg.cli.parameters import FORMAT, QUESTION, switch
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -19,21 +17,16 @@ mcpg search "refund the customer" --min-score 0.5 --format json | jq -r '.matche
 echo "where is my parcel" | mcpg search -
 mcpg search                        # browse"""
 
-PARAMETERS = (
-    *QUESTION,
-    switch("explain", "--explain", text="Say why, as `mcpg explain` does."),
-    FORMAT,
-)
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - a search is parsed without
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+    from mcpg.cli.parameters import SEARCH  # noqa: PLC0415 - as above
 
-    options.command(app, "search", examples=EXAMPLES, table=PARAMETERS)(search)
+    options.command(app, "search", examples=EXAMPLES, table=SEARCH)(run)
 
 
-def search(output: Output, *, explain: bool, form: str, **asked: Any) -> int:
+def run(output: Output, *, explain: bool, form: str, **asked: Any) -> int:
     """Find the tools that serve a request.
 
     Each match has a score: how sure the search is that the tool is wanted, in [0, 1]. Below the

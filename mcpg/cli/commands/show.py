@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from mcpg.catalog.model import walk_parameters
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_catalog, settings_of
-from mcpg.cli.parameters import BUNDLE, FORMAT, Parameter, switch
 from mcpg.cli.terminal import cut, lines_kept, one_line, pad, width
 from mcpg.errors import NotFoundError
 from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
@@ -34,20 +33,6 @@ EXAMPLES = """\
 mcpg show shipment_status
 mcpg show commerce::shipment_status
 mcpg show git_commit -b real.mdld --document"""
-
-PARAMETERS = (
-    Parameter(
-        "tool",
-        (),
-        "Id of a tool, SOURCE::NAME, or a name that only one tool has.",
-        "TOOL",
-        is_required=True,
-        completion="tool",
-    ),
-    BUNDLE,
-    switch("document", "--document", text="Print the tool's Markdown-LD document instead."),
-    FORMAT,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +84,12 @@ class Card:
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
     from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+    from mcpg.cli.parameters import SHOW  # noqa: PLC0415 - as above
 
-    options.command(app, "show", examples=EXAMPLES, table=PARAMETERS)(show)
+    options.command(app, "show", examples=EXAMPLES, table=SHOW)(run)
 
 
-def show(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
+def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
     """Show one tool: arguments, hints, place in the graph, where it comes from."""
     opened = open_catalog(settings_of(bundle=bundle), output, texts=document)
     card = _card(opened, tool)
