@@ -1,4 +1,4 @@
-"""A endpoint to the graph of a small shop."""
+"""A SPARQL endpoint to the graph of a small shop."""
 
 from __future__ import annotations
 
