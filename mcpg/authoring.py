@@ -67,6 +67,6 @@ def tool(
 
 
 def mark_of(function: object) -> Mapping[str, Any] | None:
-    """Give what `tool` was told about *function*, `None` if it was not marked."""
+    """Return the options that `tool` recorded for *function*, `None` if it was not marked."""
     mark = getattr(function, MARK, None)
     return mark if isinstance(mark, dict) else None

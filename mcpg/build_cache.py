@@ -1,9 +1,8 @@
-"""What pure functions gave for which input, kept from one run to the next.
+"""A cache of the results of pure functions, kept between runs.
 
-Each result stands under the SHA-256 of everything it depends on, so that it can be stale in no
-way: another input has another key. The file that holds them is believed only when it is whole, by
-its own SHA-256, and was written by the very same program; else nothing is known, and everything
-is worked out again. A time is never looked at.
+The key of a result is the SHA-256 of everything it depends on, so no entry can be stale. The file
+is used only if its checksum is right and the same program wrote it; otherwise the cache is empty.
+Times play no part.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_BYTES = 256 * 1024 * 1024
-"""The most that a file of results may take; what comes later is not kept."""
+"""Maximum size of a cache file; later results are not kept."""
 
 _MAGIC = b"mcpgmemo"
 _DIGEST = hashlib.sha256().digest_size
@@ -52,33 +51,33 @@ class Kind(Generic[T]):
 
 
 class Memo:
-    """A memory that forgets everything at once: what is asked for is worked out."""
+    """A null cache: every result is computed."""
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
-        """Give what *work* gives.
+        """Return the result of *work*.
 
         Args:
             kind: Which function's result it is.
-            given: Gives everything that the result depends on; equal bytes mean equal results.
-            work: Works the result out.
+            given: Returns everything that the result depends on; equal bytes mean equal results.
+            work: Computes the result.
         """
         _ = self, kind, given
         return work()
 
 
 NO_MEMO = Memo()
-"""What whoever needs no memory hands on."""
+"""The null cache."""
 
 
 class KeptMemo(Memo):
-    """A memory that can be put into a file: what was worked out before is read back."""
+    """A cache that can be saved to a file and loaded again."""
 
     def __init__(self, known: Mapping[bytes, bytes] | None = None) -> None:
         self._known = known or {}
         self._used: dict[bytes, bytes] = {}
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
-        """Give what *work* gives, from memory where it was worked out before."""
+        """Return the cached result, or compute it with *work*."""
         key = hashlib.sha256(b"%s\0%s" % (kind.name.encode(), given())).digest()
         known = self._known.get(key)
         if known is not None:
@@ -96,15 +95,15 @@ class KeptMemo(Memo):
 
     @property
     def has_changed(self) -> bool:
-        """Whether other results were asked for than are known from before."""
+        """Whether the results used differ from those loaded."""
         return self._used.keys() != self._known.keys()
 
     def renewed(self) -> KeptMemo:
-        """Give a memory for the next run, which knows what was asked for in this one."""
+        """Return a cache for the next run, with the results used in this one."""
         return KeptMemo(self._used)
 
     def pack(self) -> bytes:
-        """Give the file of what was asked for since this memory was made."""
+        """Return the content of a cache file with the results used so far."""
         kept = list(_within(self._used, MOST_BYTES))
         lengths = array("Q", [len(kept), *(len(data) for _, data in kept)])
         keys, parts = (
@@ -115,7 +114,7 @@ class KeptMemo(Memo):
 
 
 def load_memo(path: Path | str) -> KeptMemo:
-    """Read the file of a memory; one that is missing, damaged or foreign holds nothing."""
+    """Load a cache file; one that is missing, damaged or foreign is an empty cache."""
     try:
         data = read_bytes(path, 2 * MOST_BYTES)
     except McpgError:
@@ -128,7 +127,7 @@ def load_memo(path: Path | str) -> KeptMemo:
 
 
 def save_memo(path: Path | str, memo: KeptMemo) -> None:
-    """Put *memo* into the file at *path*, wholly or not at all, unless the file says the same.
+    """Save *memo* to the file at *path* atomically, unless nothing has changed.
 
     Raises:
         OutputError: The file cannot be written.
@@ -138,7 +137,7 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
 
 
 def _within(results: Mapping[bytes, bytes], most: int) -> Iterator[tuple[bytes, bytes]]:
-    """Give the first of *results* that take no more than *most* bytes together."""
+    """Return the first of *results* that fit *most* bytes together."""
     ends = accumulate(_DIGEST + _NUMBER + len(data) for data in results.values())
     return (item for item, end in zip(results.items(), ends, strict=True) if end <= most)
 
@@ -154,15 +153,15 @@ def _unpacked(body: bytes) -> dict[bytes, bytes]:
 
 
 def _seal(body: bytes) -> bytes:
-    """Give the SHA-256 of *body* together with the program that wrote it."""
+    """Return the SHA-256 of *body* and the program that wrote it."""
     return hashlib.sha256(_program() + hashlib.sha256(body).digest()).digest()
 
 
 @cache
 def _program() -> bytes:
-    """Name the program: every file of the package, the interpreter, and what it reads texts with.
+    """Return a digest of the program: package files, interpreter, and text libraries.
 
-    A version alone would take the results of a package for those of one that was edited since.
+    A version alone would not notice edits of the package.
     """
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
 

@@ -1,4 +1,4 @@
-"""Reading and writing files so that a reader never meets half of one."""
+"""Atomic writes and bounded reads of files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REMEDIES = {
 def atomic_write(
     path: Path | str, data: bytes, *, sync: bool = True, private: bool = False
 ) -> None:
-    """Put *data* into the file at *path*, wholly or not at all.
+    """Write *data* to the file at *path* atomically.
 
     The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
     step; permissions of a file that is replaced stay, and missing folders are made. A symbolic link
@@ -64,7 +64,7 @@ def atomic_write(
 
 
 def exists(path: Path | str) -> bool:
-    """Tell whether anything stands at *path*; not where no path like it can be looked at."""
+    """Return whether *path* exists; false where it cannot be checked."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):
@@ -85,7 +85,7 @@ def present_paths(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ..
 
 
 def is_file(path: Path | str) -> bool:
-    """Tell whether an ordinary file stands at *path*, as `exists` does."""
+    """Return whether *path* is a regular file; false where it cannot be checked."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -93,7 +93,7 @@ def is_file(path: Path | str) -> bool:
 
 
 def is_folder(path: Path | str) -> bool:
-    """Tell whether a folder stands at *path*, as `exists` does."""
+    """Return whether *path* is a folder; false where it cannot be checked."""
     try:
         return Path(path).is_dir()
     except (OSError, ValueError):
@@ -101,7 +101,7 @@ def is_folder(path: Path | str) -> bool:
 
 
 def is_link(path: Path | str) -> bool:
-    """Return whether a symbolic link stands at *path*, as `exists` does."""
+    """Return whether *path* is a symbolic link; false where it cannot be checked."""
     try:
         return Path(path).is_symlink()
     except (OSError, ValueError):
@@ -109,9 +109,9 @@ def is_link(path: Path | str) -> bool:
 
 
 def text_of_path(path: Path | str) -> str:
-    """Give *path* as Unicode text, whatever encoding the machine believes in.
+    """Return *path* decoded as UTF-8, whatever the encoding of the system.
 
-    Bytes that are no UTF-8 become U+FFFD, so the text is for people and names, not for opening.
+    Invalid bytes become U+FFFD, so the text is for people and names, not for opening.
     """
     return os.fsencode(path).decode("utf-8", "replace")
 
@@ -119,12 +119,11 @@ def text_of_path(path: Path | str) -> str:
 def read_bytes(path: Path | str, limit: int) -> bytes:
     """Read the file at *path*.
 
-    A pipe is read to its end when somebody writes to it, and is empty otherwise; nobody waits for
-    a writer to come.
+    A pipe without a writer is empty; the call does not wait for one.
 
     Args:
         path: The file to read.
-        limit: The most bytes that are accepted.
+        limit: Maximum size in bytes.
 
     Raises:
         NotFoundError: There is no such file.

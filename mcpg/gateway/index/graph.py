@@ -187,7 +187,7 @@ def _made(graph: CustomGraph, catalog: Catalog) -> SourceBatch:
 
 
 def _foreign(assembly: Assembly, catalog: Catalog) -> dict[str, Tool]:
-    """Give the tools that no source has, by the path of their document."""
+    """Return the tools that no source has, by the path of their document."""
     live = {(tool.source_id, tool.name) for tool in catalog.tools}
     return {
         document.path: document.tool
@@ -197,7 +197,7 @@ def _foreign(assembly: Assembly, catalog: Catalog) -> dict[str, Tool]:
 
 
 def _without(assembly: Assembly, foreign: Iterable[str]) -> Iterable[SourceDocument]:
-    """Give the texts that were among the sources, but for those at the paths *foreign*."""
+    """Return the texts of the sources, except those at the paths *foreign*."""
     written = {one.path for one in assembly.documents if one.tool.id in assembly.documented}
     kept = written.union(page.path for page in assembly.pages).difference(foreign)
     return (text for text in assembly.texts if text.path in kept)

@@ -72,7 +72,7 @@ class RouteWeights:
     def of(
         cls, adjustments: Mapping[str, float] | None = None, *, odds: float | None = None
     ) -> RouteWeights:
-        """Give the shipped numbers with others in place of some.
+        """Return the shipped weights with some replaced.
 
         Args:
             adjustments: The adjustments to change, by name.
@@ -94,7 +94,7 @@ def shipped_weights() -> RouteWeights:
 
 
 def read_weights(members: Mapping[str, Any]) -> RouteWeights:
-    """Give the weights that an object as that of `data/route.json` holds.
+    """Return the weights in an object such as that of `data/route.json`.
 
     Raises:
         UsageError: A member is unknown or missing, or is nothing that it can be.

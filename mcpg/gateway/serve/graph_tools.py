@@ -52,7 +52,7 @@ class GraphTools:
         self._searcher: tuple[Snapshot, GraphSearcher] | None = None
 
     async def describe(self, _: Arguments, __: Progress | None) -> JsonObject:
-        """Say what the graph is made of."""
+        """Describe the classes and predicates of the graph."""
         snapshot = await self._snapshot()
 
         def work() -> JsonObject:
