@@ -129,7 +129,10 @@ def lines_kept(text: str) -> str:
 
 def json_safe(text: str) -> str:
     """Escape in a JSON *text* what JSON allows in strings but a terminal would obey."""
-    from mcpg.text.safeyaml import UNSAFE  # noqa: PLC0415 - a plain search writes no JSON
+    # As in `one_line`; line feeds stand only where JSON itself puts them.
+    if text.replace("\n", "").isprintable():
+        return text
+    from mcpg.text.safeyaml import UNSAFE  # noqa: PLC0415 - seldom needed, and slow to import
 
     return UNSAFE.sub(_json_escape, text)
 
