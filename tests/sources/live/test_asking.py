@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from loopback import Conversation
 
-SERVERS = str(Path(__file__).parents[3] / "servers.py")
+SERVERS = str(Path(__file__).parents[2] / "servers.py")
 TOKEN = "marker-token-1234"
 QUICK = Live({"PATH": os.environ["PATH"]}, timeout=20)
 
