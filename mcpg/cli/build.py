@@ -142,7 +142,7 @@ def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> in
     return ExitCode.FINDINGS
 
 
-# SECTION memory: What building remembers from one run to the next, in the user's cache folder.
+# What building remembers from one run to the next, in the user's cache folder.
 
 
 SUFFIX = ".memo"
@@ -235,7 +235,7 @@ def no_index(fault: OutputError) -> Diagnostic:
     return info(Code.INDEX_IN_MEMORY, message, fault.place)
 
 
-# SECTION kept: What a bundle that is built anew keeps of the one that stands there: its fitted
+# What a bundle that is built anew keeps of the one that stands there: its fitted
 # ranking.
 
 
@@ -277,7 +277,7 @@ def _present(target: str) -> JsonValue:
         return None
 
 
-# SECTION intake: What `bundle` and `generate` read: sources that are named, else those of a
+# What `bundle` and `generate` read: sources that are named, else those of a
 # configuration file.
 
 

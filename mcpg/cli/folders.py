@@ -26,19 +26,19 @@ def _platforms() -> str | None:
     return os.path.join(base, name) if os.path.isabs(base) else None  # noqa: PTH117, PTH118 - as above
 
 
-# SECTION loginfolder: The folder in which logins to servers are kept, which nothing empties.
+# The folder in which logins to servers are kept, which nothing empties.
 
 
-VARIABLE_LOGINFOLDER = "MCPG_TOKENS"
+LOGIN_VARIABLE = "MCPG_TOKENS"
 
 
 def login_folder() -> str | None:
     """Give the user's folder for logins, which need not exist; `None` when there is none."""
-    base = os.environ.get(VARIABLE_LOGINFOLDER) or _platforms_of_loginfolder()
+    base = os.environ.get(LOGIN_VARIABLE) or _default_login_folder()
     return os.path.abspath(base) if base else None  # noqa: PTH100 - as `cache_folder`
 
 
-def _platforms_of_loginfolder() -> str | None:
+def _default_login_folder() -> str | None:
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "")
     elif sys.platform == "darwin":

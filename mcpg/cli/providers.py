@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcpg.postgres import Database, PostgresCandidates
     from mcpg.telemetry import Observer
 
-# SECTION latestore: A store of vectors that is opened when it is first asked.
+# A store of vectors that is opened when it is first asked.
 
 
 class LateStore:

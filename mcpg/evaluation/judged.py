@@ -286,7 +286,7 @@ def _whole(text: str) -> str:
 
 
 _NAMED = 3
-_SHOWN_of_resolved = 80
+_EXAMPLES_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +377,7 @@ class _Resolver:
         return self._known[name]
 
     def _tell(self, name: str, tools: list[Tool], place: str) -> None:
-        shown = repr(name[:_SHOWN_of_resolved])
+        shown = repr(name[:_EXAMPLES_SHOWN])
         if tools:
             one_of = _either(tool.id for tool in tools[:_NAMED])
             message = f"{shown} is the name of {len(tools)} tools: use {one_of}"

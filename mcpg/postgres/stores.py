@@ -218,7 +218,7 @@ class PostgresStore:
             number = connection.execute("select nextval('writings')").fetchone() or ()
             for batch in _batches(ordered):
                 columns = [list(column) for column in zip(*batch, strict=True)]
-                connection.execute(_PUT_of_store, (*number, *columns))
+                connection.execute(_PUT_VECTORS, (*number, *columns))
 
         if ordered:
             self._run(write)
@@ -300,7 +300,7 @@ select distinct on (pair) pair, vector from embeddings where pair = any(%b)
 order by pair, written desc, place desc
 """
 
-_PUT_of_store: LiteralString = """
+_PUT_VECTORS: LiteralString = """
 insert into embeddings
   (written, key, pair, place, tool_id, document_hash, fingerprint, vector)
 select %b, * from unnest(

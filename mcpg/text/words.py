@@ -582,7 +582,7 @@ def _zipf(word: str, language: str) -> float:
     Source: van Heuven et al., "SUBTLEX-UK: a new and improved word frequency database for British
     English", Quarterly Journal of Experimental Psychology 67, 2014.
     """
-    lines = _lines.get(language) or _read_of_background(language)
+    lines = _lines.get(language) or _read_frequencies(language)
     start = f"{word} "
     place = bisect_left(lines, start)
     if place == len(lines) or not lines[place].startswith(start):
@@ -590,7 +590,7 @@ def _zipf(word: str, language: str) -> float:
     return int(lines[place][len(start) :]) / 100
 
 
-def _read_of_background(language: str) -> list[str]:
+def _read_frequencies(language: str) -> list[str]:
     path = os.path.join(_FOLDER, f"{language}.txt")  # noqa: PTH118 - as above
     with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - as above
         return _lines.setdefault(language, file.read().split("\n")[1:-1])

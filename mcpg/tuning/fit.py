@@ -137,7 +137,7 @@ def _leads(contest: Contest, weights: Sequence[float]) -> list[float]:
 BINS = 10
 """Bins of the expected calibration error."""
 
-_ROUNDS_of_logistic = 50
+_MOST_ROUNDS = 50
 _HALVINGS = 20
 _CLOSE = 1e-9
 _STEEPEST = 40.0
@@ -171,7 +171,7 @@ def logistic(
     fit = _Fit(rows, right, shares, prior, ridge)
     found = list(prior)
     loss = fit.loss(found)
-    for _ in range(_ROUNDS_of_logistic):
+    for _ in range(_MOST_ROUNDS):
         step = _downhill(fit, found, loss)
         found = [one - by for one, by in zip(found, step, strict=True)]
         loss = fit.loss(found)

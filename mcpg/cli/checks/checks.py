@@ -74,7 +74,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return done, round((time.perf_counter() - start) * 1000, 1)
 
 
-# SECTION catalogue: The settings, the folder for caches, the bundle, its index and its vectors.
+# The settings, the folder for caches, the bundle, its index and its vectors.
 
 
 _EMBED = "make them with `mcpg bundle SOURCE... -o FILE --embed`"
@@ -205,7 +205,7 @@ def _loaded(paths: list[str]) -> Engine:
     return load(paths, cache_dir=cache_folder())
 
 
-# SECTION extras: Which optional packages are installed.
+# Which optional packages are installed.
 
 
 DISTRIBUTION = "mcpg-graph"
@@ -248,7 +248,7 @@ def _version(module: str) -> str:
         return "of unknown version"
 
 
-# SECTION models: Who makes vectors, and who rewrites queries: each is asked for one text.
+# Who makes vectors, and who rewrites queries: each is asked for one text.
 
 
 TEXT = "track a shipment"
@@ -301,7 +301,7 @@ def check_normalizer(settings: Settings, equipping: Equipping) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-# SECTION stores: What keeps things: the store of vectors, the search cache, PostgreSQL.
+# What keeps things: the store of vectors, the search cache, PostgreSQL.
 
 
 _MARK = "mcpg doctor"
@@ -398,7 +398,7 @@ def _versions(connection: Any) -> tuple[str, str | None]:
     return str(server), row[0] if row else None
 
 
-# SECTION telling: Telemetry: whether what is told reaches anybody.
+# Telemetry: whether what is told reaches anybody.
 
 
 def check_telemetry(_settings: Settings, equipping: Equipping) -> Check:

@@ -395,7 +395,7 @@ def _report(
     }
 
 
-# SECTION watching: Telling OpenTelemetry, where a setting asks for that, of a bundle that is made.
+# Telling OpenTelemetry, where a setting asks for that, of a bundle that is made.
 
 
 @contextmanager

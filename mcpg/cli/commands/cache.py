@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpg.cli.settings import Settings
     from mcpg.json_types import JsonObject
 
-# SECTION keeping: What mcpg keeps on this machine and can make again: which files, how large, and
+# What mcpg keeps on this machine and can make again: which files, how large, and
 # how they go.
 #
 # A file counts only when it begins as mcpg writes it: what merely bears such a name is left alone.

@@ -73,7 +73,7 @@ def doctor(
     return ExitCode.DONE if is_healthy(checks) else ExitCode.FINDINGS
 
 
-# SECTION doctoring: All trials of `mcpg doctor`, in the order in which one part needs the other.
+# All trials of `mcpg doctor`, in the order in which one part needs the other.
 
 
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}

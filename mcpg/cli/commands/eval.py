@@ -146,10 +146,10 @@ Strict = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "eval", examples=EXAMPLES)(evaluate_of_eval)
+    options.command(app, "eval", examples=EXAMPLES)(evaluate_bundle)
 
 
-def evaluate_of_eval(
+def evaluate_bundle(
     output: Output,
     *,
     queries: QueriesFile,
@@ -202,7 +202,7 @@ def evaluate_of_eval(
     return run(asked, shown, settings, output)
 
 
-# SECTION evaluating: `mcpg eval` once its options are read: search, measure, compare, judge,
+# `mcpg eval` once its options are read: search, measure, compare, judge,
 # write.
 
 

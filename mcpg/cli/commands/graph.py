@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
     from mcpg.sources import SourceBatch
 
-# SECTION graph_schema: `mcpg graph schema`.
+# `mcpg graph schema`.
 
 
-EXAMPLES_GRAPH_SCHEMA = """\
+SCHEMA_EXAMPLES = """\
 mcpg graph schema
 mcpg graph schema --format json | jq -r '.predicates[].name'"""
 
 
-def register_of_graph_schema(app: typer.Typer) -> None:
+def register_schema(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "schema", examples=EXAMPLES_GRAPH_SCHEMA)(schema)
+    options.command(app, "schema", examples=SCHEMA_EXAMPLES)(schema)
 
 
 def schema(
@@ -67,10 +67,10 @@ def schema(
     return ExitCode.DONE
 
 
-# SECTION graph_stats: `mcpg graph stats`.
+# `mcpg graph stats`.
 
 
-EXAMPLES_GRAPH_STATS = """\
+STATS_EXAMPLES = """\
 mcpg graph stats
 mcpg graph stats --top 25
 mcpg graph stats --format json | jq -r '.orphans[]'"""
@@ -80,9 +80,9 @@ Top = Annotated[
 ]
 
 
-def register_of_graph_stats(app: typer.Typer) -> None:
+def register_stats(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "stats", examples=EXAMPLES_GRAPH_STATS)(stats)
+    options.command(app, "stats", examples=STATS_EXAMPLES)(stats)
 
 
 def stats(
@@ -109,10 +109,10 @@ def stats(
     return ExitCode.DONE
 
 
-# SECTION graph_validate: `mcpg graph validate`.
+# `mcpg graph validate`.
 
 
-EXAMPLES_GRAPH_VALIDATE = """\
+VALIDATE_EXAMPLES = """\
 mcpg graph validate
 mcpg graph validate -b documents/ --shapes house-rules.ttl
 mcpg graph validate --strict --format json | jq '.findings[].place'"""
@@ -134,9 +134,9 @@ Timeout = Annotated[
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")]
 
 
-def register_of_graph_validate(app: typer.Typer) -> None:
+def register_validate(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "validate", examples=EXAMPLES_GRAPH_VALIDATE)(validate)
+    options.command(app, "validate", examples=VALIDATE_EXAMPLES)(validate)
 
 
 def validate(
@@ -217,15 +217,15 @@ def register(app: typer.Typer) -> None:
         examples=EXAMPLES,
     )
     graph_export.register(commands)
-    register_of_graph_schema(commands)
+    register_schema(commands)
     graph_query.register(commands)
-    graph_query.register_of_graph_sparql(commands)
-    register_of_graph_validate(commands)
-    register_of_graph_stats(commands)
+    graph_query.register_sparql(commands)
+    register_validate(commands)
+    register_stats(commands)
     app.add_typer(commands)
 
 
-# SECTION statsview: What a graph is made of, as text and as JSON.
+# What a graph is made of, as text and as JSON.
 
 
 _NAME = 40
@@ -320,7 +320,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{told} and {more:,} more" if more > 0 else told
 
 
-# SECTION validationview: What a validation found, as text and as JSON.
+# What a validation found, as text and as JSON.
 
 
 _STYLES = {"violation": "red", "warning": "yellow", "info": "cyan"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcpg.engine import Engine
     from mcpg.graph.terms import Triple
 
-# SECTION graphwriting: The formats in which a graph is written, and the files that may be replaced
+# The formats in which a graph is written, and the files that may be replaced
 # by one.
 
 

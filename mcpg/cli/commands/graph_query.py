@@ -177,7 +177,7 @@ def _searcher(
     )
 
 
-# SECTION sparqlview: Answers to SPARQL queries: as a table for people, in the W3C's formats for
+# Answers to SPARQL queries: as a table for people, in the W3C's formats for
 # programs.
 
 
@@ -260,17 +260,17 @@ def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
     return _GAP.join(pad(cut(cell, column), column) for cell, column in pairs).rstrip()
 
 
-# SECTION graph_sparql: `mcpg graph sparql`.
+# `mcpg graph sparql`.
 
 
-EXAMPLES_GRAPH_SPARQL = """\
+SPARQL_EXAMPLES = """\
 mcpg graph sparql 'SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name } ORDER BY ?id'
 mcpg graph sparql 'ASK { ?tool mcpg:destructive true }'
 mcpg graph sparql steps.rq --format csv"""
 
-_SECONDS_of_graph_sparql, _ROWS = 10.0, 1_000
+_SPARQL_SECONDS, _ROWS = 10.0, 1_000
 
-QueryOfGraph_Sparql = Annotated[
+SparqlQuery = Annotated[
     str,
     typer.Argument(
         metavar="QUERY",
@@ -291,7 +291,7 @@ Rows = Annotated[
     int,
     typer.Option("--limit", "-n", metavar="N", min=1, help="The most rows or triples to give."),
 ]
-TimeoutOfGraph_Sparql = Annotated[
+SparqlTimeout = Annotated[
     float,
     typer.Option(
         "--timeout",
@@ -312,19 +312,19 @@ AllowService = Annotated[
 ]
 
 
-def register_of_graph_sparql(app: typer.Typer) -> None:
+def register_sparql(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "sparql", examples=EXAMPLES_GRAPH_SPARQL)(sparql)
+    options.command(app, "sparql", examples=SPARQL_EXAMPLES)(sparql)
 
 
 def sparql(
     output: Output,
     *,
-    query: QueryOfGraph_Sparql,
+    query: SparqlQuery,
     bundle: options.BundlePaths = None,
     form: Form = None,
     rows: Rows = _ROWS,
-    timeout: TimeoutOfGraph_Sparql = _SECONDS_of_graph_sparql,
+    timeout: SparqlTimeout = _SPARQL_SECONDS,
     services: AllowService = None,
 ) -> int:
     """Ask the graph of the tools in SPARQL 1.1.
@@ -350,7 +350,7 @@ def sparql(
     return ExitCode.DONE
 
 
-# SECTION graphsearchview: What a search of the graph finds, and what the graph is made of, as
+# What a search of the graph finds, and what the graph is made of, as
 # text.
 
 

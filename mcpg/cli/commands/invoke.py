@@ -113,7 +113,7 @@ def invoke(
     return invoke_tool(wanted, settings_of(), call, form, output)
 
 
-# SECTION invokeview: What a tool answered, for people and for programs.
+# What a tool answered, for people and for programs.
 
 
 _LONGEST = 60
@@ -164,7 +164,7 @@ def progress_line(text: str) -> str:
     return cut(one_line(text), _LONGEST)
 
 
-# SECTION argvalue: The value of `--arg NAME=VALUE`: a text where the tool takes one, else JSON.
+# The value of `--arg NAME=VALUE`: a text where the tool takes one, else JSON.
 
 
 _APPLICATORS = ("anyOf", "oneOf", "allOf")
@@ -224,7 +224,7 @@ def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
     return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
 
 
-# SECTION invoking: The command `invoke`: from options to a call, and its answer for people and
+# The command `invoke`: from options to a call, and its answer for people and
 # programs.
 
 

@@ -13,7 +13,7 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.folders import VARIABLE_LOGINFOLDER as VARIABLE
+from mcpg.cli.folders import LOGIN_VARIABLE as VARIABLE
 from mcpg.cli.folders import login_folder
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
@@ -94,17 +94,17 @@ def login(
     return ExitCode.DONE
 
 
-# SECTION logout: `mcpg logout`.
+# `mcpg logout`.
 
 
-EXAMPLES_LOGOUT = """\
+LOGOUT_EXAMPLES = """\
 mcpg logout https://tracker.example.com/mcp
 mcpg logout tracker mcp.json"""
 
 
 def register_logout(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "logout", examples=EXAMPLES_LOGOUT)(logout)
+    options.command(app, "logout", examples=LOGOUT_EXAMPLES)(logout)
 
 
 def logout(
@@ -123,7 +123,7 @@ def logout(
     return ExitCode.DONE
 
 
-# SECTION loggingin: Logging in to servers and out of them: which server is meant, and how a
+# Logging in to servers and out of them: which server is meant, and how a
 # browser is opened.
 
 

@@ -212,7 +212,7 @@ def serve(
     return serve_gateway(wanted, settings, served, address, output)
 
 
-# SECTION serving: The command `serve`: from options to a server that runs until it is told to end.
+# The command `serve`: from options to a server that runs until it is told to end.
 
 
 _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.ASCII)

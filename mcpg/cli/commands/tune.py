@@ -78,10 +78,10 @@ Target = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "tune", examples=EXAMPLES)(tune_of_tune)
+    options.command(app, "tune", examples=EXAMPLES)(tune_bundle)
 
 
-def tune_of_tune(
+def tune_bundle(
     output: Output,
     *,
     queries: QueriesFile,
@@ -114,7 +114,7 @@ def tune_of_tune(
     return run(asked, form, settings_of(bundle=bundle), output)
 
 
-# SECTION tuneview: What `mcpg tune` found, as text.
+# What `mcpg tune` found, as text.
 
 
 _COLUMN = 16
@@ -186,7 +186,7 @@ def _row(name: str, cells: Sequence[str]) -> str:
     return f"{_INDENT}{name:<24}{''.join(f'{cell:>{_COLUMN}}' for cell in cells)}".rstrip()
 
 
-# SECTION tuning: `mcpg tune` once its options are read: look, fit, judge, write.
+# `mcpg tune` once its options are read: look, fit, judge, write.
 
 
 STDOUT = "-"

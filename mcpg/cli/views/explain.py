@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.markdown import markdown
 from mcpg.cli.text import text
-from mcpg.documents.front_matter import flow, quoted
 from mcpg.gateway.json import answer_json, match_json, score_json
 from mcpg.reports.explain import explain_blocks
-from mcpg.reports.why_not import rank_explanation_blocks
 from mcpg.values import TIME_DECIMALS, to_json
 
 if TYPE_CHECKING:
@@ -36,6 +33,8 @@ def explain_text(explanation: Explanation, output: Output, *, shows_times: bool 
 
 def explain_markdown(explanation: Explanation, *, shows_times: bool = False) -> str:
     """Return an explanation as Markdown."""
+    from mcpg.cli.markdown import markdown  # noqa: PLC0415 - text and JSON need none of it
+
     blocks = explain_blocks(explain_json(explanation), shows_times=shows_times)
     return markdown(blocks, "### mcpg explain", explanation.result.query)
 
@@ -135,16 +134,23 @@ def hints_to_add(change: HintSuggestion) -> JsonObject:
 
 def rank_explanation_text(query: str, tool: Mapping[str, Any], output: Output) -> str:
     """Return as text why *tool*, as `rank_explanation_json` has it, has its rank."""
+    from mcpg.reports.why_not import rank_explanation_blocks  # noqa: PLC0415 - of one tool alone
+
     return text(rank_explanation_blocks(query, tool, _snippet(tool)), output)
 
 
 def rank_explanation_markdown(query: str, tool: Mapping[str, Any]) -> str:
     """Return as Markdown what `rank_explanation_text` does."""
+    from mcpg.cli.markdown import markdown  # noqa: PLC0415 - as above
+    from mcpg.reports.why_not import rank_explanation_blocks  # noqa: PLC0415
+
     return markdown(rank_explanation_blocks(query, tool, _snippet(tool)), "### Why", tool["toolId"])
 
 
 def _snippet(tool: Mapping[str, Any]) -> str:
     """Return the hints file that makes the change, or what to add to the tool's entry of one."""
+    from mcpg.documents.front_matter import flow, quoted  # noqa: PLC0415 - of one tool alone
+
     if tool["change"] is None:
         return ""
     members = tool["change"]["hints"].items()
