@@ -429,7 +429,7 @@ def test_only_a_document_has_a_base_address(folder: Path, path: str) -> None:
     """An address for something that is not called there is refused."""
     (folder / "tools.json").write_text('{"tools": []}', "utf-8")
     text = f"[[sources]]\npath = '{path}'\nbase_url = 'https://a'"
-    with pytest.raises(SourceError, match="no OpenAPI document"):
+    with pytest.raises(SourceError, match="only OpenAPI documents have a base address"):
         open_entries(entries(folder, text), Live())
 
 

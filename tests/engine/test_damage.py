@@ -237,7 +237,7 @@ def test_an_index_of_a_bundle_replaced_meanwhile_is_not_trusted(
         write_bundle(bundle, bundle_of(less))
         return made
 
-    monkeypatch.setattr("mcpg.engine.loading.assemble", assembled)
+    monkeypatch.setattr("mcpg.bundle.assemble", assembled)
     mcpg.load(bundle)
     monkeypatch.undo()
 
