@@ -82,7 +82,7 @@ class Bench:
         self.note(name, cold_seconds([sys.executable, "-c", code, name, str(self.root)]))
 
     def table(self) -> list[str]:
-        """Give the rows."""
+        """Return the rows."""
         scratch = middle(self.seconds[SCRATCH])
         found = {name: middle(values) for name, values in self.seconds.items()}
         return [row(name, seconds, seconds / scratch) for name, seconds in found.items()]

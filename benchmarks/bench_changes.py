@@ -82,7 +82,7 @@ def tried(engine: mcpg.Engine, manifest: Path, query: str, tool: str) -> Case:
 
 
 def rank_with(manifest: Path, query: str, tool: str, change: HintSuggestion) -> int:
-    """Give the rank of *tool* in a bundle that is made with *change*, 0 when it is not found."""
+    """Return the rank of *tool* in a bundle that is made with *change*, 0 when it is not found."""
     hints = {"keywords": list(change.hints.keywords), "aliases": list(change.hints.aliases)}
     with tempfile.TemporaryDirectory() as folder:
         file, bundle = Path(folder, "more.hints.yaml"), Path(folder, "graph.mdld")

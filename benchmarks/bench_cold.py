@@ -33,7 +33,7 @@ MODULE = "python -m mcpg"
 
 
 def command(name: str, folder: Path, query: str) -> list[str]:
-    """Give the command of an engine, or of mcpg run as a module."""
+    """Return the command of an engine, or of mcpg run as a module."""
     if name == MODULE:
         return [sys.executable, "-m", "mcpg", "search", query, "-b", str(folder / "graph.mdld")]
     return measuring.cold_command(name, folder, query)

@@ -40,7 +40,7 @@ DEPTH = 5
 def quality(
     vectors: ToolVectors, keys: Sequence[str], provider: EmbeddingProvider, file: Path, count: int
 ) -> tuple[float, float]:
-    """Give the mean nDCG@5 of the first *count* queries, and the seconds that each took."""
+    """Return the mean nDCG@5 of the first *count* queries, and the seconds that each took."""
     gains, seconds = [], []
     for query in catalogues.judged_queries(file, count):
         start = time.process_time()

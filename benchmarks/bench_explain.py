@@ -34,14 +34,14 @@ _PROCESSES = 5
 
 
 def milliseconds(ask: Callable[[str], object], query: str) -> float:
-    """Give the processor's milliseconds that *ask* takes."""
+    """Return the processor's milliseconds that *ask* takes."""
     start = time.process_time()
     ask(query)
     return (time.process_time() - start) * 1e3
 
 
 def warm(engine: mcpg.Engine, queries: Sequence[str]) -> tuple[float, float, float]:
-    """Give the median milliseconds of a search and of an explanation, and their ratio."""
+    """Return the median milliseconds of a search and of an explanation, and their ratio."""
     asks: list[Callable[[str], object]] = [engine.search, engine.explain]
     times: list[list[float]] = [[], []]
     for number, query in enumerate(queries):
@@ -53,7 +53,7 @@ def warm(engine: mcpg.Engine, queries: Sequence[str]) -> tuple[float, float, flo
 
 
 def cold(bundle: Path, query: str) -> float:
-    """Give how many times as long as `mcpg search` the process of `mcpg explain` runs."""
+    """Return how many times as long as `mcpg search` the process of `mcpg explain` runs."""
     times: dict[str, list[float]] = {"search": [], "explain": []}
     for _ in range(_PROCESSES):
         for name, taken in times.items():

@@ -170,7 +170,7 @@ def touched(arguments: Sequence[str], folder: Path) -> tuple[int, int]:
 
 
 def processor_seconds(command: Sequence[str], folder: Path) -> float:
-    """Give the seconds of the processor's time that a whole process takes."""
+    """Return the seconds of the processor's time that a whole process takes."""
     with subprocess.Popen(
         command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:

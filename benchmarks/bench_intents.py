@@ -61,20 +61,20 @@ def joined(request: Request, joint: str) -> str:
 
 
 def recall(found: Sequence[Sequence[str]], request: Request) -> float:
-    """Give the share of the queries whose tool was found; one list for each."""
+    """Return the share of the queries whose tool was found; one list for each."""
     hits = [query["relevant"][0] in keys for keys, query in zip(found, request, strict=True)]
     return statistics.mean(hits)
 
 
 def together(search: Search, drawn: Sequence[Request], joint: str) -> float:
-    """Give the mean recall of joined requests."""
+    """Return the mean recall of joined requests."""
     return statistics.mean(
         recall([search(joined(request, joint), DEPTH)] * len(request), request) for request in drawn
     )
 
 
 def ceilings(search: Search, drawn: Sequence[Request]) -> tuple[float, float]:
-    """Give the mean recall of queries asked alone, and of their answers taken in turns."""
+    """Return the mean recall of queries asked alone, and of their answers taken in turns."""
     alone, turns = [], []
     for request in drawn:
         found = [search(query["query"], DEPTH) for query in request]
@@ -102,7 +102,7 @@ def engines(folder: Path, others: Sequence[Any]) -> Iterator[tuple[str, Search]]
 
 
 def measured(folder: Path, others: Sequence[Any], count: int) -> dict[int, dict[str, float]]:
-    """Give the figures of one set by number of intents and column."""
+    """Return the figures of one set by number of intents and column."""
     rows: dict[int, dict[str, float]] = {size: {} for size in SIZES}
     drawn = {size: requests(folder, size, count) for size in SIZES}
     for name, search in engines(folder, others):

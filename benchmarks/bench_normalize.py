@@ -58,7 +58,7 @@ def read(path: Path) -> list[Query]:
 
 
 def drawn(queries: Sequence[Query], count: int) -> list[Query]:
-    """Give the first *count* of the shuffled *queries*."""
+    """Return the first *count* of the shuffled *queries*."""
     order = list(range(len(queries)))
     random.Random(0).shuffle(order)
     return [queries[place] for place in order[:count]]
@@ -72,7 +72,7 @@ class Set:
         self._found: dict[str, tuple[Match, ...]] = {}
 
     def found(self, text: str) -> tuple[Match, ...]:
-        """Give the matches of *text*."""
+        """Return the matches of *text*."""
         if text not in self._found:
             self._found[text] = self.engine.search(text, limit=DEPTH).matches
         return self._found[text]
@@ -82,14 +82,14 @@ class Set:
         return language_in(query, literals_of(query), self.engine.index)
 
     def merged(self, query: str, rewrite: str) -> list[str]:
-        """Give the tools of both searches merged, whether or not a search would ask for it."""
+        """Return the tools of both searches merged, whether or not a search would ask for it."""
         trust = trust_in(query, rewrite, self.language(query).foreign)
         both = merge(self.found(query), self.found(rewrite), trust)
         return [key(one.match) for one in both]
 
 
 def key(match: Match) -> str:
-    """Give the name of a tool as sets have it."""
+    """Return the name of a tool as sets have it."""
     return f"{match.source_id}::{match.tool_name}"
 
 
@@ -105,7 +105,7 @@ def bad_rewrites(query: str, other: str, rng: random.Random) -> dict[str, str]:
 
 
 def gain(kind: Set, pairs: Sequence[tuple[Query, str]]) -> float:
-    """Give the mean nDCG@5 of queries with these rewrites."""
+    """Return the mean nDCG@5 of queries with these rewrites."""
     figures = []
     for query, rewrite in pairs:
         relevant = {*query["relevant"]}
@@ -115,12 +115,12 @@ def gain(kind: Set, pairs: Sequence[tuple[Query, str]]) -> float:
 
 
 def alone(kind: Set, queries: Sequence[Query]) -> float:
-    """Give the mean nDCG@5 of queries by themselves."""
+    """Return the mean nDCG@5 of queries by themselves."""
     return gain(kind, [(query, query["query"]) for query in queries])
 
 
 def row(kind: Set, queries: Sequence[Query], right: Sequence[str]) -> dict[str, float]:
-    """Give the figures of *queries*; *right* are their good rewrites, if there are any."""
+    """Return the figures of *queries*; *right* are their good rewrites, if there are any."""
     rng = random.Random(1)
     others = [queries[(place + 7) % len(queries)]["query"] for place in range(len(queries))]
     others = [right[(place + 7) % len(right)] for place in range(len(right))] or others
@@ -138,7 +138,7 @@ def row(kind: Set, queries: Sequence[Query], right: Sequence[str]) -> dict[str, 
 
 
 def searched(kind: Set, queries: Sequence[Query], right: Sequence[str]) -> float:
-    """Give the mean nDCG@5 where plain English is searched as it is."""
+    """Return the mean nDCG@5 where plain English is searched as it is."""
     pairs = [
         (query, query["query"] if kind.language(query["query"]).is_plain_english else rewrite)
         for query, rewrite in zip(queries, right, strict=True)

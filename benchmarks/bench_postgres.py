@@ -55,24 +55,24 @@ SERVER = ("shared_buffers=512MB", "maintenance_work_mem=512MB")
 
 
 def clock(action: Callable[[], object]) -> float:
-    """Give the milliseconds that *action* takes."""
+    """Return the milliseconds that *action* takes."""
     return measuring.timed(action) * 1e3
 
 
 def line(name: str, times: Sequence[float], *cells: float) -> str:
-    """Give a row of the table."""
+    """Return a row of the table."""
     return row(name, middle(times), percentile(times, 0.95), *cells, first=52)
 
 
 @cache
 def direction(word: str) -> NDArray[np.float32]:
-    """Give the direction of *word*."""
+    """Return the direction of *word*."""
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).standard_normal(DIMENSIONS, dtype=np.float32)
 
 
 def vector_of(text: str) -> NDArray[np.float32]:
-    """Give the vector of *text*, of length 1; long words, which are rarer, weigh more."""
+    """Return the vector of *text*, of length 1; long words, which are rarer, weigh more."""
     made = sum((direction(word) * len(word) for word in split_words(text)), direction("") * 0.01)
     unit: NDArray[np.float32] = made / np.linalg.norm(made)
     return unit
@@ -106,7 +106,7 @@ def caches(database: Database) -> Iterator[str]:
 
 
 def published(engine: Engine) -> list[PublishedTool]:
-    """Give the tools of *engine* as they are published, with vectors."""
+    """Return the tools of *engine* as they are published, with vectors."""
     return [
         PublishedTool(tool.id, tool.name, text, vector_of(text))
         for tool in engine.tools
@@ -144,7 +144,7 @@ def candidates(engine: Engine, queries: Sequence[str], source: PostgresCandidate
 def shares(
     chosen: Sequence[set[str]], pools: Sequence[Sequence[str]], firsts: Sequence[Sequence[Match]]
 ) -> tuple[float, float]:
-    """Give the mean share of a pool that was chosen, and that of first matches."""
+    """Return the mean share of a pool that was chosen, and that of first matches."""
     inside = [
         len(own.intersection(pool)) / len(pool)
         for own, pool in zip(chosen, pools, strict=True)

@@ -69,7 +69,7 @@ def grade(found: Sequence[str], query: dict[str, Any], score: float = 0.0) -> Gr
 
 
 def calibration_error(grades: Sequence[Grade], bins: int = 10) -> float:
-    """Give the expected calibration error (Naeini et al., 2015) over bins of equal mass."""
+    """Return the expected calibration error (Naeini et al., 2015) over bins of equal mass."""
     ordered = sorted(grades, key=lambda one: one.score)
     edges = [round(len(ordered) * part / bins) for part in range(bins + 1)]
     parts = [ordered[low:high] for low, high in pairwise(edges) if low < high]
@@ -112,7 +112,7 @@ def lines(folder: Path, others: Sequence[Any], count: int, strategy: str) -> Ite
 
 
 def mean_ndcg(search: Callable[[str, int], list[str]], queries: Sequence[dict[str, Any]]) -> float:
-    """Give a peer's mean nDCG@5."""
+    """Return a peer's mean nDCG@5."""
     grades = [grade(search(query["query"], DEPTH), query) for query in queries]
     return statistics.mean(one.ndcg5 for one in grades)
 
@@ -133,12 +133,12 @@ def header(names: Sequence[str]) -> str:
 
 
 def width(name: str) -> int:
-    """Give the width of an engine's column."""
+    """Return the width of an engine's column."""
     return max(7, len(name) + 2)
 
 
 def means(found: Sequence[Line], variant: str) -> Line:
-    """Give the mean over sets; an engine that was not asked in every one has none."""
+    """Return the mean over sets; an engine that was not asked in every one has none."""
     those = [line for line in found if line.variant == variant]
     everywhere = set.intersection(*(set(line.ndcg5) for line in those))
     ours = [statistics.mean(column) for column in zip(*(line.ours for line in those), strict=True)]

@@ -50,12 +50,12 @@ class Grade(NamedTuple):
 
 
 def noisy_or(scores: Sequence[float]) -> float:
-    """Give the chance that one of several independent events happens."""
+    """Return the chance that one of several independent events happens."""
     return 1 - prod(1 - score for score in scores)
 
 
 def first_source(matches: Sequence[Match], most: int) -> str:
-    """Give the source whose *most* best matches have the highest noisy-or."""
+    """Return the source whose *most* best matches have the highest noisy-or."""
     scores: dict[str, list[float]] = defaultdict(list)
     for match in matches:
         scores[match.source_id].append(match.score)

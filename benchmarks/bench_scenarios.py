@@ -58,22 +58,22 @@ NEEDS = ("profile", "federation", "jsonld")
 
 
 def names(matches: tuple[mcpg.Match, ...]) -> list[str]:
-    """Give the raw names of *matches*, as the scenarios have them."""
+    """Return the raw names of *matches*, as the scenarios have them."""
     return [match.tool_name for match in matches]
 
 
 def offered(category: RoutedCategory) -> list[str]:
-    """Give the raw names of the tools that *category* shows."""
+    """Return the raw names of the tools that *category* shows."""
     return [one.match.tool_name for one in category.matches]
 
 
 def codes(result: mcpg.SearchResult) -> set[str]:
-    """Give the codes of a result's diagnostics."""
+    """Return the codes of a result's diagnostics."""
     return {str(diagnostic.code) for diagnostic in result.diagnostics}
 
 
 def scores(result: mcpg.SearchResult) -> list[float]:
-    """Give the scores of the primary matches."""
+    """Return the scores of the primary matches."""
     return [match.score for match in result.matches]
 
 
@@ -123,7 +123,7 @@ ROUTE_CHECKS: dict[str, Callable[[RouteResult, Check], bool]] = {
 
 
 def entry(tool: dict[str, Any]) -> dict[str, Any]:
-    """Give a recorded tool as a manifest has it."""
+    """Return a recorded tool as a manifest has it."""
     return {**tool.get("hints", {}), **tool, "sourceId": tool["source"]}
 
 
@@ -143,7 +143,7 @@ def write_sources(case: Case, tools: list[dict[str, Any]], root: Path, folder: P
 
 
 def document_text(document: dict[str, Any], base_uri: str | None, root: Path) -> str:
-    """Give a recorded document's Markdown, with the address that its base gives it."""
+    """Return a recorded document's Markdown, with the address that its base gives it."""
     text = str(document.get("content", ""))
     if "body_file" in document:
         body = (root / document["body_file"]).read_text(encoding="utf-8")
@@ -173,7 +173,7 @@ class Rewriter:
 
 
 def embedder_of(case: Case, recorded: dict[str, Any]) -> FunctionEmbeddings | None:
-    """Give the recorded embedder of a case: it counts, or sees, the words of some groups."""
+    """Return the recorded embedder of a case: it counts, or sees, the words of some groups."""
     if "embedder" not in case:
         return None
     told = recorded[case["embedder"]]
@@ -221,7 +221,7 @@ def patched(document: SourceDocument, patch: dict[str, str] | None) -> SourceDoc
 
 
 def make_engines(scenarios: dict[str, Any], root: Path) -> Callable[[Case], mcpg.Engine]:
-    """Give a function that makes the engine of a case; equal catalogues are made once."""
+    """Return a function that makes the engine of a case; equal catalogues are made once."""
     known: dict[str, mcpg.Engine] = {}
 
     def engine_of(case: Case) -> mcpg.Engine:
@@ -345,7 +345,7 @@ def verdict(
 def graph_verdict(
     case: Case, engine_of: Callable[[Case], mcpg.Engine], tools: list[dict[str, Any]]
 ) -> tuple[str, str]:
-    """Give the verdict on a case that searches the graph."""
+    """Return the verdict on a case that searches the graph."""
     if missing := graph_scenarios.missing(case):
         return "waits", ", ".join(missing)
     failed = graph_scenarios.failures(case, engine_of, tools)
@@ -353,7 +353,7 @@ def graph_verdict(
 
 
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Give the rows of the table: a kind each, then all of them."""
+    """Return the rows of the table: a kind each, then all of them."""
     yield f"{'kind':<20}" + "".join(f"{outcome:>7}" for outcome in OUTCOMES)
     for kind in sorted({kind for kind, _ in counts}):
         yield f"{kind:<20}" + "".join(f"{counts[kind, outcome]:>7}" for outcome in OUTCOMES)

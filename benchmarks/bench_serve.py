@@ -93,20 +93,20 @@ def echo() -> None:
 
     @bare.tool()
     def echo(text: str) -> str:
-        """Give the text back."""
+        """Return the text back."""
         return text
 
     uvicorn.run(bare.streamable_http_app(), port=0, log_level="info", access_log=False)
 
 
 def processor(pid: int) -> float:
-    """Give the ms of the processor's time that a process has taken."""
+    """Return the ms of the processor's time that a process has taken."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> float:
-    """Give the MB that a process has resident."""
+    """Return the MB that a process has resident."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 

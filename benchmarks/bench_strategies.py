@@ -40,7 +40,7 @@ def load(folder: Path, provider: str) -> mcpg.Engine:
 
 
 def gain(engine: mcpg.Engine, query: str, relevant: set[str], way: str) -> float:
-    """Give the nDCG@5 of one answer."""
+    """Return the nDCG@5 of one answer."""
     strategy, fusion = WAYS[way]
     matches = engine.search(query, limit=DEPTH, strategy=strategy, fusion=fusion).matches
     found = [f"{one.source_id}::{one.tool_name}" for one in matches]

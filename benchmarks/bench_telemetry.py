@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def observers() -> dict[str, Observer | None]:
-    """Give who watches each engine."""
+    """Return who watches each engine."""
     tracers = TracerProvider(shutdown_on_exit=False)
     tracers.add_span_processor(SimpleSpanProcessor(InMemorySpanExporter()))
     meters = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False)
@@ -80,7 +80,7 @@ def measure(catalogue: Catalogue, count: int, rounds: int, root: Path) -> Iterat
 
 
 def microseconds(engine: mcpg.Engine, query: str) -> float:
-    """Give the processor's microseconds that a search takes."""
+    """Return the processor's microseconds that a search takes."""
     start = time.thread_time_ns()
     engine.search(query)
     return (time.thread_time_ns() - start) / 1e3

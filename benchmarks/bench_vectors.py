@@ -68,7 +68,7 @@ def drawn(count: int) -> Rows:
 
 
 def milliseconds(vectors: ToolVectors, queries: Rows) -> float:
-    """Give the median time of a search."""
+    """Return the median time of a search."""
     times = []
     for query in queries:
         start = time.perf_counter()
@@ -98,13 +98,13 @@ def latency(count: int) -> str:
 
 
 def recalled(exact: ToolVectors, near: ToolVectors, query: Row) -> float:
-    """Give the share of the nearest that is found by clusters."""
+    """Return the share of the nearest that is found by clusters."""
     wanted = {tool for tool, _ in exact.nearest(query, NEAREST)}
     return len(wanted & {tool for tool, _ in near.nearest(query, NEAREST)}) / len(wanted)
 
 
 def file_size(vectors: ToolVectors) -> float:
-    """Give the size of the file of *vectors* in megabytes."""
+    """Return the size of the file of *vectors* in megabytes."""
     hashes = ["0" * 64] * len(vectors)
     return len(pack_vectors(vectors, hashes, NO_KEY, vectors.stored.kind)) / MEGABYTE
 

@@ -57,7 +57,7 @@ def measure(catalogue: Catalogue, engines: Sequence[Any], count: int, root: Path
 
 
 def clocks(action: Callable[[], object]) -> tuple[float, float]:
-    """Give the milliseconds that pass while *action* runs, and those of the processor."""
+    """Return the milliseconds that pass while *action* runs, and those of the processor."""
     cpu, wall = time.process_time(), time.perf_counter()
     action()
     return (time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3

@@ -52,12 +52,12 @@ class Catalogue:
 
     @property
     def manifest(self) -> str:
-        """Give the catalogue as a manifest."""
+        """Return the catalogue as a manifest."""
         return json.dumps({"tools": self.tools}, ensure_ascii=False)
 
 
 def judged_sets(root: Path, only: str = "") -> list[Path]:
-    """Give the folders of the sets below *root*, of those named in *only* where it names any."""
+    """Return the folders of the sets below *root*, of those named in *only* where it names any."""
     found = sorted(path.parent for path in root.glob("*/tools.json"))
     return [path for path in found if not only or path.name in only.split(",")]
 
@@ -70,7 +70,7 @@ def judged_queries(file: Path, count: int) -> list[dict[str, Any]]:
 
 
 def judged(folder: Path, variants: Sequence[str] = ("queries.jsonl",)) -> Catalogue:
-    """Give the catalogue of a set with its queries."""
+    """Return the catalogue of a set with its queries."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
     found = [one for name in variants for one in judged_queries(folder / name, QUERIES)]
     return Catalogue(folder.name, tools, [one["query"] for one in found])
@@ -140,13 +140,13 @@ def misspell(rng: random.Random, word: str) -> str:
 
 
 def ndcg(hits: Sequence[bool], relevant: int, depth: int = 5) -> float:
-    """Give the normalised discounted cumulative gain (Järvelin & Kekäläinen, 2002) at *depth*."""
+    """Return the normalised discounted cumulative gain (Järvelin & Kekäläinen, 2002) at *depth*."""
     gain = sum(1 / math.log2(rank + 2) for rank, hit in enumerate(hits[:depth]) if hit)
     return gain / sum(1 / math.log2(rank + 2) for rank in range(min(depth, relevant)))
 
 
 def chosen(folder: Path | None, name: str, sizes: Sequence[int]) -> Iterator[Catalogue]:
-    """Give the judged set called *name* where *folder* has it, then made ones of *sizes*."""
+    """Return the judged set called *name* where *folder* has it, then made ones of *sizes*."""
     if folder is not None and (folder / name / "tools.json").exists():
         yield judged(folder / name)
     yield from map(made, sizes)

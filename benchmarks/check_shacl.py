@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def line(name: str, counts: Counter[str], odd: list[str]) -> str:
-    """Give a line of the table."""
+    """Return a line of the table."""
     figures = [counts[key] for key in ("tests", "same", "expected")]
     return f"{name:<28} {figures[0]:>6} {figures[1]:>11} {figures[2]:>12}  {' '.join(odd)}"
 
@@ -66,7 +66,7 @@ def run(part: Path) -> tuple[Counter[str], list[str]]:
 
 
 def outcomes(suite: rdflib.Graph, test: rdflib.term.Node) -> tuple[object, object, object]:
-    """Give what mcpg, pyshacl and the suite say: the number of results, `None` for a failure."""
+    """Return what mcpg, pyshacl and the suite say: the number of results, `None` for a failure."""
     action = suite.value(test, MF.action)
     data, shapes = (read(suite.value(action, name)) for name in (SHT.dataGraph, SHT.shapesGraph))
     wanted = suite.value(test, MF.result)

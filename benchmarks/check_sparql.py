@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def line(name: str, counts: Counter[str], odd: list[str]) -> str:
-    """Give a line of the table."""
+    """Return a line of the table."""
     figures = (counts[key] for key in ("queries", "same", "updates", "refused"))
     return f"{name:<40} {{:>8}} {{:>6}} {{:>8}} {{:>8}}  {' '.join(odd)}".format(*figures)
 
@@ -84,7 +84,7 @@ def loaded(manifest: Path) -> pyoxigraph.Store:
 
 
 def local(node: object) -> Path:
-    """Give the file that *node* names."""
+    """Return the file that *node* names."""
     assert isinstance(node, NamedNode)
     return Path(node.value.removeprefix("file://"))
 
@@ -106,7 +106,7 @@ def queries_of(manifest: Path) -> Iterator[tuple[Path | None, Path]]:
 
 
 def updates_of(manifest: Path) -> Iterator[Path]:
-    """Give the request of each test of an update."""
+    """Return the request of each test of an update."""
     store = loaded(manifest)
     for quad in store.quads_for_pattern(None, NamedNode(f"{RDF}type"), None):
         kind = getattr(quad.object, "value", "").rpartition("#")[2]
@@ -117,7 +117,7 @@ def updates_of(manifest: Path) -> Iterator[Path]:
 
 
 def one(store: pyoxigraph.Store, subject: object, predicate: str) -> object:
-    """Give the one object of a statement, `None` when there is none."""
+    """Return the one object of a statement, `None` when there is none."""
     for quad in store.quads_for_pattern(subject, NamedNode(predicate), None):  # type: ignore[arg-type]
         return quad.object
     return None
@@ -150,7 +150,7 @@ def is_same(data: Path | None, query: str) -> bool:
 
 
 def told(found: object) -> object:
-    """Give what Oxigraph answered."""
+    """Return what Oxigraph answered."""
     if isinstance(found, pyoxigraph.QueryTriples):
         return sorted((f"{triple} ." for triple in found), key=plain)
     assert isinstance(found, pyoxigraph.QueryBoolean | pyoxigraph.QuerySolutions)

@@ -105,14 +105,14 @@ def load(tools: list[dict[str, Any]]) -> mcpg.Engine:
 
 
 def numbers_of(index: Index, keys: Iterable[str]) -> set[int]:
-    """Give the documents that judgements call *keys*, as far as they are there."""
+    """Return the documents that judgements call *keys*, as far as they are there."""
     wanted = set(keys)
     names = (f"{index.source_id(one)}::{index.tool_name(one)}" for one in range(len(index)))
     return {number for number, name in enumerate(names) if name in wanted}
 
 
 def pools(folder: Path, count: int) -> Iterator[Judged]:
-    """Give what can be won by every judged query of a set."""
+    """Return what can be won by every judged query of a set."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
     index, given = load(tools).index, default_model().weights
     for variant in VARIANTS:
@@ -123,7 +123,7 @@ def pools(folder: Path, count: int) -> Iterator[Judged]:
 
 
 def mean_ndcg(queries: Iterable[Judged], weights: Sequence[float]) -> dict[tuple[str, str], float]:
-    """Give the mean nDCG@5 of every set and variant, as fitted weights make it."""
+    """Return the mean nDCG@5 of every set and variant, as fitted weights make it."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for judged in queries:
         found[judged.set, judged.variant].append(won(judged.contests, weights))
@@ -143,7 +143,7 @@ def fit_weights(queries: Sequence[Judged]) -> tuple[float, ...]:
 
 
 def shipped_weights() -> list[float]:
-    """Give those of the shipped weights that are fitted."""
+    """Return those of the shipped weights that are fitted."""
     named = zip(FEATURES, default_model().weights, strict=True)
     return [weight for name, weight in named if name in FITTED]
 
@@ -151,7 +151,7 @@ def shipped_weights() -> list[float]:
 def asked_of_all(
     folders: Sequence[Path], root: Path, count: int, weights: Sequence[float]
 ) -> list[Top]:
-    """Give the best matches of what is asked of all sets, each in the company of the next."""
+    """Return the best matches of what is asked of all sets, each in the company of the next."""
     pairs = zip(folders, [*folders[1:], *folders[:1]], strict=True)
     return [one for pair in pairs for one in asked(*pair, root, count, weights)]
 
@@ -159,7 +159,7 @@ def asked_of_all(
 def asked(
     folder: Path, beside: Path, root: Path, count: int, weights: Sequence[float]
 ) -> Iterator[Top]:
-    """Give the best matches of what is asked of each catalogue that is made of a set."""
+    """Return the best matches of what is asked of each catalogue that is made of a set."""
     model = Model(with_fitted(weights), 0.0, (0.0,) * len(INPUTS))
     for catalogue in catalogues_of(folder, beside, count):
         asker = Asker(folder.name, catalogue, model)
@@ -210,7 +210,7 @@ class Asker:
                 yield from self.seen(slipped, relevant, kind, MISSPELT_NAMES)
 
     def seen(self, query: str, relevant: set[str], kind: str, form: str) -> Iterator[Top]:
-        """Give the best matches of a query with what the calibration is told of them."""
+        """Return the best matches of a query with what the calibration is told of them."""
         index, catalogue = self._engine.index, self._catalogue
         sample = look(query, index, numbers_of(index, relevant))
         for top in tops(sample, self._model):
@@ -239,7 +239,7 @@ def misspelt(text: str, rng: random.Random) -> str:
 
 
 def unanswerable(root: Path, name: str) -> list[str]:
-    """Give the queries that no tool of the set called *name* answers."""
+    """Return the queries that no tool of the set called *name* answers."""
     queries = [*read(root / "noise.jsonl"), *read(root / "ood.jsonl")]
     return [one["query"] for one in queries if {"*", name} & set(one["irrelevant_for"])]
 
@@ -259,12 +259,12 @@ def shares(samples: Sequence[Top]) -> list[float]:
 
 
 def seen_in(samples: Sequence[Top], names: set[str]) -> list[Top]:
-    """Give what was seen in catalogues that hold none but these sets."""
+    """Return what was seen in catalogues that hold none but these sets."""
     return [one for one in samples if {one.set, one.company} <= {*names, ""}]
 
 
 def fit_scores(samples: Sequence[Top]) -> tuple[float, ...]:
-    """Give a fitted calibration, the intercept first."""
+    """Return a fitted calibration, the intercept first."""
     rows, right, weights = (
         [one.inputs for one in samples],
         [one.is_right for one in samples],
@@ -274,7 +274,7 @@ def fit_scores(samples: Sequence[Top]) -> tuple[float, ...]:
 
 
 def scores(samples: Sequence[Top], fitted: Sequence[float]) -> list[float]:
-    """Give the calibrated score of each sample."""
+    """Return the calibrated score of each sample."""
     return [
         sigmoid(fitted[0] + sum(x * c for x, c in zip(one.inputs, fitted[1:], strict=True)))
         for one in samples
@@ -282,19 +282,19 @@ def scores(samples: Sequence[Top], fitted: Sequence[float]) -> list[float]:
 
 
 def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
-    """Give the best match of each query of one form, asked of whole catalogues."""
+    """Return the best match of each query of one form, asked of whole catalogues."""
     return [one for one in samples if not one.rank and one.form == form and one.catalogue == WHOLE]
 
 
 def calibration_error(samples: Sequence[Top], fitted: Sequence[float]) -> float:
-    """Give the expected calibration error of best matches."""
+    """Return the expected calibration error of best matches."""
     firsts = [one for one in of_form(samples) if one.kind != NOISE]
     right = [one.is_right for one in firsts]
     return weighted_calibration_error(scores(firsts, fitted), right, shares(firsts))
 
 
 def separation(samples: Sequence[Top], fitted: Sequence[float], kind: str) -> float:
-    """Give how often a right best match scores above a best match of that *kind* (AUROC)."""
+    """Return how often a right best match scores above a best match of that *kind* (AUROC)."""
     firsts = of_form(samples)
     right = scores([one for one in firsts if one.is_right], fitted)
     wrong = scores([one for one in firsts if one.kind == kind], fitted)

@@ -127,7 +127,7 @@ class Asker:
         return Looked(analysis, vector_scores, HybridPool(together, len(candidates), graph, []))
 
     def gains(self, query: str, relevant: set[str]) -> list[float]:
-        """Give the nDCG@5 of the learned fusion by each of `WEIGHTS`."""
+        """Return the nDCG@5 of the learned fusion by each of `WEIGHTS`."""
         looked, right = self.look(query), ranking.numbers_of(self._index, relevant)
         found = (ranked(LEARNED, looked, weight, GAIN_DEPTH) for weight in WEIGHTS)
         return [
@@ -188,7 +188,7 @@ def judged(folder: Path, source: Source, count: int) -> Iterator[Gains]:
 
 
 def mean_gains(gains: Iterable[Gains]) -> list[float]:
-    """Give the mean nDCG@5 by each of `WEIGHTS`; every provider, set and variant is as heavy."""
+    """Return the mean nDCG@5 by each of `WEIGHTS`; every provider, set and variant is as heavy."""
     parts: defaultdict[tuple[str, str, str], list[list[float]]] = defaultdict(list)
     for one in gains:
         parts[one.part].append(one.by_weight)
@@ -197,7 +197,7 @@ def mean_gains(gains: Iterable[Gains]) -> list[float]:
 
 
 def best_weight(gains: Iterable[Gains]) -> int:
-    """Give the weight with the highest mean, the smallest of them."""
+    """Return the weight with the highest mean, the smallest of them."""
     means = mean_gains(gains)
     return WEIGHTS[means.index(max(means))]
 
@@ -250,7 +250,7 @@ def asked(
 
 
 def fit(samples: Sequence[ranking.Top]) -> tuple[float, ...]:
-    """Give a fitted calibration, the intercept first."""
+    """Return a fitted calibration, the intercept first."""
     return logistic(
         [one.inputs for one in samples],
         [one.is_right for one in samples],

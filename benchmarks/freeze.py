@@ -147,7 +147,7 @@ class Runner:
         self._main: Callable[[Sequence[str]], int] = script().load()
 
     def __call__(self, *arguments: str) -> Record:
-        """Give the exit code and both streams of one run."""
+        """Return the exit code and both streams of one run."""
         streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(3)]
         kept = sys.stdin, sys.stdout, sys.stderr
         sys.stdin, sys.stdout, sys.stderr = streams
@@ -228,7 +228,7 @@ def _help(runner: Runner, *path: str) -> Record:
 
 
 def _files(work: Path, folder: Path) -> Iterator[tuple[str, Record]]:
-    """Give the SHA-256 of every file below *work*, and its text where it is text."""
+    """Return the SHA-256 of every file below *work*, and its text where it is text."""
     for file in sorted(path for path in work.rglob("*") if path.is_file()):
         data = file.read_bytes()
         if data.startswith(INDEX):
@@ -311,7 +311,7 @@ sys.exit(code)
 
 
 def imported(arguments: Sequence[str], folder: Path) -> set[str]:
-    """Give the modules that one run of the program in *folder* imports."""
+    """Return the modules that one run of the program in *folder* imports."""
     code = IMPORTS.format(module=script().module, function=script().attr)
     command = [sys.executable, "-c", code, *arguments]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)

@@ -35,7 +35,7 @@ STRATEGIES = {"graph_api", "schema_profile", "kb_focused_schema"}
 
 
 def evidence(result: GraphSearchResult, member: str) -> set[str]:
-    """Give what the evidence of the best match has as *member*."""
+    """Return what the evidence of the best match has as *member*."""
     return {getattr(one, member) for match in result.matches[:1] for one in match.evidence}
 
 
@@ -133,7 +133,7 @@ def request_of(case: Case, endpoints: tuple[str, ...]) -> GraphSearchRequest:
 
 
 def profile_of(told: dict[str, Any]) -> SearchProfile:
-    """Give a recorded profile."""
+    """Return a recorded profile."""
     prefixes = {**PREFIXES, **told["prefixes"]}
 
     def iri(name: str) -> str:

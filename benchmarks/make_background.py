@@ -38,7 +38,7 @@ LEAST_ZIPF = 4.7
 
 
 def lines(code: str) -> list[str]:
-    """Give the lines of one language's file, in alphabetical order."""
+    """Return the lines of one language's file, in alphabetical order."""
     found: dict[str, int] = {}
     for word in wordfreq.top_n_list(code, 20_000):
         zipf = wordfreq.zipf_frequency(word, code)

@@ -37,14 +37,14 @@ PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def timed(action: Callable[[], object]) -> float:
-    """Give the seconds that *action* takes."""
+    """Return the seconds that *action* takes."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
 
 
 def environment() -> Mapping[str, str]:
-    """Give the environment of measured processes: compiled modules are kept, settings are not."""
+    """Return the environment of measured processes: compiled modules are kept, settings are not."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -61,25 +61,25 @@ def run(command: Sequence[str]) -> None:
 
 
 def cold_seconds(command: Sequence[str]) -> float:
-    """Give the seconds that a whole process takes."""
+    """Return the seconds that a whole process takes."""
     return timed(lambda: run(command))
 
 
 def peak_bytes(command: Sequence[str]) -> int:
-    """Give the most memory that a process had resident; POSIX systems only."""
+    """Return the most memory that a process had resident; POSIX systems only."""
     counting = [sys.executable, "-c", PEAK, *command]
     answer = subprocess.run(counting, check=True, capture_output=True, env=environment(), cwd=HERE)
     return int(answer.stdout) * PEAK_UNIT
 
 
 def program() -> list[str]:
-    """Give the installed command `mcpg`, or how to run the package where there is none."""
+    """Return the installed command `mcpg`, or how to run the package where there is none."""
     script = Path(sys.executable).with_name("mcpg")
     return [str(script)] if script.exists() else [sys.executable, "-m", "mcpg"]
 
 
 def cold_command(name: str, folder: Path, query: str) -> list[str]:
-    """Give the command that answers *query* with the engine called *name*."""
+    """Return the command that answers *query* with the engine called *name*."""
     if name == "mcpg":
         return [*program(), "search", query, "-b", str(folder / "graph.mdld")]
     return [sys.executable, "-c", "import peers; peers.main()", name, str(folder), query]
@@ -87,7 +87,7 @@ def cold_command(name: str, folder: Path, query: str) -> list[str]:
 
 @contextmanager
 def workshop(keep: Path | None) -> Iterator[Path]:
-    """Give a folder for indexes: *keep*, or one that is removed afterwards."""
+    """Return a folder for indexes: *keep*, or one that is removed afterwards."""
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.resolve()
@@ -109,18 +109,18 @@ def indexed(catalogue: Catalogue, names: Sequence[str], root: Path) -> Path:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Give the value that *share* of *values* does not exceed."""
+    """Return the value that *share* of *values* does not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def middle(values: Sequence[float]) -> float:
-    """Give the median."""
+    """Return the median."""
     return statistics.median(values)
 
 
 def row(*cells: str | float, first: int = 32, width: int = 9) -> str:
-    """Give a line of a table: two texts to the left, then figures to the right."""
+    """Return a line of a table: two texts to the left, then figures to the right."""
     shown = [cell if isinstance(cell, str) else figure(cell) for cell in cells]
     return f"{shown[0]:<{first}}" + "".join(f"{cell:>{width}}" for cell in shown[1:])
 

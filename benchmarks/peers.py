@@ -323,7 +323,7 @@ ENGINES: dict[str, Any] = {
 
 
 def present(names: Iterable[str]) -> list[Any]:
-    """Give the engines of *names* that are installed, and say which are not."""
+    """Return the engines of *names* that are installed, and say which are not."""
     from importlib.util import find_spec
 
     asked = [ENGINES[name] for name in names]

@@ -19,7 +19,7 @@ def standardised_logistic(
     *,
     ridge: float,
 ) -> tuple[float, ...]:
-    """Give the coefficients, the intercept first, of a logistic regression.
+    """Return the coefficients, the intercept first, of a logistic regression.
 
     Inputs are first brought to mean 0 and variance 1. With no evidence the intercept is the share
     of what is right, as a logit, and the coefficients are 0; how much that is believed is *ridge*,

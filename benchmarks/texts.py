@@ -13,7 +13,7 @@ def key(tool: dict[str, Any]) -> str:
 
 
 def qualified(tool: dict[str, Any]) -> str:
-    """Give the name as gateways qualify it, for engines that know a name but no server."""
+    """Return the name as gateways qualify it, for engines that know a name but no server."""
     return f"{tool['server']}__{tool['name']}"
 
 

@@ -56,7 +56,7 @@ _UNWANTED = ("__dict__", "__weakref__")
 
 
 def replace(old: T, **changes: object) -> T:
-    """Give a copy of the value *old* with other members."""
+    """Return a copy of the value *old* with other members."""
     parts: dict[str, Any] = {name: getattr(old, name) for name in type(old).__match_args__}  # type: ignore[attr-defined]
     return type(old)(**{**parts, **changes})
 

@@ -55,7 +55,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self.issued = 0
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
-        """Give what was registered."""
+        """Return what was registered."""
         return self.clients.get(client_id)
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
@@ -85,7 +85,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
-        """Give what stands behind a code."""
+        """Return what stands behind a code."""
         code = self.codes.get(authorization_code)
         return code if code and code.client_id == client.client_id else None
 
@@ -99,7 +99,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: str
     ) -> RefreshToken | None:
-        """Give what stands behind a refresh token."""
+        """Return what stands behind a refresh token."""
         found = self.refresh.get(refresh_token)
         return found if found and found.client_id == client.client_id else None
 
@@ -113,7 +113,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self.issue(client.client_id, scopes)
 
     async def load_access_token(self, token: str) -> AccessToken | None:
-        """Give what stands behind a token."""
+        """Return what stands behind a token."""
         return self.access.get(token)
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
@@ -162,11 +162,11 @@ class Realm:
         return f"{self.origin}/mcp"
 
     def paths(self, method: str = "POST") -> list[str]:
-        """Give the paths that were asked for."""
+        """Return the paths that were asked for."""
         return [path for how, path, _ in self.asked if how == method]
 
     def grants(self) -> list[str]:
-        """Give the grants by which tokens were asked for."""
+        """Return the grants by which tokens were asked for."""
         forms = [form for _, path, form in self.asked if path == "/token"]
         return [str(form["grant_type"]) for form in forms if form is not None]
 

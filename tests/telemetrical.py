@@ -40,7 +40,7 @@ class Noting:
             raise
 
     def facts(self, kind: type) -> list[Any]:
-        """Give the facts of one *kind*, in order."""
+        """Return the facts of one *kind*, in order."""
         return [one for one in self.noted if isinstance(one, kind)]
 
 
@@ -85,22 +85,22 @@ class Recording:
         self.meters = MeterProvider([self._reader], shutdown_on_exit=False)
 
     def observer(self, *, record_queries: bool = False) -> Observer:
-        """Give an observer that tells this SDK."""
+        """Return an observer that tells this SDK."""
         return telemetry(
             record_queries=record_queries, tracer_provider=self.tracers, meter_provider=self.meters
         )
 
     def spans(self, name: str | None = None) -> list[ReadableSpan]:
-        """Give the spans that have ended, in that order; those called *name*."""
+        """Return the spans that have ended, in that order; those called *name*."""
         return [span for span in self._exporter.get_finished_spans() if name in {None, span.name}]
 
     def attributes(self, name: str) -> dict[str, Any]:
-        """Give the attributes of the only span called *name*."""
+        """Return the attributes of the only span called *name*."""
         (span,) = self.spans(name)
         return dict(span.attributes or {})
 
     def metrics(self) -> dict[str, Any]:
-        """Give the metrics by name."""
+        """Return the metrics by name."""
         data = self._reader.get_metrics_data()
         return {
             metric.name: metric
@@ -110,6 +110,6 @@ class Recording:
         }
 
     def points(self, name: str) -> list[Any]:
-        """Give the data points of the metric called *name*."""
+        """Return the data points of the metric called *name*."""
         metric = self.metrics().get(name)
         return list(metric.data.data_points) if metric else []

@@ -34,7 +34,7 @@ HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
 def links_in(page: Path) -> list[str]:
-    """Give the targets of the links in *page*; what stands in code is shown, not linked."""
+    """Return the targets of the links in *page*; what stands in code is shown, not linked."""
     text = re.sub(r"^(`{3,4}).*?^\1$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     return LINK.findall(re.sub(r"`[^`\n]*`", "", text))
 
@@ -73,7 +73,7 @@ def test_every_page_is_reached_from_the_index() -> None:
 
 
 def commands_in(page: Path) -> list[str]:
-    """Give the calls of the program that *page* shows in blocks of code."""
+    """Return the calls of the program that *page* shows in blocks of code."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```(?:console|sh|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [
@@ -254,7 +254,7 @@ def test_a_session_shows_what_really_happens(name: str) -> None:
 
 
 def blocks(name: str) -> list[tuple[str, str]]:
-    """Give the Python programs of a page, each with the output that stands below it."""
+    """Return the Python programs of a page, each with the output that stands below it."""
     page = (ROOT / name).read_text(encoding="utf-8")
     shown = r"^```python\n(.*?)^```\n\n```output\n(.*?)^```"
     return re.findall(shown, page, re.MULTILINE | re.DOTALL)

@@ -25,13 +25,13 @@ TOOLS = Path(__file__).parent.parent / "examples" / "tools"
 
 @pytest.fixture(scope="module")
 def assembly() -> Assembly:
-    """Give the documents and the graph of the examples."""
+    """Return the documents and the graph of the examples."""
     return assemble(read_sources([TOOLS]))
 
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    """Give the examples, ready to be searched."""
+    """Return the examples, ready to be searched."""
     return mcpg.load(TOOLS)
 
 

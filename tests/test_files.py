@@ -77,7 +77,7 @@ def test_device_is_not_replaced() -> None:
 
 
 def refusal(path: Path | str) -> OutputError:
-    """Give the error of writing to *path*."""
+    """Return the error of writing to *path*."""
     with pytest.raises(OutputError) as caught:
         atomic_write(path, b"new")
     assert caught.value.place == str(path)

@@ -20,7 +20,7 @@ class Point:
     names: tuple[str, ...] = ()
 
     def shifted(self) -> Point:
-        """Give the point one to the right."""
+        """Return the point one to the right."""
         return replace(self, x=self.x + 1)
 
 

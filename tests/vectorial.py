@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def document_of(tool: Tool, body: str = "") -> ToolDocument:
-    """Give the document of *tool*."""
+    """Return the document of *tool*."""
     return ToolDocument(tool, f"{tool.id}.md", f"https://example.org/{tool.id}", body=body)
 
 
@@ -45,7 +45,7 @@ class HashProvider:
         return np.array([self.vector(text) for text in texts], dtype=np.float32)
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """Give the row of one text."""
+        """Return the row of one text."""
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
         return np.random.default_rng(seed).normal(size=self.dimensions).astype(np.float32)
 
@@ -80,6 +80,6 @@ class TopicProvider(HashProvider):
         super().__init__(len(self.TOPICS), "topics")
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """Give how often each topic is spoken of; a text of none is a little of all."""
+        """Return how often each topic is spoken of; a text of none is a little of all."""
         counts = [sum(text.lower().count(word) for word in topic) for topic in self.TOPICS]
         return np.array(counts, dtype=np.float32) + np.float32(2**-6)

@@ -110,7 +110,7 @@ def refused(assembly: Assembly, output: Output) -> bool:
 
 
 def counts(assembly: Assembly) -> dict[str, int]:
-    """Give how much there is of everything."""
+    """Return how much there is of everything."""
     return {
         "tools": len(assembly.catalog.tools),
         "documents": len(assembly.texts),
@@ -119,12 +119,12 @@ def counts(assembly: Assembly) -> dict[str, int]:
 
 
 def summary(assembly: Assembly) -> str:
-    """Give the counts as words."""
+    """Return the counts as words."""
     return told(counts(assembly))
 
 
 def told(facts: Mapping[str, Any]) -> str:
-    """Give those of the *facts* that are counts as words."""
+    """Return those of the *facts* that are counts as words."""
     counts = {noun: number for noun, number in facts.items() if isinstance(number, int)}
     return ", ".join(counted(number, noun.removesuffix("s")) for noun, number in counts.items())
 
@@ -196,7 +196,7 @@ def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
 
 
 def this_run(signature: str, assembly: Assembly, report: Mapping[str, Any]) -> BuildStamp:
-    """Give what this run shall leave."""
+    """Return what this run shall leave."""
     noticed = assembly.diagnostics
     is_silent = all(item.severity == Severity.INFO for item in noticed)
     return BuildStamp(signature if is_silent else "", len(noticed), report)
@@ -324,7 +324,7 @@ class Intake:
         return sign(self.paths, given, target)
 
     def tell(self, output: Output) -> None:
-        """Say which configuration file names the sources, for it may start programs."""
+        """Report which configuration file names the sources, for it may start programs."""
         if self._entries:
             file = self._entries[0].file
             count = counted(len(self._used), "source")

@@ -115,7 +115,7 @@ class Embedded:
 
 
 def embedding_by(settings: Settings, kind: str) -> Embedding:
-    """Give how vectors are made by the provider that *settings* name, and where they are kept.
+    """Return how vectors are made by the provider that *settings* name, and where they are kept.
 
     Raises:
         McpgError: What the provider or the store needs is not there.
@@ -214,7 +214,7 @@ def _result(
 
 
 def _is_precise(found: Found, kind: str) -> bool:
-    """Say whether the vectors that were *found* are as precise as the wanted *kind*."""
+    """Return whether the vectors that were *found* are as precise as the wanted *kind*."""
     return found.file is not None and found.file.vectors.stored.kind in {kind, FLOAT32}
 
 

@@ -9,7 +9,7 @@ VARIABLE = "MCPG_CACHE"
 
 
 def cache_folder() -> str | None:
-    """Give the user's cache folder for mcpg, which need not exist; `None` when there is none."""
+    """Return the user's cache folder for mcpg, which need not exist; `None` when there is none."""
     return os.environ.get(VARIABLE) or _platforms()
 
 
@@ -33,7 +33,7 @@ LOGIN_VARIABLE = "MCPG_TOKENS"
 
 
 def login_folder() -> str | None:
-    """Give the user's folder for logins, which need not exist; `None` when there is none."""
+    """Return the user's folder for logins, which need not exist; `None` when there is none."""
     base = os.environ.get(LOGIN_VARIABLE) or _default_login_folder()
     return os.path.abspath(base) if base else None  # noqa: PTH100 - as `cache_folder`
 

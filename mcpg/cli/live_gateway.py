@@ -63,7 +63,7 @@ def gateway_of(wanted: Wanted, settings: Settings, *, reserved: Collection[str] 
 def open_wanted(
     wanted: Wanted, settings: Settings, live: Live
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
-    """Give the sources that the command line names, else the configuration file, else the bundle.
+    """Return the sources that the command line names, else the configuration file, else the bundle.
 
     Raises:
         McpgError: See `gateway_of`.
@@ -98,7 +98,7 @@ def _bundles(settings: Settings) -> list[str]:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Give what *settings* grant an invocation.
+    """Return what *settings* grant an invocation.
 
     Raises:
         UsageError: A setting makes no sense.

@@ -262,7 +262,7 @@ def group(name: str, *, text: str, examples: str) -> typer.Typer:
 
 
 def command_help(command: Any, path: str) -> str:
-    """Give the help of one command, called by *path* (`mcpg search`)."""
+    """Return the help of one command, called by *path* (`mcpg search`)."""
     options = [p for p in command.params if p.param_type_name == "option"]
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     sections = [
@@ -276,7 +276,7 @@ def command_help(command: Any, path: str) -> str:
 
 
 def group_help(group: Any, path: str) -> str:
-    """Give the help of the whole program: its commands and the options before a command."""
+    """Return the help of the whole program: its commands and the options before a command."""
     commands = [(name, group.summary(name)) for name in group.commands]
     sections = [
         f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
@@ -289,7 +289,7 @@ def group_help(group: Any, path: str) -> str:
 
 
 def option_names(option: Any) -> str:
-    """Give an option's names, short first, with the name of its value."""
+    """Return an option's names, short first, with the name of its value."""
     names = ", ".join(sorted(option.opts, key=len))
     return names if option.is_flag else f"{names} {option.metavar}"
 

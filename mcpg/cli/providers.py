@@ -112,7 +112,7 @@ class Equipping:
         return bool(self._value("telemetry.enabled", default=False))
 
     def arguments(self) -> dict[str, Any]:
-        """Give what `mcpg.load` is to be given, by name of the argument.
+        """Return what `mcpg.load` is to be given, by name of the argument.
 
         Raises:
             UsageError: A setting makes no sense, or something it needs is not set.
@@ -146,7 +146,7 @@ class Equipping:
         return self._endpoint_embedder(model, found) if kind == _ENDPOINT else spec
 
     def provider(self) -> EmbeddingProvider | None:
-        """Give who makes vectors, made.
+        """Return the embedding provider, made.
 
         Raises:
             UsageError: There is no such provider, or something it needs is not set.
@@ -165,7 +165,7 @@ class Equipping:
         return provider_of(embedder)
 
     def store(self) -> EmbeddingStore | None:
-        """Give what keeps the vectors of tools: a file in the cache folder, unless set otherwise.
+        """Return the vector store: a file in the cache folder, unless set otherwise.
 
         Raises:
             UsageError: There is no database.
@@ -189,7 +189,7 @@ class Equipping:
         return named or (os.path.join(folder, STORE_FILE) if folder else None)  # noqa: PTH118
 
     def cache(self) -> SearchCache | None:
-        """Give what keeps searches: nothing, unless set otherwise.
+        """Return the search cache: nothing, unless set otherwise.
 
         Raises:
             UsageError: A bound makes no sense, or there is no database.
@@ -208,7 +208,7 @@ class Equipping:
         return MemoryCache(**given)
 
     def normalizer(self) -> Normalizer | None:
-        """Give who rewrites queries, `None` where no model is set.
+        """Return the query rewriter, `None` where no model is set.
 
         Raises:
             UsageError: A model is set, and something it needs is not.
@@ -223,7 +223,7 @@ class Equipping:
         return ChatNormalizer(url, model, key=key, budget=budget)
 
     def observer(self) -> Observer | None:
-        """Give who tells OpenTelemetry, `None` where that is not wanted or not installed."""
+        """Return the OpenTelemetry observer, `None` where that is not wanted or not installed."""
         if not self.is_telling:
             return None
         from mcpg.telemetry import is_installed, telemetry  # noqa: PLC0415 - as above
@@ -244,7 +244,7 @@ class Equipping:
         return (warning(Code.TELEMETRY_MISSING, message),)
 
     def candidates(self) -> PostgresCandidates:
-        """Give what chooses tools in the database, and publishes them there.
+        """Return the candidate source in the database, and publishes them there.
 
         Raises:
             UsageError: There is no database.
@@ -301,7 +301,7 @@ class Equipping:
         )
 
     def _address(self, name: str) -> tuple[str, str | None]:
-        """Give the address that the setting *name* holds, and the key for it.
+        """Return the address that the setting *name* holds, and the key for it.
 
         The key that is meant for others as well goes only where the environment says, lest a
         configuration file that came with somebody's repository sends it elsewhere.
@@ -327,7 +327,7 @@ class Equipping:
         return url or _USUAL_URL, key or None
 
     def _budget(self, name: str, usual: Budget) -> Budget:
-        """Give the *usual* budget, held to the seconds that the setting *name* holds."""
+        """Return the *usual* budget, held to the seconds that the setting *name* holds."""
         seconds = self._value(name)
         if seconds is None:
             return usual

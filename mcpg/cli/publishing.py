@@ -80,7 +80,7 @@ def publish_bundle(settings: Settings, keep: int, output: Output) -> Published:
 
 
 def _vectors(path: str, engine: Engine) -> VectorFile | None:
-    """Give the vectors of the bundle at *path*, where a file of them fits it."""
+    """Return the vectors of the bundle at *path*, where a file of them fits it."""
     key, tools = engine.index.header.key, len(engine.index)
     for place in Target(path, key, tools).places:
         try:

@@ -187,7 +187,7 @@ def _limit(settings: Settings) -> int:
 
 
 def strategy_of(settings: Settings) -> str:
-    """Give the strategy that the settings name, or `graph`.
+    """Return the strategy that the settings name, or `graph`.
 
     Raises:
         UsageError: No strategy is called so.
@@ -202,7 +202,7 @@ def strategy_of(settings: Settings) -> str:
 
 
 def fusion_of(settings: Settings, strategy: str) -> str:
-    """Give the fusion that the settings name, or none; what is no flag counts for `auto` alone.
+    """Return the fusion that the settings name, or none; what is no flag counts for `auto` alone.
 
     Raises:
         UsageError: No fusion is called so, or *strategy* has nothing to fuse.

@@ -198,7 +198,7 @@ def _bundle(named: str | None) -> str:
 
 
 def _is_configured(folder: str) -> bool:
-    """Say whether a configuration file in *folder* may say something."""
+    """Return whether a configuration file in *folder* may say something."""
     if os.path.exists(folder + os.sep + "mcpg.toml"):  # noqa: PTH110 - as above
         return True
     try:

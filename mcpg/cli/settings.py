@@ -293,7 +293,7 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int | None:
-    """Give the line, from 1, of the statement of a TOML document that first names the key *path*.
+    """Return the line, from 1, of the statement of a TOML document that first names the key *path*.
 
     A number in it, from 0, is the place in a list, such as an array of tables.
 
@@ -336,6 +336,6 @@ def _has(table: Any, path: Sequence[str | int]) -> bool:
 
 
 def _first_filled(lines: list[str], begin: int) -> int:
-    """Give the first line from *begin* on that is neither blank nor a comment."""
+    """Return the first line from *begin* on that is neither blank nor a comment."""
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
     return next(filled, begin)

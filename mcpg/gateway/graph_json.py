@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def result_json(found: GraphSearchResult, noticed: Iterable[Diagnostic]) -> JsonObject:
-    """Give the object that `graph search` prints; *noticed* is what loading noticed."""
+    """Return the object that `graph search` prints; *noticed* is what loading noticed."""
     return {
         "schema": "mcpg/graph-search/1",
         "query": found.query,
@@ -38,7 +38,7 @@ def result_json(found: GraphSearchResult, noticed: Iterable[Diagnostic]) -> Json
 
 
 def schema_json(found: GraphSchema, noticed: Iterable[Diagnostic]) -> JsonObject:
-    """Give the object that `graph schema` prints."""
+    """Return the object that `graph schema` prints."""
     return {
         "schema": "mcpg/graph-schema/1",
         "triples": found.triples,
@@ -55,7 +55,7 @@ def schema_json(found: GraphSchema, noticed: Iterable[Diagnostic]) -> JsonObject
 
 
 def node_json(match: GraphMatch) -> JsonObject:
-    """Give a node that was found, and what speaks for it."""
+    """Return a node that was found, and what speaks for it."""
     return {
         "node": match.node,
         "label": match.label,

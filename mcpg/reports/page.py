@@ -526,7 +526,7 @@ def _piece(name: str, size: float, start: float, share: float, color: int) -> Ma
 
 
 def legend(colors: Mapping[str, int]) -> Markup:
-    """Say which colour stands for what."""
+    """Show which colour stands for what."""
     return element(
         "ul",
         [element("li", swatch(color), name) for name, color in colors.items()],

@@ -58,22 +58,22 @@ def manifest(*tools: Tool, **parts: Any) -> Assembly:
 
 
 def data(assembly: Assembly) -> bytes:
-    """Give the bytes of the bundle."""
+    """Return the bytes of the bundle."""
     return encode_bundle(bundle_of(assembly))
 
 
 def texts(assembly: Assembly) -> dict[str, str]:
-    """Give the texts by path."""
+    """Return the texts by path."""
     return {text.path: text.content for text in assembly.texts}
 
 
 def codes(assembly: Assembly) -> list[str]:
-    """Give the codes of the diagnostics."""
+    """Return the codes of the diagnostics."""
     return [diagnostic.code for diagnostic in assembly.diagnostics]
 
 
 def as_bundle(assembly: Assembly) -> SourceBatch:
-    """Give the bundle as a source."""
+    """Return the bundle as a source."""
     return SourceBatch(bundles=(RawBundle(data(assembly).decode(), "graph.mdld"),))
 
 

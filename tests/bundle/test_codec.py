@@ -25,7 +25,7 @@ PLACE = "graph.mdld"
 
 
 def refusal(data: bytes | str) -> BundleError:
-    """Give the error of decoding *data*."""
+    """Return the error of decoding *data*."""
     with pytest.raises(BundleError) as caught:
         decode_bundle(data, PLACE)
     assert caught.value.remedy
@@ -39,7 +39,7 @@ def bundle_text(**members: Any) -> str:
 
 
 def document_refusal(**members: Any) -> BundleError:
-    """Give the error of decoding a bundle whose only document has *members*."""
+    """Return the error of decoding a bundle whose only document has *members*."""
     document = {"path": "a.md", "content": "# A", "canonicalUri": None} | members
     fault = refusal(bundle_text(documents=[document]))
     assert fault.place == "graph.mdld: documents[0]"

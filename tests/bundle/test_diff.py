@@ -16,7 +16,7 @@ def bundle(*tools: Tool) -> Bundle:
 
 
 def changes(**members: Any) -> dict[str, tuple[str, str]]:
-    """Give what changes in a plain tool when it gets *members*."""
+    """Return what changes in a plain tool when it gets *members*."""
     (change,) = diff_bundles(bundle(make_tool()), bundle(make_tool(**members))).changed
     assert change.name == "commerce::shipment_track"
     return {field.name: (field.before, field.after) for field in change.fields}

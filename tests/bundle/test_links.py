@@ -32,7 +32,7 @@ def assembled(documents: Mapping[str, str]) -> Assembly:
 
 
 def edges(assembly: Assembly, tool: str) -> list[tuple[str, str, float, str]]:
-    """Give the edges of a tool: kind, target, weight, reason."""
+    """Return the edges of a tool: kind, target, weight, reason."""
     found = assembly.relations.of(tool)
     return [
         (edge.kind.value, edge.target, edge.weight, edge.reason)

@@ -29,12 +29,12 @@ def joined(*documents: tuple[str, str]) -> Assembly:
 
 
 def codes(found: Assembly) -> list[str]:
-    """Give the codes of what was noticed."""
+    """Return the codes of what was noticed."""
     return [one.code for one in found.diagnostics]
 
 
 def tool_ids(found: Assembly) -> list[str]:
-    """Give the ids of the tools."""
+    """Return the ids of the tools."""
     return sorted(tool.id for tool in found.catalog.tools)
 
 

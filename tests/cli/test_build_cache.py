@@ -26,12 +26,12 @@ TOOLS = [
 
 
 def cache() -> Path:
-    """Give the cache folder, which need not exist."""
+    """Return the cache folder, which need not exist."""
     return Path(os.environ["MCPG_CACHE"])
 
 
 def remembered() -> dict[str, bytes]:
-    """Give the files of the memory, by name."""
+    """Return the files of the memory, by name."""
     return {file.name: file.read_bytes() for file in cache().glob("*")}
 
 
@@ -50,7 +50,7 @@ def change(manifest: Path) -> None:
 
 
 def outputs(folder: Path) -> tuple[bytes, bytes]:
-    """Give the bundle and its index, this without the time of the bundle."""
+    """Return the bundle and its index, this without the time of the bundle."""
     bundle, index = (folder / name for name in ("graph.mdld", "graph.mdld.idx"))
     return bundle.read_bytes(), restamped(index.read_bytes(), NO_STAMP)
 

@@ -43,7 +43,7 @@ def test_the_folder_is_where_the_platform_keeps_such_things(
 
 @pytest.fixture
 def locked(graph: Path) -> Path:
-    """Give a bundle that no index can stand beside."""
+    """Return a bundle that no index can stand beside."""
     index = graph.with_name("graph.mdld.idx")
     index.unlink()
     index.mkdir()

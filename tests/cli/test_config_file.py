@@ -81,7 +81,7 @@ queries = false
 
 
 def refusal(folder: Path, text: str, name: str = "mcpg.toml") -> UsageError:
-    """Give the mistake that is found in a file of *text*."""
+    """Return the mistake that is found in a file of *text*."""
     (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         Settings(folder).find("limit")

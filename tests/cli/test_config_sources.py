@@ -71,7 +71,7 @@ def entries(folder: Path, text: str) -> tuple[ConfiguredSource, ...]:
 
 
 def refusal(folder: Path, text: str) -> UsageError:
-    """Give the mistake that is found in a file of *text*."""
+    """Return the mistake that is found in a file of *text*."""
     with pytest.raises(UsageError) as caught:
         entries(folder, text)
     return caught.value

@@ -25,7 +25,7 @@ SECRET = "sk-Secret0123456789"
 
 
 def told(run: Callable[..., Run], *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Give the exit code and every check by its name."""
+    """Return the exit code and every check by its name."""
     done = run("doctor", "--format", "json", *arguments)
     assert done.json["schema"] == "mcpg/doctor/1"
     assert done.json["healthy"] == (done.code == 0)

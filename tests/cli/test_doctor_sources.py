@@ -40,7 +40,7 @@ def source(**entry: Any) -> str:
 
 @pytest.fixture
 def examine(folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Examine:
-    """Give the exit code and the checks of sources, of a file with the given entries."""
+    """Return the exit code and the checks of sources, of a file with the given entries."""
     monkeypatch.setenv("MCPG_EMBED_WITH", "none")
     monkeypatch.setenv("MCPG_TEST_TOKEN", TOKEN)
 

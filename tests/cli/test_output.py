@@ -73,7 +73,7 @@ class TestColour:
 
 
 def told(capsys: pytest.CaptureFixture[str], output: Output, *items: Diagnostic) -> list[str]:
-    """Give the lines on standard error once *output* has told about *items*."""
+    """Return the lines on standard error once *output* has told about *items*."""
     output.diagnostics(items)
     return capsys.readouterr().err.splitlines()
 

@@ -30,7 +30,7 @@ ENTRY = {EmbeddingKey("tool", "hash", "mine"): np.ones(2, dtype=np.float32)}
 def equipping(
     folder: Path, environment: Mapping[str, str] | None = None, text: str = "", **flags: Any
 ) -> Equipping:
-    """Give what is made of *environment*, *flags* and a configuration file of *text*."""
+    """Return what is made of *environment*, *flags* and a configuration file of *text*."""
     (folder / "mcpg.toml").write_text(text, encoding="utf-8")
     return Equipping(Settings(folder, environment or {}, flags))
 

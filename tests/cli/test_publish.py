@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def database(postgres: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
-    """Give the connection string of an empty database that the program is told of."""
+    """Return the connection string of an empty database that the program is told of."""
     assert folder.exists()  # which has cleared the environment before
     monkeypatch.setenv("MCPG_POSTGRES", postgres)
     return postgres

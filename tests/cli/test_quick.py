@@ -29,7 +29,7 @@ TOOLS = (
 
 @pytest.fixture
 def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a bundle with a fresh index in the current folder."""
+    """Return a bundle with a fresh index in the current folder."""
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS))))
     mcpg.load(path)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def ids(result: Run) -> list[str]:
-    """Give the ids of the primary matches in a JSON answer."""
+    """Return the ids of the primary matches in a JSON answer."""
     return [match["toolId"] for match in result.json["matches"]]
 
 
@@ -138,7 +138,7 @@ class TestExplain:
 
     @pytest.fixture
     def answer(self, run: Callable[..., Run]) -> Any:
-        """Give the JSON answer to one question."""
+        """Return the JSON answer to one question."""
         return run("explain", "the shipmnt of an invoice", "--format", "json").json
 
     def test_contributions_sum_to_the_fused_score(self, answer: Any) -> None:

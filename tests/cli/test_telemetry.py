@@ -30,7 +30,7 @@ LAUNCHER = "from opentelemetry.instrumentation.auto_instrumentation import run; 
 
 
 def observer(folder: Path, environment: Mapping[str, str], text: str = "") -> object:
-    """Give the observer that settings make."""
+    """Return the observer that settings make."""
     (folder / "mcpg.toml").write_text(text, encoding="utf-8")
     return Equipping(Settings(folder, environment)).arguments().get("observer")
 

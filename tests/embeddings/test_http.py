@@ -22,12 +22,12 @@ SHORT = Budget(connect=1.0, read=5.0, total=0.2, retries=0)
 
 
 def provider(url: str, **options: Any) -> HttpEmbeddings:
-    """Give a provider that is soon content or tired."""
+    """Return a provider that is soon content or tired."""
     return HttpEmbeddings(url, "small", key=KEY, **({"budget": QUICK} | options))
 
 
 def vectors(*rows: Any, order: list[int] | None = None) -> dict[str, Any]:
-    """Give the answer of an endpoint that made *rows*, told in another *order*."""
+    """Return the answer of an endpoint that made *rows*, told in another *order*."""
     data = [{"object": "embedding", "index": n, "embedding": row} for n, row in enumerate(rows)]
     return {"data": [data[n] for n in order] if order else data, "usage": {"prompt_tokens": 4}}
 

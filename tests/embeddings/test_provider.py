@@ -38,7 +38,7 @@ class Raw:
         self.answer = answer
 
     def embed(self, _: Any) -> Any:
-        """Give the answer, or raise it."""
+        """Return the answer, or raise it."""
         if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer

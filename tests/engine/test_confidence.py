@@ -28,12 +28,12 @@ probabilities = st.floats(0, 1)
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    """Give an engine over a shop of two dozen tools."""
+    """Return an engine over a shop of two dozen tools."""
     return make_engine(*TOOLS)
 
 
 def best(engine: Engine, query: str) -> float:
-    """Give the score of the best match."""
+    """Return the score of the best match."""
     return engine.search(query).matches[0].score
 
 

@@ -51,7 +51,7 @@ ANSWERS = answers(RIGHT)
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Give a bundle with a fresh index."""
+    """Return a bundle with a fresh index."""
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle_of(ASSEMBLY))
     mcpg.load(path)
@@ -60,7 +60,7 @@ def bundle(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def index(bundle: Path) -> Path:
-    """Give the index of the bundle."""
+    """Return the index of the bundle."""
     return bundle.with_name("graph.mdld.idx")
 
 
@@ -159,7 +159,7 @@ def test_the_program_prints_the_same(
 
 
 def damaged(name: str) -> Index:
-    """Give an index that has a section with a wrong byte."""
+    """Return an index that has a section with a wrong byte."""
     data = bytearray(compile_assembly(ASSEMBLY))
     data[unpack(bytes(data))[1][name].start] ^= 1
     return Index(bytes(data))

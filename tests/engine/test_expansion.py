@@ -25,7 +25,7 @@ RULES = (
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    """Give an engine over a story feed and an invoice tool."""
+    """Return an engine over a story feed and an invoice tool."""
     return make_engine(*TOOLS, rules=RULES)
 
 

@@ -38,7 +38,7 @@ SMALL = 1e-9
 
 @pytest.fixture(scope="module")
 def explanation() -> Explanation:
-    """Give the explanation of a query with a slip, a code, an unknown word and context."""
+    """Return the explanation of a query with a slip, a code, an unknown word and context."""
     return ENGINE.explain("where is the shipmnt 1z999 xyzzy", context="invoice", limit=3)
 
 
@@ -205,7 +205,7 @@ def test_words_that_match_alike_are_explained() -> None:
 
 
 def details(explanation: Explanation) -> dict[str, Any]:
-    """Give what each stage of *explanation* found."""
+    """Return what each stage of *explanation* found."""
     return {stage.name: stage.details for stage in explanation.stages}
 
 

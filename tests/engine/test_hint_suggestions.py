@@ -13,7 +13,7 @@ ENGINE = make_engine(
 
 
 def proposed(query: str, present: tuple[str, ...] = ()) -> list[str]:
-    """Give the words of *query* that may be added, the preferred first."""
+    """Return the words of *query* that may be added, the preferred first."""
     analysis = analyse(query, ENGINE.index)
     impacts = [0.0] * len(analysis.clauses)
     found = hint_words(query, analysis, impacts, present, ENGINE.index.language)

@@ -60,7 +60,7 @@ PLAIN = make_engine(*TOOLS, rules=RULES)
 
 
 def engine_with(function: Callable[[list[str]], Any], **others: Any) -> mcpg.Engine:
-    """Give an engine whose vectors *function* makes."""
+    """Return an engine whose vectors *function* makes."""
     provider = FunctionEmbeddings(function, "a test")
     return mcpg.Engine(PLAIN.index, equipment=EngineServices(provider, **others))
 
@@ -75,7 +75,7 @@ WAYS: list[dict[str, str]] = [
 
 
 def codes(result: mcpg.SearchResult) -> set[str]:
-    """Give the codes of the diagnostics of *result*."""
+    """Return the codes of the diagnostics of *result*."""
     return {diagnostic.code for diagnostic in result.diagnostics}
 
 
@@ -159,7 +159,7 @@ def test_an_alias_cannot_lose(way: dict[str, str]) -> None:
 
 
 def fail(fault: Exception) -> Callable[[], Any]:
-    """Give a function that raises *fault*."""
+    """Return a function that raises *fault*."""
 
     def act() -> Any:
         raise fault

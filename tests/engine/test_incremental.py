@@ -104,7 +104,7 @@ def made(batch: SourceBatch, memo: Memo, source_id: str | None) -> tuple[object,
 
 
 def is_writable(assembly: Assembly) -> bool:
-    """Say whether the documents can stand in a file: half a character cannot."""
+    """Return whether the documents can stand in a file: half a character cannot."""
     return not any("\ud800" in text.content for text in assembly.texts)
 
 

@@ -64,7 +64,7 @@ def shown(result: SearchResult) -> list[tuple[Any, ...]]:
 
 
 def unique(engine: Engine) -> list[str]:
-    """Give the ids of the tools of an engine."""
+    """Return the ids of the tools of an engine."""
     return [tool.id for tool in engine.tools]
 
 
@@ -217,7 +217,7 @@ def test_threads_get_the_answers_of_one() -> None:
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Give a bundle without an index."""
+    """Return a bundle without an index."""
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle_of(assemble(SourceBatch(tools=SHOP.tools))))
     return path

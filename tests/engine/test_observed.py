@@ -47,7 +47,7 @@ FOREIGN = "де моя посилка"
 
 
 def watched(**equipment: Any) -> tuple[Engine, Noting]:
-    """Give an engine, and who watches it."""
+    """Return an engine, and who watches it."""
     noting = Noting()
     return mcpg.Engine(INDEX, equipment=EngineServices(observer=noting, **equipment)), noting
 
@@ -236,7 +236,7 @@ def test_what_a_search_raises_reaches_caller_and_observer() -> None:
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Give a bundle without an index."""
+    """Return a bundle without an index."""
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle_of(assemble(SourceBatch(tools=TOOLS, rules=RULES))))
     return path

@@ -81,7 +81,7 @@ def batch(*rankings: Any) -> SourceBatch:
 
 
 def changed(change: Callable[[Any], object]) -> Any:
-    """Give what a bundle carries after a *change* to it."""
+    """Return what a bundle carries after a *change* to it."""
     found = copy.deepcopy(ranking_json(TUNED))
     change(found)
     return found

@@ -47,7 +47,7 @@ class Listening:
         self.hits = 0
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Give what is kept."""
+        """Return what is kept."""
         self.asked.append((kind, key))
         self.hits += (kind, key) in self.entries
         return self.entries.get((kind, key))
@@ -82,7 +82,7 @@ class Broken:
 
 
 def cached(cache: Any, engine: Engine = PLAIN) -> Engine:
-    """Give an engine over the same index that has a cache."""
+    """Return an engine over the same index that has a cache."""
     return mcpg.Engine(engine.index, equipment=EngineServices(cache=cache))
 
 
@@ -418,7 +418,7 @@ def test_a_cache_that_gives_no_bytes_is_empty() -> None:
 
     class Strange(NoCache):
         def get(self, kind: str, key: str) -> Any:
-            """Give a text."""
+            """Return a text."""
             return f"{kind} {key}"
 
     result = cached(Strange()).search("order")
@@ -454,7 +454,7 @@ class Chosen:
         self.ids = list(ids)
 
     def candidates(self, _query: str, _vector: Any, _count: int) -> list[str]:
-        """Give the tools."""
+        """Return the tools."""
         return self.ids
 
 

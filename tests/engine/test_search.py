@@ -23,12 +23,12 @@ DASHBOARD = make_tool("dashboard_create", description="Create a dashboard with f
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    """Give an engine over a small shop."""
+    """Return an engine over a small shop."""
     return make_engine(SHIPMENT, ORDER, INVOICE, RESET, DASHBOARD)
 
 
 def codes(result: mcpg.SearchResult) -> set[str]:
-    """Give the codes of the diagnostics of *result*."""
+    """Return the codes of the diagnostics of *result*."""
     return {diagnostic.code for diagnostic in result.diagnostics}
 
 

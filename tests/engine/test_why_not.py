@@ -34,7 +34,7 @@ def ask(query: str, tool: str, engine: mcpg.Engine = ENGINE, **asked: object) ->
 
 
 def rank(engine: mcpg.Engine, query: str, tool: str) -> int | None:
-    """Give the rank of *tool* as a search shows it."""
+    """Return the rank of *tool* as a search shows it."""
     found = [match.tool_id for match in engine.search(query, limit=50).matches]
     return found.index(tool) + 1 if tool in found else None
 

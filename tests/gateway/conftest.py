@@ -22,7 +22,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> Callable[..., FileSource]:
-    """Give a function that writes a manifest of tools and gives it as a source."""
+    """Return a function that writes a manifest of tools and gives it as a source."""
 
     def write(source_id: str, **tools: str) -> FileSource:
         entries: list[dict[str, Any]] = [

@@ -36,13 +36,13 @@ SERVERS = Path(__file__).parents[1] / "servers.py"
 
 
 def server(mode: str, source_id: str = "server") -> ServerSource:
-    """Give a real server that behaves like *mode*."""
+    """Return a real server that behaves like *mode*."""
     program = StdioServer("test", source_id, sys.executable, (str(SERVERS), mode))
     return ServerSource(source_id, program)
 
 
 def codes(gateway: Gateway | SyncGateway) -> list[str]:
-    """Give the codes of what a gateway noticed."""
+    """Return the codes of what a gateway noticed."""
     return [one.code for one in gateway.diagnostics]
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def source(manifest: Manifest) -> FileSource:
-    """Give a source of two tools."""
+    """Return a source of two tools."""
     return manifest("mail", mail_send="Send a mail", mail_drop="Drop a mail")
 
 
@@ -38,7 +38,7 @@ def assembled(*sources: FileSource) -> Assembly:
 
 
 async def noticed(source: FileSource, graph: GraphSource, query: str) -> tuple[list[str], set[str]]:
-    """Give what is found for *query* and which diagnostics a gateway has."""
+    """Return what is found for *query* and which diagnostics a gateway has."""
     async with Gateway([source], graph=graph) as gateway:
         found = ids((await gateway.search(query)).matches)
         assert len(await gateway.list_tools()) == 2

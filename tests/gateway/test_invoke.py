@@ -245,7 +245,7 @@ class Node(BaseModel):
 
 
 def tree(root: Node, when: dt.date, count: Annotated[int, Field(ge=1)] = 3) -> Node:
-    """Give a tree."""
+    """Return a tree."""
     assert isinstance(when, dt.date)
     assert count == 3
     return root

@@ -95,7 +95,7 @@ class Trying:
 
 @pytest.fixture
 def trying(tmp_path: Path) -> Trying:
-    """Give what calls operations."""
+    """Return what calls operations."""
     return Trying(tmp_path)
 
 

@@ -34,7 +34,7 @@ def configure(path: Path, **servers: Any) -> None:
 
 
 def opened(*arguments: str, source_id: str | None = None) -> tuple[Source, ...]:
-    """Give the sources, of which nothing is to be noticed."""
+    """Return the sources, of which nothing is to be noticed."""
     sources, noticed = open_sources(arguments, LIVE, source_id=source_id)
     assert noticed == ()
     return sources

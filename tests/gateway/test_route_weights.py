@@ -17,7 +17,7 @@ SHIPPED = Path(mcpg.gateway.__file__).parent / "routing" / "data" / "route.json"
 
 
 def members() -> dict[str, Any]:
-    """Give what the shipped file holds."""
+    """Return what the shipped file holds."""
     return dict(json.loads(SHIPPED.read_text("utf-8")))
 
 

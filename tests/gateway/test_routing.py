@@ -98,12 +98,12 @@ def incidents() -> Engine:
 
 
 def names(category: RoutedCategory) -> list[str]:
-    """Give the ids of the tools that *category* shows."""
+    """Return the ids of the tools that *category* shows."""
     return [one.match.tool_id for one in category.matches]
 
 
 def categories(result: RouteResult) -> list[str]:
-    """Give the names of the categories."""
+    """Return the names of the categories."""
     return [category.name for category in result.categories]
 
 

@@ -33,7 +33,7 @@ LABEL = re.compile(r"(?:[\w .,:;/()=!?'-]|#\d+;)+\Z")
 
 
 def drawn(*given: ToolDocument) -> Network:
-    """Give the network of documents."""
+    """Return the network of documents."""
     return network_of(triples_of(given))
 
 
@@ -156,5 +156,5 @@ def test_any_document_can_be_drawn(document: ToolDocument) -> None:
 
 
 def labels(lines: Iterable[str]) -> list[str]:
-    """Give what stands in quotation marks."""
+    """Return what stands in quotation marks."""
     return [found for line in lines for found in re.findall(r'"(.*?)"', line)]

@@ -128,7 +128,7 @@ def test_flat_json_ld_says_what_the_triples_say(rich: ToolDocument) -> None:
 
 
 def meant(value: Mapping[str, Any]) -> Any:
-    """Give the value that a term stands for."""
+    """Return the value that a term stands for."""
     if value.get("type") == "IRI":
         return value["value"]
     text = value.get("value", value.get("text"))

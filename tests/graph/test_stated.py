@@ -52,7 +52,7 @@ EX = "https://example.com/vocab/"
 
 
 def stated() -> dict[str, dict[str, list[str | Literal]]]:
-    """Give what the graph of the page and of one other tool says, by subject and predicate."""
+    """Return what the graph of the page and of one other tool says, by subject and predicate."""
     page, found = parse_document(SourceDocument("recover.md", PAGE))
     assert found == ()
     other = ToolDocument(make_tool("track"), "track.md", "urn:track")

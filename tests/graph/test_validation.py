@@ -56,7 +56,7 @@ def validated(text: str = FAULTY, timeout: float = 60.0, **shapes: str) -> Valid
 
 
 def places(validation: Validation) -> Mapping[str, str | None]:
-    """Give the place of each finding by its constraint."""
+    """Return the place of each finding by its constraint."""
     return {one.result.constraint: one.place for one in validation.findings}
 
 

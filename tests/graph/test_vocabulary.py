@@ -27,7 +27,7 @@ def ontology() -> rdflib.Graph:
 
 
 def ours(iris: set[str]) -> set[str]:
-    """Give those of *iris* that are of our own vocabulary."""
+    """Return those of *iris* that are of our own vocabulary."""
     return {iri for iri in iris if iri.startswith(v.MCPG) and iri != v.MCPG}
 
 

@@ -41,7 +41,7 @@ def documents() -> tuple[ToolDocument, ...]:
 
 @pytest.fixture(scope="session")
 def data(documents: tuple[ToolDocument, ...]) -> bytes:
-    """Give the bytes of their index."""
+    """Return the bytes of their index."""
     return compile_index(documents, key=bytes(range(32)), texts={"track.md": "# Track\n"})
 
 

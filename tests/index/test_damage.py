@@ -19,7 +19,7 @@ REFUSED = "refused"
 
 
 def questions(index: Index) -> Iterator[Callable[[], Any]]:
-    """Give everything that an index can be asked."""
+    """Return everything that an index can be asked."""
     of_tools = index.tool_id, index.tool_name, index.display_name, index.summary, index.source_id
     of_tools += index.is_enabled, index.record, index.markdown
     of_tools += index.groups, index.name_terms, index.edges

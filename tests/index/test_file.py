@@ -49,14 +49,14 @@ class Builder:
 
 @pytest.fixture
 def builder(tmp_path: Path) -> Builder:
-    """Give the builder of a source in a folder of its own."""
+    """Return the builder of a source in a folder of its own."""
     source = tmp_path / "graph.mdld"
     source.write_text("one")
     return Builder(source)
 
 
 def touch(path: Path, seconds: int) -> None:
-    """Give a file another time."""
+    """Return a file another time."""
     os.utime(path, (seconds, seconds))
 
 

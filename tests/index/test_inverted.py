@@ -24,7 +24,7 @@ def index_of(*tools: Tool) -> Index:
 
 
 def impact(index: Index, word: str, tool: int) -> float:
-    """Give the impact of the term of *word* in *tool*, in (0, 1]."""
+    """Return the impact of the term of *word* in *tool*, in (0, 1]."""
     tools, impacts, _ = index.postings(index.term_of_word(index.find_word(word)))
     return dict(zip(tools, impacts, strict=True))[tool] / IMPACT_SCALE
 

@@ -25,7 +25,7 @@ def fields_of(mask: int) -> list[str]:
 
 
 def found(index: Index, term: int) -> dict[int, list[str]]:
-    """Give the tools that hold a term, and the fields."""
+    """Return the tools that hold a term, and the fields."""
     tools, _, masks = index.postings(term)
     return {tool: fields_of(mask) for tool, mask in zip(tools, masks, strict=True)}
 

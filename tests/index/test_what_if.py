@@ -41,7 +41,7 @@ catalogues = st.lists(tools, min_size=1, max_size=4, unique_by=lambda tool: tool
 
 
 def documents_of(*tools: object) -> Sequence[ToolDocument]:
-    """Give the documents of *tools* in order of id."""
+    """Return the documents of *tools* in order of id."""
     documents = assemble(SourceBatch(tools=tools)).documents  # type: ignore[arg-type]
     return sorted(documents, key=lambda document: document.tool.id)
 

@@ -26,12 +26,12 @@ SHORT = Budget(connect=1.0, read=5.0, total=0.3, retries=0)
 
 
 def endpoint(url: str, budget: Budget = QUICK, **options: Any) -> Endpoint:
-    """Give an endpoint that retries at once."""
+    """Return an endpoint that retries at once."""
     return Endpoint(url, key=KEY, budget=budget, jitter=lambda: -0.99, **options)
 
 
 def fault_of(url: str, budget: Budget = QUICK, **options: Any) -> EndpointError:
-    """Give the fault of a request that cannot succeed, which never shows the key."""
+    """Return the fault of a request that cannot succeed, which never shows the key."""
     with pytest.raises(EndpointError) as caught:
         endpoint(url, budget, **options).post("things", {})
     fault = caught.value
@@ -75,7 +75,7 @@ def endless(conversation: Conversation) -> None:
 
 @contextmanager
 def silent_port() -> Iterator[str]:
-    """Give the address of a port that takes connections and says nothing, not even good-bye."""
+    """Return the address of a port that takes connections and says nothing, not even good-bye."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
 

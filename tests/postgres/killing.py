@@ -47,7 +47,7 @@ def start(dsn: str, first: int) -> tuple[int, int]:
 
 
 def told(heard: int, count: int) -> list[int]:
-    """Give the first *count* numbers that a writer tells, or fewer where it tells no more."""
+    """Return the first *count* numbers that a writer tells, or fewer where it tells no more."""
     numbers = []
     while len(numbers) < count and (number := os.read(heard, 4)):
         numbers.append(int.from_bytes(number, "big"))

@@ -28,7 +28,7 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give a clock that a test moves."""
+    """Return a clock that a test moves."""
     return Clock()
 
 

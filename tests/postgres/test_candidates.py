@@ -22,12 +22,12 @@ TEXTS = {
 
 
 def axis(place: int) -> NDArray[np.float32]:
-    """Give the unit vector along one axis."""
+    """Return the unit vector along one axis."""
     return np.eye(len(TEXTS), dtype=np.float32)[place]
 
 
 def tools(*, vectors: bool = False) -> list[PublishedTool]:
-    """Give the tools of a small catalogue, each with a vector along an axis of its own."""
+    """Return the tools of a small catalogue, each with a vector along an axis of its own."""
     return [
         PublishedTool(name, name.partition(":")[2], text, axis(place) if vectors else None)
         for place, (name, text) in enumerate(TEXTS.items())
@@ -36,7 +36,7 @@ def tools(*, vectors: bool = False) -> list[PublishedTool]:
 
 @pytest.fixture
 def database(postgres: str) -> Iterator[Database]:
-    """Give an empty database."""
+    """Return an empty database."""
     with Database(postgres) as opened:
         yield opened
 

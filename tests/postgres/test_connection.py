@@ -36,7 +36,7 @@ def ask(query: str) -> Callable[[Connection], object]:
 
 
 def quick(dsn: str, **options: object) -> Database:
-    """Give a database whose retries take no time."""
+    """Return a database whose retries take no time."""
     return Database(PostgresSettings(dsn, **options), sleep=lambda _: None)  # type: ignore[arg-type]
 
 

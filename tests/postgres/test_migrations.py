@@ -34,7 +34,7 @@ def tables(dsn: str, schema: str = "mcpg") -> set[str]:
 
 @pytest.fixture
 def role(postgres_server: str) -> str:
-    """Give the name of a role that may do little."""
+    """Return the name of a role that may do little."""
     execute(postgres_server, "drop role if exists little", "create role little login")
     return "little"
 

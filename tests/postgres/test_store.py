@@ -22,7 +22,7 @@ ROUNDS = 20
 
 @pytest.fixture
 def store(postgres: str) -> Iterator[PostgresStore]:
-    """Give a store to which the rules of all stores apply."""
+    """Return a store to which the rules of all stores apply."""
     with Database(postgres) as database:
         yield PostgresStore(database)
 

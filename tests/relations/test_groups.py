@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def groups(*tools: Tool) -> list[tuple[str, ...]]:
-    """Give the groups of each tool."""
+    """Return the groups of each tool."""
     vocabulary = build_vocabulary(tools)
     return [groups_of(tool, position, vocabulary) for position, tool in enumerate(tools)]
 

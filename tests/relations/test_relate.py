@@ -33,7 +33,7 @@ def related(*tools: Tool, assertions: tuple[Assertion, ...] = ()) -> Relations:
 
 
 def targets(edges: tuple[Edge, ...]) -> list[str]:
-    """Give the ids that *edges* reach."""
+    """Return the ids that *edges* reach."""
     return [edge.target for edge in edges]
 
 

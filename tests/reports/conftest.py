@@ -91,7 +91,7 @@ class Browser:
         self.driver.get(address)
 
     def run(self, script: str) -> Any:
-        """Give what *script* returns."""
+        """Return what *script* returns."""
         return self.driver.execute_script(script)
 
     def count(self, selector: str) -> int:
@@ -99,7 +99,7 @@ class Browser:
         return int(self.run(f"return document.querySelectorAll({selector!r}).length"))
 
     def resize(self, width: int, height: int = 900) -> None:
-        """Give the page another size, and time to draw itself anew."""
+        """Return the page another size, and time to draw itself anew."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         # Two frames: one in which the page hears of it, one in which it draws.
@@ -120,7 +120,7 @@ class Browser:
         ActionChains(self.driver).send_keys(*keys).perform()
 
     def requests(self) -> list[str]:
-        """Give the addresses that were asked for since the page was opened."""
+        """Return the addresses that were asked for since the page was opened."""
         import json  # noqa: PLC0415
 
         events = [
@@ -133,7 +133,7 @@ class Browser:
         ]
 
     def complaints(self) -> list[str]:
-        """Give what the page did that it must not do: errors, violations, dialogs."""
+        """Return what the page did that it must not do: errors, violations, dialogs."""
         logged = [one["message"] for one in self.driver.get_log("browser")]
         return [*self.run("return window.noticed"), *logged]
 

@@ -12,7 +12,7 @@ from mcpg.reports.pages import eval_page, queries_data
 
 
 def text_of(page: str) -> str:
-    """Give the text of *page* without tags."""
+    """Return the text of *page* without tags."""
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 

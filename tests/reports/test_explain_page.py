@@ -19,7 +19,7 @@ from mcpg.reports.pages import explain_page
 
 
 def text_of(page: str) -> str:
-    """Give the text of *page* without tags."""
+    """Return the text of *page* without tags."""
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 

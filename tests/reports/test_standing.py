@@ -10,7 +10,7 @@ from mcpg.reports.pages import explain_page
 
 
 def text_of(page: str) -> str:
-    """Give the text of the body of *page* without tags."""
+    """Return the text of the body of *page* without tags."""
     body = page.partition("<main")[2].partition("<script")[0]
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
 

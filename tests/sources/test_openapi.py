@@ -125,7 +125,7 @@ def one(operation: Any, **document: Any) -> tuple[Tool, list[str]]:
 
 
 def with_body(schema: Any, **schemas: Any) -> tuple[dict[str, Any], list[str]]:
-    """Give the input schema that a body of *schema* leads to, and the messages."""
+    """Return the input schema that a body of *schema* leads to, and the messages."""
     body = {"content": {"application/json": {"schema": schema}}}
     tool, noticed = one({"requestBody": body}, components={"schemas": schemas})
     return tool.input_schema, noticed

@@ -11,7 +11,7 @@ from mcpg.sources.signature import source_signature
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder of sources in the working folder."""
+    """Return a folder of sources in the working folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs" / "deep").mkdir(parents=True)
     (tmp_path / "docs" / "a.json").write_text("[]")

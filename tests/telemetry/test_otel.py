@@ -44,7 +44,7 @@ FACTS = SearchFacts(
 
 
 def watched(recording: Recording, **options: Any) -> Engine:
-    """Give an engine that *recording* watches."""
+    """Return an engine that *recording* watches."""
     return mcpg.Engine(INDEX, equipment=EngineServices(observer=recording.observer(**options)))
 
 

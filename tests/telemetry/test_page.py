@@ -20,20 +20,20 @@ GUIDE = (ROOT / "docs/how-to/telemetry.md").read_text(encoding="utf-8")
 
 
 def section(title: str) -> str:
-    """Give what stands below the heading *title*, to the next of its height."""
+    """Return what stands below the heading *title*, to the next of its height."""
     marks = title.partition(" ")[0]
     after = PAGE.partition(f"\n{title}\n")[2]
     return re.split(rf"^#{{1,{len(marks)}}} ", after, flags=re.MULTILINE)[0]
 
 
 def rows(text: str) -> list[list[str]]:
-    """Give the cells of the rows whose first is code."""
+    """Return the cells of the rows whose first is code."""
     lines = re.findall(r"^\| `.*\|$", text, re.MULTILINE)
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
 
 
 def names(kind: Kind) -> set[str]:
-    """Give the names of all attributes of *kind*."""
+    """Return the names of all attributes of *kind*."""
     return {*kind.attributes.values(), *kind.constants}
 
 

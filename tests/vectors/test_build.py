@@ -90,7 +90,7 @@ class OpposedProvider(HashProvider):
     """Gives whole text, names and description directions whose weighted mean is nothing."""
 
     def vector(self, text: str) -> np.ndarray:
-        """Give a row of two numbers."""
+        """Return a row of two numbers."""
         if "\n" in text:
             return np.array([1.0, 0.0])
         slope = 0.234375**0.5
@@ -174,7 +174,7 @@ class PickyProvider(HashProvider):
     """Has no vector for some texts."""
 
     def vector(self, text: str) -> np.ndarray:
-        """Give a row, of zeros for one text."""
+        """Return a row, of zeros for one text."""
         return super().vector(text) * ("00003" not in text)
 
 

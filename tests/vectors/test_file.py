@@ -48,7 +48,7 @@ def data(built: Built) -> bytes:
 
 
 def told(one: VectorFile) -> object:
-    """Give everything that a file says."""
+    """Return everything that a file says."""
     vectors = one.vectors
     rows = [vectors.vector(number) for number in range(len(vectors))]
     listed = [None if row is None else row.tolist() for row in rows]

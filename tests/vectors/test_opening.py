@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> str:
 
 
 def opened(places: list[str], provider: HashProvider, **options: object) -> Built:
-    """Give the vectors of the four tools."""
+    """Return the vectors of the four tools."""
     given = {"key": KEY, "tools": 4} | options
     return vectors_of(places, lambda: documents(4), provider, **given)
 

@@ -57,7 +57,7 @@ class Check:
 
 
 def tried(name: str, trial: Callable[[], Check]) -> Check:
-    """Give what came of *trial*; whatever it raises becomes a failure."""
+    """Return what came of *trial*; whatever it raises becomes a failure."""
     try:
         return trial()
     except McpgError as fault:
@@ -190,7 +190,7 @@ def check_vectors(engine: Engine, equipping: Equipping) -> Check:
 
 
 def _provider(equipping: Equipping) -> EmbeddingProvider | None:
-    """Give who makes vectors; that nobody does is told by a check of its own."""
+    """Return the embedding provider; that nobody does is told by a check of its own."""
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
 
     try:
@@ -225,7 +225,7 @@ _DISTRIBUTIONS = {"faiss": "faiss-cpu", "opentelemetry": "opentelemetry-api"}
 
 
 def install_command(extra: str) -> str:
-    """Give the command that installs *extra*."""
+    """Return the command that installs *extra*."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 

@@ -75,7 +75,7 @@ class _Round:
     batches: list[SourceBatch] = field(default_factory=list)
 
     def checks(self) -> Iterator[Check]:
-        """Give a check for every source, and one for all of them together."""
+        """Return a check for every source, and one for all of them together."""
         live = ServerOptions(()).live()
         opened = _open_all(self.entries, live)
         failed = self._ask([source for one in opened for source in one.sources], live)
@@ -173,7 +173,7 @@ def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_Opened]:
 
 
 def _contents(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
-    """Give how many tools a batch has, and what is noticed of them."""
+    """Return how many tools a batch has, and what is noticed of them."""
     if batch.documents or batch.bundles:
         from mcpg.bundle import assemble  # noqa: PLC0415 - as above
 
@@ -209,7 +209,7 @@ def _judged(
     count: int,
     **details: Any,
 ) -> Check:
-    """Give the check of what was read, by what was *noticed* of it."""
+    """Return the check of what was read, by what was *noticed* of it."""
     told = [one for one in noticed if one.severity != Severity.INFO]
     warnings = [
         {"code": one.code, "message": one.message, "place": one.place} for one in told[:_TOLD]
@@ -232,7 +232,7 @@ def _failed(name: str, fault: McpgError) -> Check:
 
 
 def _unopened(noticed: Diagnostic) -> Check:
-    """Give the check of a source that is switched off, or cannot be used as it is configured."""
+    """Return the check of a source that is switched off, or cannot be used as it is configured."""
     is_failure = noticed.severity == Severity.ERROR
     name = _name(str(noticed.place).rpartition(": ")[2])
     status = Status.FAILED if is_failure else Status.OFF

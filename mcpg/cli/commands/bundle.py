@@ -427,7 +427,7 @@ def watched_bundle(
 
 
 def facts_of(assembly: Assembly) -> BuildFacts:
-    """Give what is told of the index of *assembly*."""
+    """Return what is told of the index of *assembly*."""
     from mcpg.telemetry import BuildFacts  # noqa: PLC0415 - as above
 
     documents = assembly.documents

@@ -105,7 +105,7 @@ def remove(files: Sequence[Kept]) -> None:
 
 
 def cache_json(files: Sequence[Kept], *, removed: bool) -> JsonObject:
-    """Give the object that `cache` prints."""
+    """Return the object that `cache` prints."""
     return {
         "schema": "mcpg/cache/1",
         "folder": cache_folder(),
@@ -156,7 +156,7 @@ def _store(settings: Settings) -> Iterator[Kept]:
 
 
 def _known(path: Path, kind: Kind) -> Iterator[Kept]:
-    """Give the file at *path* if it is one of ours; links are not followed."""
+    """Return the file at *path* if it is one of ours; links are not followed."""
     mark = MARKS[kind]
     try:
         if path.is_symlink() or not path.is_file():

@@ -118,7 +118,7 @@ def _catalogue(settings: Settings, equipping: Equipping) -> Iterator[Check]:
 
 
 def doctor_json(checks: Sequence[Check]) -> JsonObject:
-    """Give the object that `doctor` prints."""
+    """Return the object that `doctor` prints."""
     return {
         "schema": "mcpg/doctor/1",
         "healthy": is_healthy(checks),
@@ -127,12 +127,12 @@ def doctor_json(checks: Sequence[Check]) -> JsonObject:
 
 
 def doctor_text(check: Check, output: Output) -> str:
-    """Give the lines that tell one check."""
+    """Return the lines that tell one check."""
     label = output.paint(f"{check.status.value:<6}", _STYLES[check.status])
     line = f"{label}  {one_line(check.name)}: {one_line(check.message)}"
     return f"{line}\n        {one_line(check.remedy)}" if check.remedy else line
 
 
 def is_healthy(checks: Sequence[Check]) -> bool:
-    """Say whether everything that is configured works."""
+    """Return whether everything that is configured works."""
     return all(check.status is not Status.FAILED for check in checks)

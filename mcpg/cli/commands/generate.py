@@ -90,7 +90,7 @@ def generate(
 
 
 def _own(target: str, sources: Iterable[str]) -> list[Path]:
-    """Give the files of an output folder that lies within a source: they are no sources."""
+    """Return the files of an output folder that lies within a source: they are no sources."""
     folder = Path(os.path.realpath(target))
     if any(Path(os.path.realpath(source)) in folder.parents for source in sources):
         return [path for path in folder.rglob("*") if path.is_file()]

@@ -233,13 +233,13 @@ _TOLD = 10
 
 
 def stats_text(found: Statistics) -> str:
-    """Give everything in blocks: what there is, degrees, parts, hubs, groups."""
+    """Return everything in blocks: what there is, degrees, parts, hubs, groups."""
     blocks = (_counts(found), _degrees(found), _parts(found), _hubs(found), _groups(found))
     return "\n\n".join("\n".join(block) for block in map(list, blocks) if block)
 
 
 def stats_json(found: Statistics, noticed: Iterable[Diagnostic]) -> JsonObject:
-    """Give the object that `graph stats` prints."""
+    """Return the object that `graph stats` prints."""
     return {
         "schema": "mcpg/graph-stats/1",
         "tools": found.tools,
@@ -340,7 +340,7 @@ def validation_text(found: Validation, output: Output) -> str:
 def validation_json(
     found: Validation, shapes: Sequence[str], noticed: Iterable[Diagnostic]
 ) -> JsonObject:
-    """Give the object that `graph validate` prints."""
+    """Return the object that `graph validate` prints."""
     return {
         "schema": "mcpg/graph-validate/1",
         "conforms": found.count("violation") == 0,

@@ -73,7 +73,7 @@ _OPENINGS = {
 
 
 def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
-    """Give the format that is *stated*, or the one that the name of the file *target* ends in.
+    """Return the format that is *stated*, or the one that the name of the file *target* ends in.
 
     Raises:
         UsageError: Neither says which.
@@ -256,7 +256,7 @@ def _documents(
     *,
     include_disabled: bool,
 ) -> list[ToolDocument]:
-    """Give the documents of the whole graph, or of the part that is asked for."""
+    """Return the documents of the whole graph, or of the part that is asked for."""
     from mcpg.graph.network import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
 
     tools = engine.documents

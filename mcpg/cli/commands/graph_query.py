@@ -196,7 +196,7 @@ class ResultFormat(StrEnum):
 
 
 def query_of(argument: str) -> str:
-    """Give the query that *argument* is, or that stands in the file of that name; - is stdin.
+    """Return the query that *argument* is, or that stands in the file of that name; - is stdin.
 
     Raises:
         InputError: The file cannot be read, or is no UTF-8.

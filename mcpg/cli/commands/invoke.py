@@ -121,7 +121,7 @@ _BASE64 = 4 / 3
 
 
 def invoke_json(invoked: Invoked) -> Mapping[str, Any]:
-    """Give an answer as JSON; content and structured result are the tool's own."""
+    """Return an answer as JSON; content and structured result are the tool's own."""
     return {
         "schema": "mcpg/invoke/1",
         "toolId": invoked.tool_id,
@@ -135,7 +135,7 @@ def invoke_json(invoked: Invoked) -> Mapping[str, Any]:
 
 
 def invoke_text(invoked: Invoked) -> str:
-    """Give an answer for people: its texts, what else there is, or the structured result."""
+    """Return an answer for people: its texts, what else there is, or the structured result."""
     if not invoked.is_success:
         return ""  # what a tool says of its failure is an error, not data
     shown = [_shown(block) for block in invoked.content]
@@ -319,7 +319,7 @@ async def _run(
 
 
 def _telling(shown: Any) -> Progress | None:
-    """Give what shows a tool's progress beside the spinner; nothing where there is none."""
+    """Return what shows a tool's progress beside the spinner; nothing where there is none."""
     if shown is None:
         return None
 

@@ -132,7 +132,7 @@ _MOST_PORT = 65_535
 
 
 def named_server(name: str, configuration: str | None, settings: Settings) -> HttpServer:
-    """Give the server at an address that a person means.
+    """Return the server at an address that a person means.
 
     Args:
         name: Its address, or what it is called.

@@ -103,7 +103,7 @@ _KINDS = {"read-only": "tools that read", "write": "tools that write"}
 
 
 def route_text(result: RouteResult, output: Output) -> str:
-    """Give a block for each category, with a line for each of its tools."""
+    """Return a block for each category, with a line for each of its tools."""
     columns = id_columns([one.match for one in result.suggested])
     browsing = result.ranking_mode == RankingMode.BROWSE
     blocks = [
@@ -217,7 +217,7 @@ def _briefly(preference: Preference) -> str:
 
 
 def _speaking(preference: Preference) -> list[WordLeaning]:
-    """Give the words that speak for what is preferred, the most telling first."""
+    """Return the words that speak for what is preferred, the most telling first."""
     return [word for word in preference.words if word.evidence * preference.evidence > 0]
 
 

@@ -251,7 +251,7 @@ class Address:
 
 
 def served_by(settings: Settings, endpoints: tuple[str, ...]) -> Served:
-    """Give what clients see by *settings*, and the *endpoints* that they may have asked.
+    """Return what clients see by *settings*, and the *endpoints* that they may have asked.
 
     Raises:
         UsageError: A setting makes no sense.
@@ -266,7 +266,7 @@ def served_by(settings: Settings, endpoints: tuple[str, ...]) -> Served:
 
 
 def address_by(settings: Settings, *, is_stdio: bool = False) -> Address | None:
-    """Give where the server is reached by *settings*, `None` for standard input and output.
+    """Return where the server is reached by *settings*, `None` for standard input and output.
 
     Args:
         settings: What is set.
@@ -329,7 +329,7 @@ def serve_gateway(
 
 
 def http_of(address: Address) -> Http:
-    """Give how the server is reached over HTTP.
+    """Return how the server is reached over HTTP.
 
     Raises:
         UsageError: It is no address, or it would be open to others without protection.

@@ -114,7 +114,7 @@ def _print_document(card: Card, output: Output) -> int:
 
 
 def _card(opened: Opened, name: str) -> Card:
-    """Give the card of the tool called *name*: an id, `source::name` or a raw name.
+    """Return the card of the tool called *name*: an id, `source::name` or a raw name.
 
     Raises:
         NotFoundError: No tool is called so, or several are.
@@ -139,7 +139,7 @@ def _card(opened: Opened, name: str) -> Card:
 
 
 def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    """Give the object that `show` prints."""
+    """Return the object that `show` prints."""
     document = card.document
     return {
         "schema": "mcpg/show/1",
@@ -181,7 +181,7 @@ _HEADINGS = {EdgeKind.RELATED: "related", EdgeKind.NEXT_STEP: "next steps"}
 
 
 def _show_text(card: Card, output: Output) -> str:
-    """Give everything about the tool of *card*, from what it is to where it comes from."""
+    """Return everything about the tool of *card*, from what it is to where it comes from."""
     tool = card.tool
     blocks = [
         _title(tool, output),

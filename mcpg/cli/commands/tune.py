@@ -122,7 +122,7 @@ _INDENT = "    "
 
 
 def tune_text(report: TuneReport) -> str:
-    """Give a report as text; "" when there was too little to learn from."""
+    """Return a report as text; "" when there was too little to learn from."""
     tuning = report.tuning
     if tuning is None:
         return ""

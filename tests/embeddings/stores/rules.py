@@ -28,7 +28,7 @@ def row(*numbers: float) -> NDArray[np.float32]:
 
 
 def one(store: EmbeddingStore, asked: EmbeddingKey) -> list[float] | None:
-    """Give the vector of one key."""
+    """Return the vector of one key."""
     found = store.get([asked]).get(asked)
     return None if found is None else found.tolist()
 

@@ -9,7 +9,7 @@ from mcpg.embeddings.stores import MemoryStore
 
 @pytest.fixture
 def store() -> MemoryStore:
-    """Give a store to which the rules of all stores apply."""
+    """Return a store to which the rules of all stores apply."""
     return MemoryStore()
 
 

@@ -23,13 +23,13 @@ from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Give the path of a store, in a folder that is not there yet."""
+    """Return the path of a store, in a folder that is not there yet."""
     return tmp_path / "cache" / "vectors.db"
 
 
 @pytest.fixture
 def store(path: Path) -> SqliteStore:
-    """Give a store to which the rules of all stores apply."""
+    """Return a store to which the rules of all stores apply."""
     with closing(SqliteStore(path)) as opened:
         yield opened
 
@@ -277,7 +277,7 @@ def test_a_killed_writer_loses_and_tears_nothing(path: Path) -> None:
 
 @pytest.fixture
 def held(path: Path) -> sqlite3.Connection:
-    """Give a connection that keeps a file from becoming one with a write-ahead log."""
+    """Return a connection that keeps a file from becoming one with a write-ahead log."""
     SqliteStore(path).close()
     with closing(
         sqlite3.connect(path, isolation_level=None, check_same_thread=False)

@@ -43,18 +43,18 @@ QUERY = "де моя посилка"
 
 
 def engine(function: Callable[[str], Any], seconds: float = 5.0, **equipment: Any) -> Engine:
-    """Give an engine whose queries *function* rewrites."""
+    """Return an engine whose queries *function* rewrites."""
     normalizer = FunctionNormalizer(function, "test", seconds=seconds)
     return Engine(ENGINE.index, equipment=EngineServices(normalizer=normalizer, **equipment))
 
 
 def constant(text: Any) -> Callable[[str], Any]:
-    """Give a function that rewrites everything as *text*."""
+    """Return a function that rewrites everything as *text*."""
     return lambda _: text
 
 
 def raising(fault: BaseException) -> Callable[[str], str]:
-    """Give a function that raises *fault*."""
+    """Return a function that raises *fault*."""
 
     def rewrite(_: str) -> str:
         raise fault
@@ -63,7 +63,7 @@ def raising(fault: BaseException) -> Callable[[str], str]:
 
 
 def codes(result: SearchResult) -> list[str]:
-    """Give the codes of the diagnostics of *result*."""
+    """Return the codes of the diagnostics of *result*."""
     return [diagnostic.code for diagnostic in result.diagnostics]
 
 

@@ -65,7 +65,7 @@ async def served(
 
 
 def answer(result: Any) -> Any:
-    """Give the structured answer of a meta-tool, which its text repeats."""
+    """Return the structured answer of a meta-tool, which its text repeats."""
     assert not result.is_error, result.content
     assert json.loads(result.content[0].text) == result.structured_content
     return result.structured_content

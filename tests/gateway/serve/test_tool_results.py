@@ -15,7 +15,7 @@ LISTED: Any = {"type": "array", "items": {"type": "string"}}
 
 
 def passed(invoked: Invoked, tool: Tool | None = None) -> Any:
-    """Give the result, which every version of MCP accepts."""
+    """Return the result, which every version of MCP accepts."""
     result: Any = result_of(invoked, ROOM, exported(tool) if tool is not None else None)
     for version in ("2025-11-25", "2026-07-28"):
         validate_server_result("tools/call", version, {"resultType": "complete", **result})

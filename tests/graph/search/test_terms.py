@@ -21,7 +21,7 @@ from mcpg.text import split_words
 
 
 def is_found(query: str, text: str) -> bool:
-    """Say whether a graph with a node called *text* has an answer."""
+    """Return whether a graph with a node called *text* has an answer."""
     store = pyoxigraph.Store()
     node = pyoxigraph.NamedNode("urn:x:node")
     is_a = pyoxigraph.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")

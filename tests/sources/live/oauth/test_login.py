@@ -56,13 +56,13 @@ def live(folder: Path) -> Live:
 
 
 def asked(server: HttpServer, folder: Path) -> list[str]:
-    """Give the names of the tools, or why there are none."""
+    """Return the names of the tools, or why there are none."""
     batch = query_servers([server], live(folder))
     return [tool.name for tool in batch.tools] or [item.message for item in batch.diagnostics]
 
 
 def file_in(folder: Path) -> Path:
-    """Give the only login of *folder*."""
+    """Return the only login of *folder*."""
     (file,) = folder.glob("*.login.json")
     return file
 
