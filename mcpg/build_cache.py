@@ -10,17 +10,15 @@ from __future__ import annotations
 import hashlib
 import sys
 from array import array
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from mcpg.errors import McpgError
 from mcpg.files import atomic_write, read_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 T = TypeVar("T")
 

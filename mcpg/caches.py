@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from mcpg.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "ABSOLUTE",

@@ -6,15 +6,10 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mcpg.errors import Code, InputError, NotFoundError, OutputError, error, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcpg.errors import Diagnostic
+from mcpg.errors import Code, Diagnostic, InputError, NotFoundError, OutputError, error, os_reason
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest manifest, document or bundle that is read or written, in bytes."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Mapping  # noqa: TC003 - members of a dataclass
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pytest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,8 +30,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations import Edge, EdgeKind, Relations, ToolRelations, authored_edges, relate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from mcpg.json_types import JsonValue
     from mcpg.sources import SourceBatch
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import ReadDocument, path_fault
 from mcpg.catalog.catalog import content_key
@@ -13,9 +13,6 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.documents import parse_document, uris_for
 from mcpg.documents.model import normal_path, path_key
 from mcpg.errors import Code, Diagnostic, warning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class _Places:

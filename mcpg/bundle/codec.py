@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,8 +19,6 @@ from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from mcpg.json_types import JsonObject, JsonValue
 
 

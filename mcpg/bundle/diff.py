@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING
 
+from mcpg.bundle.codec import Bundle
 from mcpg.catalog.model import Hints, SourceDocument, ToolExample
 from mcpg.documents import ToolDocument, parse_document
 from mcpg.errors import DocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mcpg.bundle.codec import Bundle
 
 _SHORT = 80
 _TOOL_FIELDS = (

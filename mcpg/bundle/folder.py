@@ -7,20 +7,16 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mcpg.bundle.codec import Bundle, checked_document, decode_bundle, encode_bundle, path_fault
+from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import normal_path, path_key
 from mcpg.documents.writer import addressed_text
 from mcpg.errors import BundleError, InputError, McpgError, NotFoundError, OutputError
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, is_folder, is_link, read_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from mcpg.catalog.model import SourceDocument
 
 LOCK_NAME = ".mcpg-generated.json"
 """The file in an output folder that records what was written there."""

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from mcpg.bundle.codec import ReadDocument
 from mcpg.documents import Link, ToolDocument
 from mcpg.documents.facts import Statement, facts_of, means_itself
+from mcpg.documents.link_targets import Targets
 from mcpg.documents.markdown import Reference, read_markdown
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from mcpg.bundle.codec import ReadDocument
-    from mcpg.documents.link_targets import Targets
 
 
 def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import posixpath
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from mcpg.json_types import JsonObject, JsonValue
 
 _GENERATED = ("## Tool Identity", "## Execution Contract")

@@ -15,16 +15,12 @@ import itertools
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from mcpg.catalog.model import Hints
+from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from mcpg.catalog.model import HintRule, Tool
 
 __all__ = [
     "Assertion",

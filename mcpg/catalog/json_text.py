@@ -6,14 +6,13 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from mcpg.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcpg.json_types import JsonObject, JsonValue
 
 MAX_DEPTH = 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from mcpg.catalog.model import SourceKind, Tool
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcpg.json_types import JsonObject, JsonValue
 
 _LISTS = ("tools", "functions", "functionDeclarations", "function_declarations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,7 @@ from mcpg.cli.build_stamp import BuildStamp, build_stamp
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import cache_folder
 from mcpg.cli.live_gateway import ServerOptions
+from mcpg.cli.output import Output
 from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.terminal import counted, standard_input
 from mcpg.engine.loading import ignored, ranking_json, ranking_of
@@ -34,16 +35,13 @@ from mcpg.errors import (
 )
 from mcpg.files import MAX_BYTES, is_file, read_bytes, text_of_path
 from mcpg.index.file import cached_path
+from mcpg.sources import SourceBatch
+from mcpg.sources.client_config import Live
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from mcpg.cli.output import Output
     from mcpg.cli.settings import Settings
     from mcpg.cli.source_settings import ConfiguredSource
     from mcpg.json_types import JsonValue
-    from mcpg.sources import SourceBatch
-    from mcpg.sources.client_config import Live
 
 _TOLD = 10
 

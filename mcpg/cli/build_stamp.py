@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.engine.model import recipe
 from mcpg.index.file import fresh_index
 from mcpg.index.layout import Section, StaleIndexError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mcpg.index.reader import Index
+from mcpg.index.reader import Index
 
 _SECTION = "lastrun"
 

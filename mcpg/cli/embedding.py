@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.folders import cache_folder
+from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import counted
-from mcpg.errors import OutputError, UsageError
+from mcpg.documents.model import ToolDocument
+from mcpg.embeddings.provider import EmbeddingProvider
+from mcpg.embeddings.stores import EmbeddingStore
+from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
 from mcpg.vectors import SUFFIX
-from mcpg.vectors.build import vectors_for
-from mcpg.vectors.file import find_vectors, pack_vectors, write_vectors
-from mcpg.vectors.matrix import FEWEST, FLOAT32, with_clusters
+from mcpg.vectors.build import Built, vectors_for
+from mcpg.vectors.file import Found, find_vectors, pack_vectors, write_vectors
+from mcpg.vectors.matrix import FEWEST, FLOAT32, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from mcpg.cli.output import Output
-    from mcpg.cli.settings import Settings
-    from mcpg.documents.model import ToolDocument
-    from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores import EmbeddingStore
-    from mcpg.errors import Diagnostic
     from mcpg.telemetry import Observer
-    from mcpg.vectors.build import Built
-    from mcpg.vectors.file import Found
-    from mcpg.vectors.matrix import ToolVectors
 
 
 @dataclass(frozen=True, slots=True)

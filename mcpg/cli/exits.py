@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.output import ClosedPipeError, Output
 from mcpg.cli.terminal import either, silence
 from mcpg.errors import McpgError, NotFoundError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LIKENESS = 0.7
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.folders import cache_folder, login_folder
 from mcpg.cli.providers import Equipping
 from mcpg.cli.setting_keys import SOURCES
-from mcpg.errors import NotFoundError, UsageError
+from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.net.addresses import TCHAR
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from mcpg.cli.settings import Settings
     from mcpg.engine.results import EngineServices
-    from mcpg.errors import Diagnostic
     from mcpg.gateway import Gateway, Limits, Source
 
 

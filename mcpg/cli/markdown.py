@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,6 @@ from mcpg.reports.blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcpg.reports.blocks import Block, Inline
 
 # What ends a code span or a cell of a table, or begins an escape within one.

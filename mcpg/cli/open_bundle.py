@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.files import MAX_BYTES, present_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument

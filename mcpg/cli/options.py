@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import wraps
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mcpg.cli import parameters
 from mcpg.cli.output import OutputFormat
-from mcpg.cli.parameters import COMMON, output_of
+from mcpg.cli.parameters import COMMON, Parameter, output_of
 from mcpg.cli.terminal import one_line
 from mcpg.engine.results import FUSIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from mcpg.cli.parameters import Parameter
 
 WIDTH = 88
 """Columns of help."""

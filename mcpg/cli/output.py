@@ -6,7 +6,8 @@ import json
 import math
 import sys
 from collections import Counter
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -24,16 +25,11 @@ from mcpg.cli.terminal import (
     silence,
     width,
 )
-from mcpg.errors import OutputError, Severity, UsageError, os_reason
+from mcpg.errors import Diagnostic, OutputError, Severity, UsageError, os_reason
 from mcpg.files import atomic_write, is_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
     from rich.status import Status
-
-    from mcpg.errors import Diagnostic
 
 _SAME_CODE_LIMIT = 10
 

@@ -7,6 +7,7 @@ is needed. Secrets come from the environment alone.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from mcpg.cli.setting_keys import (
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

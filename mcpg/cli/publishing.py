@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.embedding import Target
 from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import UsageError
 from mcpg.index.layout import NO_KEY
 from mcpg.index.scoring import FIELDS, field_texts
-from mcpg.vectors.file import UnusableVectorsError, open_vectors
+from mcpg.vectors.file import UnusableVectorsError, VectorFile, open_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcpg.cli.output import Output
-    from mcpg.cli.settings import Settings
-    from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.postgres import PublishedTool
-    from mcpg.vectors.file import VectorFile
 
 _NAMES = frozenset(FIELDS.index(name) for name in ("name", "title", "aliases"))
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
+from mcpg.cli.output import Output
 from mcpg.cli.parameters import FUSION, SETTINGS
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.engine.results import Strategy, check_fusion, check_strategy
+from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.errors import McpgError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mcpg.cli.output import Output
-    from mcpg.cli.settings import Settings
-    from mcpg.engine.results import SearchResult
     from mcpg.json_types import JsonObject
 
 _DEFAULT_LIMIT = 5

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -25,8 +26,6 @@ from mcpg.cli.setting_keys import (
 from mcpg.errors import McpgError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from pydantic_core import ErrorDetails
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]

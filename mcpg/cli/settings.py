@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,8 +25,6 @@ from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.files import exists, is_file, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from mcpg.cli.source_settings import ConfiguredSource
 
 CONFIG_FILE = "mcpg.toml"

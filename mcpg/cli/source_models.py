@@ -7,11 +7,12 @@ tables of the reference page (`mcpg.cli.reference`).
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.setting_models import (
@@ -33,11 +34,6 @@ from mcpg.sources.client_config import (
     host_of,
     without_variables,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic_core import ErrorDetails
 
 _LONGEST_ID = 200
 _VARIABLE = "write ${NAME} in its place, and set that variable"

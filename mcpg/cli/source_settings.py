@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.source_models import (
     CommandSource,
@@ -17,8 +18,10 @@ from mcpg.cli.source_models import (
 )
 from mcpg.errors import Code, Diagnostic, McpgError, error, info
 from mcpg.gateway.opening import Opening, free_name
-from mcpg.gateway.sources import Addressing
+from mcpg.gateway.sources import Addressing, Source
 from mcpg.sources.client_config import (
+    Live,
+    Server,
     StdioServer,
     expand,
     host_of,
@@ -26,12 +29,6 @@ from mcpg.sources.client_config import (
     without_variables,
 )
 from mcpg.sources.model import PYTHON
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from mcpg.gateway.sources import Source
-    from mcpg.sources.client_config import Live, Server
 
 _VARIABLE = "variable"
 _DISABLED = "this source is disabled; it is skipped"

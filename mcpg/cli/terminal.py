@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping, Sequence
     from io import BufferedReader
     from typing import Any, TextIO
 

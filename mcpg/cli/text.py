@@ -6,6 +6,7 @@ one renderer serves all commands.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatchmethod
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
@@ -30,8 +31,6 @@ from mcpg.reports.blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from mcpg.cli.views.matches import View
     from mcpg.reports.blocks import Block, Entry, Inline
 

@@ -7,8 +7,9 @@ holds what cannot be read back from the rest of a document.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.documents.front_matter import EXTRAS_KEY
@@ -16,9 +17,6 @@ from mcpg.documents.model import LineNumbers, is_absolute
 from mcpg.errors import Code, Diagnostic, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeAlias
-
     from mcpg.json_types import JsonObject, JsonValue
 
     Path: TypeAlias = tuple[str | int, ...]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from mcpg.errors import DocumentError
 from mcpg.text.safeyaml import MAX_DEPTH, plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcpg.json_types import JsonObject, JsonValue
 
 MAX_FRONT_MATTER = 256 * 1024

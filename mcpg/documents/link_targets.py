@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from mcpg.catalog.model import Tool
 from mcpg.documents.markdown import Reference, code_lines, written_address
 from mcpg.documents.model import normal_path, path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.catalog.model import Tool
     from mcpg.documents import ToolDocument
 
 _SUFFIX = ".md"

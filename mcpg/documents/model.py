@@ -8,20 +8,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mcpg.catalog.model import Hints, Tier, Tool, unique
 from mcpg.errors import DocumentError
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 from mcpg.text.words import normalized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.relations.model import Edge, ToolRelations
     from mcpg.text.safeyaml import YamlPath
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from mcpg.documents.model import read_enabled, read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from mcpg.json_types import JsonObject, JsonValue
 
 IDENTITY_HEADING = "Tool Identity"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -38,8 +39,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, warning
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mcpg.json_types import JsonObject, JsonValue
 
 

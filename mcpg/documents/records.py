@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import Any
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.relations.model import EdgeKind, EdgeOrigin
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from enum import Enum
 
 _ENUMS: dict[str, type[Enum]] = {
     "source_kind": SourceKind,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,8 +46,6 @@ from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcpg.json_types import JsonObject, JsonValue
 
 # What stands in a record stands in front matter four times at most, each time with six characters

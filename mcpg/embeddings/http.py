@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcpg.embeddings.provider import EmbeddingError, count_tokens
 from mcpg.errors import UsageError
+from mcpg.json_types import JsonObject
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from mcpg.json_types import JsonObject
 
 BUDGET = Budget(connect=5.0, read=30.0, total=60.0, retries=4)
 """How long one batch may take."""

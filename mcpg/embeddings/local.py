@@ -7,6 +7,7 @@ thread, so that neither its neighbours in a batch nor the number of cores can ch
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -16,8 +17,6 @@ from typing import TYPE_CHECKING
 from mcpg.embeddings.provider import EmbeddingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

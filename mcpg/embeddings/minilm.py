@@ -7,6 +7,7 @@ tokens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 MOST_TOKENS = 256

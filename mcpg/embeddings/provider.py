@@ -7,6 +7,7 @@ a thread or task, so that those of concurrent searches stay apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
@@ -15,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from mcpg.errors import McpgError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 

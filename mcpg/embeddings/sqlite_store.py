@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy
 from mcpg.errors import os_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
 
 

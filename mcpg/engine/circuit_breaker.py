@@ -7,20 +7,22 @@ it does not slow down every search.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, embedding_error
+from mcpg.caches import SearchCache
+from mcpg.embeddings.provider import (
+    KINDS_OF_TEXTS,
+    EmbeddingError,
+    EmbeddingProvider,
+    embedding_error,
+)
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.net.deadline import Ended, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from mcpg.caches import SearchCache
-    from mcpg.embeddings.provider import EmbeddingProvider
 
 Reason = TypeVar("Reason")
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcpg.engine.engine import Engine
 from mcpg.engine.results import MAX_LIMIT
+from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.values import DECIMALS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from mcpg.engine.engine import Engine
-    from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord
 
 RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"
 """How a tool stands in one catalogue: among the first 50; not among them; off by default and not

@@ -6,21 +6,20 @@ a coefficient of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, fsum, log1p
 from operator import mul
 
 from mcpg.engine.features import FEATURES, Candidate
+from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
-    from mcpg.engine.results import Request
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Callable, Iterable
 
 from mcpg.engine.results import DEFAULT_LIMIT, Request, Strategy, check_request
 from mcpg.engine.searcher import Searcher
+from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
 from mcpg.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from typing import Concatenate, ParamSpec, TypeVar
 
     from mcpg.catalog import Catalog
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from mcpg.engine.results import Context, EngineServices, SearchResult
     from mcpg.engine.trace import Explanation, Trace
     from mcpg.errors import Diagnostic
-    from mcpg.index import Index
 
     Given = ParamSpec("Given")
     Answer = TypeVar("Answer")

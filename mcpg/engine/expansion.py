@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
 from mcpg.engine.results import FocusedGraph, Via
@@ -9,7 +10,6 @@ from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
     from typing import TypeAlias
 
     from mcpg.index import Index

@@ -5,6 +5,7 @@ All of it is put together afterwards from what the search left behind; a plain s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme, rank, words_of
 from mcpg.engine.model import INPUTS, Model
 from mcpg.engine.provenance import provenance_of
+from mcpg.engine.query import Analysis, QueryTerm, TermExpansion
+from mcpg.engine.results import Request, SearchResult
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.engine.trace import (
     CalibrationExplanation,
@@ -29,20 +32,16 @@ from mcpg.engine.trace import (
     TermMatch,
     Trace,
 )
+from mcpg.index import Index
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.reader import impact_of
 from mcpg.index.tool_sections import field_shares
 from mcpg.text import fold, iter_words, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from mcpg.engine.pipeline import Outcome
-    from mcpg.engine.query import Analysis, QueryTerm, TermExpansion
-    from mcpg.engine.results import Request, SearchResult
     from mcpg.engine.searcher import Searcher
     from mcpg.errors import Diagnostic
-    from mcpg.index import Index
     from mcpg.json_types import JsonObject, JsonValue
 
 

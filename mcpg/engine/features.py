@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
 from math import fsum
 from operator import mul
 
 from mcpg.engine.retrieval import POOL, clause_impacts
+from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import NamedTuple
 
     from mcpg.engine.query import Analysis
-    from mcpg.index import Index
 
 FEATURES = (
     "bm25f",

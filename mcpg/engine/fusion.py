@@ -20,22 +20,22 @@ again).
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from math import fsum, inf
 from operator import mul
 
 from mcpg.engine.query import Analysis
 from mcpg.engine.retrieval import POOL, retrieve
+from mcpg.index import Index
 from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from mcpg.engine.features import Candidate
-    from mcpg.index import Index
 
     _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
 

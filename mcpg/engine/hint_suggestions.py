@@ -8,6 +8,7 @@ searched.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -17,8 +18,11 @@ from mcpg.documents import parse_document, write_document
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
+from mcpg.engine.model import Model
 from mcpg.engine.pipeline import gather
 from mcpg.engine.provenance import SECTION
+from mcpg.engine.query import Analysis, QueryTerm
+from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
@@ -30,12 +34,7 @@ from mcpg.text import iter_words
 from mcpg.text.words import share_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from mcpg.documents import ToolDocument
-    from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis, QueryTerm
-    from mcpg.engine.results import Request
 
 
 MOST_WORDS = 24

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import fsum
 from typing import TYPE_CHECKING
 
+from mcpg.engine.candidate_source import Selection
 from mcpg.engine.confidence import MARGIN_DEPTH, worth_offering
 from mcpg.engine.features import extract_features
-from mcpg.engine.fusion import fuse
+from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid_scoring import (
     EMBEDDINGS,
     LEARNED,
@@ -20,22 +22,16 @@ from mcpg.engine.hybrid_scoring import (
     scheme_of,
     words_of,
 )
+from mcpg.engine.model import Model
 from mcpg.engine.pipeline import Outcome, gather, stage
-from mcpg.engine.results import MAX_LIMIT, Strategy
-from mcpg.engine.retrieval import POOL, depth
+from mcpg.engine.results import MAX_LIMIT, Request, Strategy
+from mcpg.engine.retrieval import POOL, Pool, depth
+from mcpg.engine.trace import Trace
+from mcpg.engine.vectors import SearchVectors, VectorScores
+from mcpg.index import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcpg.engine.candidate_source import Selection
-    from mcpg.engine.fusion import Fused
-    from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis, Memo
-    from mcpg.engine.results import Request
-    from mcpg.engine.retrieval import Pool
-    from mcpg.engine.trace import Trace
-    from mcpg.engine.vectors import SearchVectors, VectorScores
-    from mcpg.index import Index
 
 _UNKNOWN = "unknown"
 

@@ -7,27 +7,24 @@ No model of embeddings, word, tool or language has a number of its own.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, log, log1p
 from operator import mul
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, CalibrationInputs, logistic
 from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.fusion import Fused, feature_values, greatest_lexical, spread
-from mcpg.engine.query import FOREIGN_POWER
+from mcpg.engine.query import FOREIGN_POWER, Analysis
 from mcpg.engine.results import MAX_LIMIT, RankingMode
 from mcpg.engine.retrieval import POOL
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeAlias
-
     from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis
     from mcpg.engine.vectors import VectorScores
     from mcpg.errors import Diagnostic
 

@@ -6,6 +6,7 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from math import isfinite
 from os import PathLike, fspath
@@ -32,8 +33,6 @@ from mcpg.index.reader import Index
 from mcpg.values import replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from mcpg.bundle import Assembly
     from mcpg.json_types import JsonObject, JsonValue
     from mcpg.telemetry.observer import Observer

@@ -6,17 +6,16 @@ An index holds the model that it was compiled with; the one that ships with mcpg
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from mcpg.engine.features import FEATURES
+from mcpg.index import Index
 from mcpg.values import value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mcpg.engine.provenance import ModelProvenance
-    from mcpg.index import Index
 
 INPUTS = (
     "likenessLead",

@@ -6,6 +6,7 @@ Only an engine that is watched imports this or reads a clock.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,10 @@ from mcpg.embeddings.provider import counted_tokens
 from mcpg.engine.expansion import focused_graph
 from mcpg.engine.results import RankingMode, SearchResult
 from mcpg.engine.trace import Trace
+from mcpg.index import Index
 from mcpg.telemetry.observer import BuildFacts, GuardedObserver, Observer, SearchFacts, VectorFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mcpg.index import Index
     from mcpg.vectors.build import Built
 
 EMBED, COMPARE = "embed", "compare"

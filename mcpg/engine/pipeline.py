@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from mcpg.engine.confidence import MARGIN_DEPTH, calibrate, worth_offering
-from mcpg.engine.features import extract_features, named_exactly
-from mcpg.engine.fusion import fuse, retrieve_for_each
+from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
+from mcpg.engine.features import Candidate, extract_features, named_exactly
+from mcpg.engine.fusion import Fused, fuse, retrieve_for_each
 from mcpg.engine.query import analyse
-from mcpg.engine.retrieval import depth, pooled
+from mcpg.engine.results import Request
+from mcpg.engine.retrieval import Pool, depth, pooled
+from mcpg.index import Index
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -14,16 +16,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcpg.engine.candidate_source import Selection
-    from mcpg.engine.confidence import Calibration
-    from mcpg.engine.features import Candidate
-    from mcpg.engine.fusion import Fused
     from mcpg.engine.hybrid_scoring import HybridDetails
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis, Memo
-    from mcpg.engine.results import Request
-    from mcpg.engine.retrieval import Pool
     from mcpg.engine.trace import Trace
-    from mcpg.index import Index
 
 
 @value

@@ -6,13 +6,10 @@ Nothing is ranked by these texts, so a search never reads them.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from mcpg.index import Index
 from mcpg.index.layout import Section, StaleIndexError
 from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.index import Index
 
 SECTION = "model.origin"
 """Name of the section of an index that holds its model's origin, as JSON."""

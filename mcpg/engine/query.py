@@ -6,9 +6,11 @@ short. Each segment may be an intent of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import fsum
 
+from mcpg.index import Index
 from mcpg.index.scoring import smoothed_idf
 from mcpg.text import iter_words, joined, language_of, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
@@ -18,10 +20,7 @@ from mcpg.values import replace, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import TypeAlias
-
-    from mcpg.index import Index
 
     Part: TypeAlias = tuple[int, ...]
     Memo: TypeAlias = "dict[tuple[str, str | None], QueryTerm | None]"

@@ -18,18 +18,18 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
 from mcpg.caches import RESULT
+from mcpg.catalog.model import Tool
 from mcpg.engine.cache_entries import json_bytes, key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedCache, attribute_of
 from mcpg.engine.results import Match, Request, SearchResult, Strategy
+from mcpg.engine.searcher import Searcher
+from mcpg.engine.trace import Trace
 from mcpg.errors import Code, Diagnostic
+from mcpg.index import Index
 from mcpg.index.layout import ABSENT, NO_KEY
 from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-    from mcpg.engine.searcher import Searcher
-    from mcpg.engine.trace import Trace
-    from mcpg.index import Index
     from mcpg.vectors.matrix import ToolVectors
 
     Answering = Callable[[Searcher, Request, tuple[Diagnostic, ...], Trace | None], SearchResult]

@@ -10,6 +10,7 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from math import fsum
 
@@ -18,8 +19,6 @@ from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from mcpg.engine.query import Analysis, QueryTerm
     from mcpg.index import Index
 

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Callable, Sequence
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.expansion import expand, focused_graph
+from mcpg.engine.expansion import Reached, expand, focused_graph
 from mcpg.engine.model import model_of
-from mcpg.engine.pipeline import run_graph, stage
-from mcpg.engine.results import Evidence, Match, RankingMode, SearchResult, Strategy
+from mcpg.engine.pipeline import Outcome, run_graph, stage
+from mcpg.engine.results import (
+    EngineServices,
+    Evidence,
+    Match,
+    RankingMode,
+    Request,
+    SearchResult,
+    Strategy,
+    Via,
+)
+from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.reader import add_fields
 from mcpg.index.scoring import FIELDS
@@ -16,21 +27,16 @@ from mcpg.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from typing import Any
 
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
-    from mcpg.engine.expansion import Reached
-    from mcpg.engine.pipeline import Outcome
     from mcpg.engine.query import Memo
-    from mcpg.engine.results import EngineServices, Request, Via
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic
-    from mcpg.index import Index
 
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096

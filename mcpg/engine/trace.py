@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcpg.catalog.model import Hints
     from mcpg.engine.query import TermExpansion
     from mcpg.engine.results import SearchResult, Via

@@ -11,12 +11,15 @@ query with another limit, or to another bundle, has the same vector. Failures ar
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from mcpg.caches import QUERY, VECTOR, SearchCache
+from mcpg.documents.model import ToolDocument
+from mcpg.embeddings import EmbeddingProvider
 from mcpg.embeddings.provider import (
     KINDS_OF_TEXTS,
     EmbeddingError,
@@ -27,21 +30,17 @@ from mcpg.embeddings.provider import (
 from mcpg.engine.cache_entries import key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedProvider
 from mcpg.engine.query import FOREIGN_POWER
+from mcpg.engine.results import EngineServices
+from mcpg.errors import Diagnostic
+from mcpg.index import Index
 from mcpg.index.layout import NO_KEY
+from mcpg.llm.normalizer import Normalizer
 from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.documents.model import ToolDocument
-    from mcpg.embeddings import EmbeddingProvider
-    from mcpg.engine.results import EngineServices
-    from mcpg.errors import Diagnostic
-    from mcpg.index import Index
-    from mcpg.llm.normalizer import Normalizer
     from mcpg.vectors.build import Built
     from mcpg.vectors.matrix import ToolVectors
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from mcpg.engine.candidate_source import Selection
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import FEATURES, extract_features, named_exactly
-from mcpg.engine.fusion import fuse
+from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, smallest_change
+from mcpg.engine.model import Model
 from mcpg.engine.pipeline import gather
-from mcpg.engine.results import MAX_LIMIT
+from mcpg.engine.query import Analysis
+from mcpg.engine.results import MAX_LIMIT, Request
 from mcpg.engine.retrieval import POOL
-from mcpg.engine.trace import FeatureGap, RankExplanation, Retrieval, Rival, WordGap
+from mcpg.engine.searcher import Searcher
+from mcpg.engine.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
+from mcpg.index import Index
 from mcpg.values import DECIMALS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.engine.candidate_source import Selection
-    from mcpg.engine.fusion import Fused
-    from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis
-    from mcpg.engine.results import Request
-    from mcpg.engine.searcher import Searcher
-    from mcpg.engine.trace import HintSuggestion
-    from mcpg.index import Index
-
 
 _SHOWN = 3
 _NEGLIGIBLE = 5e-7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from mcpg.catalog.json_text import parse_json_documents
@@ -10,13 +11,10 @@ from mcpg.errors import InputError
 from mcpg.evaluation.metrics import Found, Outcome
 from mcpg.evaluation.report import SCHEMA
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import decode
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from mcpg.json_types import JsonObject, JsonValue
-
     Kind = TypeVar("Kind")
 
 _REMEDY = "make one with `mcpg eval QUERIES --format json -o FILE`"

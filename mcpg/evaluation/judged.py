@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.json_text import parse_json_documents
+from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, InputError, error, warning
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import decode
 from mcpg.text.safeyaml import load_yaml_with_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import Tool
-    from mcpg.json_types import JsonObject, JsonValue
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
 """A judged query as it stands on a line, for messages."""

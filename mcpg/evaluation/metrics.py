@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.values import SHOWN_DECIMALS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 
 def ndcg_at(hits: Sequence[bool], relevant: int, k: int) -> float:

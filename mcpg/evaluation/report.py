@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from mcpg.catalog.model import Hints
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.result_cache import LASTING
 from mcpg.engine.results import MAX_LIMIT, Strategy, check_strategy
@@ -29,14 +31,11 @@ from mcpg.evaluation.metrics import (
     split_scores,
 )
 from mcpg.evaluation.significance import Significance, paired_randomisation
+from mcpg.json_types import JsonObject
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from mcpg.catalog.model import Hints
     from mcpg.engine import Engine
-    from mcpg.json_types import JsonObject
 
 SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -9,34 +10,26 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from mcpg.engine.results import NONE
-from mcpg.errors import NotFoundError, UsageError
+from mcpg.catalog.model import Tool
+from mcpg.engine.results import NONE, EngineServices
+from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.calls.invoke import Invoker
 from mcpg.gateway.calls.model import Fault, Invoked, Limits
 from mcpg.gateway.index.graph import Plan
-from mcpg.gateway.index.manager import IndexManager
+from mcpg.gateway.index.manager import IndexManager, Snapshot
 from mcpg.gateway.observing import watched_call
-from mcpg.gateway.routing.route import route
+from mcpg.gateway.routing.route import RouteResult, route
 from mcpg.gateway.sessions.pool import Sessions
 from mcpg.gateway.sessions.registry import Registry
-from mcpg.gateway.sources import GENERATED, ServerSource
-from mcpg.sources.client_config import Live
+from mcpg.gateway.sources import GENERATED, GraphSource, ServerSource, Source
+from mcpg.json_types import JsonValue
+from mcpg.sources.client_config import Live, Server
+from mcpg.sources.live.client import Progress
+from mcpg.telemetry.observer import Observer
 from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from mcpg.catalog.model import Tool
     from mcpg.engine import Explanation, SearchResult
-    from mcpg.engine.results import EngineServices
-    from mcpg.errors import Diagnostic
-    from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.routing.route import RouteResult
-    from mcpg.gateway.sources import GraphSource, Source
-    from mcpg.json_types import JsonValue
-    from mcpg.sources.client_config import Server
-    from mcpg.sources.live.client import Progress
-    from mcpg.telemetry.observer import Observer
 
     Answer = TypeVar("Answer")
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from mcpg.errors import Diagnostic
 from mcpg.gateway.json import diagnostics_json
+from mcpg.graph.schema import GraphSchema
+from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult
 from mcpg.graph.search.model import Role
 from mcpg.graph.sparql_worker import shortened
+from mcpg.json_types import JsonObject
 from mcpg.values import SHOWN_DECIMALS, to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcpg.errors import Diagnostic
-    from mcpg.graph.schema import GraphSchema
-    from mcpg.graph.search import Evidence, GraphMatch, GraphSearchResult
-    from mcpg.json_types import JsonObject
 
 
 def result_json(found: GraphSearchResult, noticed: Iterable[Diagnostic]) -> JsonObject:

@@ -5,17 +5,15 @@ The command line and the server of a gateway say the same in the same words.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mcpg.errors import remedy_of
+from mcpg.errors import Diagnostic, remedy_of
 from mcpg.values import SHOWN_DECIMALS, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcpg.catalog.model import Hints, Tool
     from mcpg.engine import Match, SearchResult
-    from mcpg.errors import Diagnostic
     from mcpg.gateway.routing.preference import Preference
     from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult
     from mcpg.json_types import JsonObject, JsonValue

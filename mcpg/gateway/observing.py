@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from mcpg.gateway.sources import FileSource, FunctionSource
+from mcpg.engine.engine import Engine
+from mcpg.errors import Diagnostic
+from mcpg.gateway.calls.model import Invoked
+from mcpg.gateway.sources import FileSource, FunctionSource, Source
 from mcpg.sources.client_config import StdioServer
 from mcpg.sources.model import PYTHON
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mcpg.engine.engine import Engine
-    from mcpg.errors import Diagnostic
-    from mcpg.gateway.calls.model import Invoked
-    from mcpg.gateway.sources import Source
-    from mcpg.telemetry.observer import Observer
+from mcpg.telemetry.observer import Observer
 
 
 @contextmanager

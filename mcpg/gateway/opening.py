@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, error
 from mcpg.files import is_folder, text_of_path
-from mcpg.gateway.sources import FileSource, ServerSource
-from mcpg.sources.client_config import is_address, read_client_configuration, server_at
+from mcpg.gateway.sources import Addressing, FileSource, ServerSource, Source
+from mcpg.sources.client_config import (
+    Live,
+    Server,
+    is_address,
+    read_client_configuration,
+    server_at,
+)
 from mcpg.sources.model import PYTHON, FileKind, kind_of_named, missing_source, read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcpg.gateway.sources import Addressing, Source
-    from mcpg.sources.client_config import Live, Server
 
 _STDIN = "-"
 _SAME_NAME = "another source has the name of this server; it is skipped (rename one)"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import UsageError
 from mcpg.net.addresses import has_control, is_header_name
-from mcpg.sources.client_config import secrets_of
+from mcpg.sources.client_config import Server, secrets_of
 from mcpg.sources.openapi.operations import is_base_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from mcpg.catalog.model import SourceDocument, Tool
-    from mcpg.sources.client_config import Server
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from mcpg.catalog.model import Tool
+from mcpg.errors import Diagnostic
+from mcpg.gateway.calls.model import Invoked
 from mcpg.gateway.gateway import Gateway, not_open
+from mcpg.gateway.index.manager import Snapshot
+from mcpg.gateway.routing.route import RouteResult
+from mcpg.gateway.sources import Source
+from mcpg.json_types import JsonValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-
-    from anyio.from_thread import BlockingPortal
-
-    from mcpg.catalog.model import Tool
     from mcpg.engine import Explanation, SearchResult
-    from mcpg.errors import Diagnostic
-    from mcpg.gateway.calls.model import Invoked
-    from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.routing.route import RouteResult
-    from mcpg.gateway.sources import Source
-    from mcpg.json_types import JsonValue
 
 
 class SyncGateway:

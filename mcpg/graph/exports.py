@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from json.encoder import encode_basestring
 from operator import itemgetter
@@ -32,8 +33,6 @@ from mcpg.graph.triples import framed_documents, node_objects
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcpg.graph.triples import Node as NodeObject
 
 

@@ -10,18 +10,16 @@ import secrets
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Collection
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from mcpg.errors import UsageError
 from mcpg.net.addresses import is_loopback, split_address
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _LARGEST_QUERY = 4 * 1024 * 1024
 _PIECE = 64 * 1024

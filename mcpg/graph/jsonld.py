@@ -6,7 +6,9 @@ For programs that import mcpg (see docs/how-to/graph.md); no command reads JSON-
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyld import jsonld
@@ -37,14 +39,10 @@ from mcpg.graph.triples import (
     stated_by,
     triples_of,
 )
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.relations.model import EdgeOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
-    from enum import StrEnum
-
-    from mcpg.json_types import JsonObject, JsonValue
-
     Choice = TypeVar("Choice", bound=StrEnum)
 
 

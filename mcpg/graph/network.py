@@ -7,20 +7,16 @@ have to be installed and filled first.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median
-from typing import TYPE_CHECKING
 
 from mcpg.documents.facts import facts_of
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import terms as v
 from mcpg.graph.terms import SOURCES, Literal, Triple, compacted, terms
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.documents.model import Link, ToolDocument
 
 TOOL, PAGE, GROUP, THING = "tool", "page", "group", "thing"
 """The kinds of nodes: a tool, a document of none, a group of tools, and what else edges reach."""

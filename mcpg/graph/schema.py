@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from mcpg.documents.model import ToolDocument
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
 from mcpg.graph.terms import PREFIXES, RDF_TYPE, Literal, Triple
 from mcpg.graph.triples import triples_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from mcpg.documents.model import ToolDocument
 
 NODE = "IRI"
 """The class of objects of which the graph says nothing."""

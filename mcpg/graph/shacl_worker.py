@@ -6,14 +6,12 @@ import logging
 import re
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyoxigraph
 import pyshacl
 import rdflib
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 MAX_DEPTH = 30
 """How deeply shapes may refer to one another."""

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.exports import turtle
 from mcpg.graph.federation import FederationProxy
 from mcpg.graph.sparql_worker import Answer
 from mcpg.graph.triples import triples_of
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
-    from mcpg.documents.model import ToolDocument
 
 __all__ = ["Answer", "Limits", "SparqlEndpoint"]
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyoxigraph
 
 from mcpg.graph.terms import PREFIXES, XSD_STRING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from mcpg.json_types import JsonObject
-
+from mcpg.json_types import JsonObject
 
 SELECT, ASK, GRAPH = "select", "ask", "graph"
 """What an answer holds: rows, a truth, or triples."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pyoxigraph
 import rdflib
 from oxrdflib import OxigraphStore
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
+from mcpg.documents.model import ToolDocument
 from mcpg.graph.exports import turtle
 from mcpg.graph.terms import PREFIXES, Triple
 from mcpg.graph.triples import triples_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcpg.documents.model import ToolDocument
 
 
 def graph_of(documents: Iterable[ToolDocument]) -> rdflib.Graph:

@@ -9,19 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from re import Match
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
+from mcpg.json_types import JsonObject
 from mcpg.text.words import normalized, strip_accents
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from re import Match
-
-    from mcpg.json_types import JsonObject
-
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"

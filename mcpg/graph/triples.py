@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import groupby
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcpg.catalog.model import Hints, Tool, ToolExample, walk_parameters
 from mcpg.documents.facts import Entity, Facts, Property, facts_of, means_itself
 from mcpg.documents.link_targets import targets_of, with_pages
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.graph import terms as v
 from mcpg.graph.terms import (
@@ -47,10 +49,6 @@ from mcpg.graph.terms import (
 from mcpg.relations.model import EdgeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.documents.model import Link, ToolDocument
-
     Said: TypeAlias = tuple[str, str | Literal]
     Node: TypeAlias = dict[str, Any]
 

@@ -8,12 +8,13 @@ network access.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, text_of
@@ -25,12 +26,7 @@ from mcpg.graph.exports import turtle
 from mcpg.graph.terms import digest, node_iri, part_iri
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from mcpg.json_types import JsonObject, JsonValue
-
+from mcpg.json_types import JsonObject, JsonValue
 
 _THINGS = {
     v.SCHEMA_ABOUT: ("about",),

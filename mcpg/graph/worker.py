@@ -14,12 +14,10 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, TextIO
 
 READY = b"ready\n"
 SHORTEST = 0.001

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Kind, Memo
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument
 from mcpg.documents.records import encode_record
 from mcpg.index.layout import (
     IDENTIFIER,
@@ -41,12 +44,6 @@ from mcpg.text import iter_words, language_of, split_words, stem
 from mcpg.text.words import words_of_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
-
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.model import ToolDocument
-
     Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
 

@@ -6,6 +6,7 @@ import mmap
 import os
 import stat
 import zlib
+from collections.abc import Callable, Iterable
 
 from mcpg.index.layout import KEY_SIZE, NO_STAMP, StaleIndexError, restamped, unpack
 from mcpg.index.reader import Index, recipe_of
@@ -13,8 +14,6 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from mcpg.index.layout import Buffer
 
 SUFFIX = ".idx"

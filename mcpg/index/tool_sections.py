@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, oc
 from mcpg.text import iter_words, joined, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.relations.model import EdgeKind

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from mcpg.catalog.model import Hints
 from mcpg.index.compile import count_terms, count_words, frequency_of, term_weight
 from mcpg.index.layout import ABSENT, IMPACT_SCALE
 from mcpg.index.reader import SHORTEST_PREFIX, Index, impact_of
 from mcpg.index.scoring import FIELDS, saturate
 from mcpg.text import iter_words, joined, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
+from mcpg.text.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import TypeAlias
-
-    from mcpg.catalog.model import Hints
     from mcpg.index.compile import Counts
-    from mcpg.text.words import Word
 
     Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
 

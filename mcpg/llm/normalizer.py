@@ -6,15 +6,11 @@ query as it was given too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
-from mcpg.net.http import Budget, Endpoint, EndpointError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcpg.json_types import JsonObject
-    from mcpg.net.http import Usage
+from mcpg.json_types import JsonObject
+from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
 
 BUDGET = Budget(connect=2.0, read=5.0, total=5.0, retries=1)
 """How long a rewrite may take: the search waits for it."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
 
     import httpx
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
 

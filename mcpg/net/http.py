@@ -12,28 +12,25 @@ import math
 import random
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin
 
 from mcpg.errors import McpgError, UsageError
+from mcpg.json_types import JsonObject
 from mcpg.net.addresses import Address, address_of
 from mcpg.net.connections import ConnectionPool
-from mcpg.net.deadline import within
+from mcpg.net.deadline import Call, within
 from mcpg.text.safeyaml import UNSAFE, visible_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-
     import httpx
-
-    from mcpg.json_types import JsonObject
-    from mcpg.net.deadline import Call
 
 _MOST_REDIRECTS = 3
 # A socket counts milliseconds in 32 bits.

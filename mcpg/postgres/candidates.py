@@ -12,9 +12,10 @@ interpretation of term specificity", Journal of Documentation 28(1), 1972 (why r
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 
 from pgvector import HalfVector
 from psycopg import sql
@@ -24,9 +25,6 @@ from mcpg.postgres.errors import PostgresError
 from mcpg.text import split_words, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import LiteralString
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -11,10 +11,12 @@ import logging
 import os
 import random
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector
@@ -25,10 +27,6 @@ from psycopg_pool import ConnectionPool, PoolTimeout, TooManyRequests
 from mcpg.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import TracebackType
-    from typing import Any, Self, TypeAlias
-
     Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString, TypeVar
 
 from pgvector import Vector
 
@@ -14,9 +15,6 @@ from mcpg.postgres.connection import LONGEST_WAIT, Database, building
 from mcpg.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import LiteralString, TypeVar
-
     import numpy as np
     from numpy.typing import NDArray
 

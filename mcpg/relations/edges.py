@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Memo
@@ -18,8 +19,6 @@ from mcpg.relations.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from mcpg.catalog.catalog import Catalog
 
 RELATED_PER_TOOL = 4

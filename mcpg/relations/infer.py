@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from mcpg.catalog.model import Tool
 from mcpg.relations.model import (
     FOLLOWED_BY,
     PROSE,
@@ -28,11 +30,6 @@ from mcpg.relations.model import (
     subject_terms,
 )
 from mcpg.text import fold
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.catalog.model import Tool
 
 _Key = TypeVar("_Key", str, tuple[str, ...])
 _Held = TypeVar("_Held")

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.text import language_of, split_words, stem, stop_words_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class EdgeKind(StrEnum):

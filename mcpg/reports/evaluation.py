@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
@@ -21,8 +22,6 @@ from mcpg.reports.blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from mcpg.reports.blocks import Block, Inline
 
     Json = Mapping[str, Any]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from mcpg.graph.network import network_of
+from mcpg.documents.model import ToolDocument
+from mcpg.graph.network import Edge, Network, network_of
 from mcpg.graph.triples import triples_of
 from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
 from mcpg.reports.page import (
@@ -18,12 +20,6 @@ from mcpg.reports.page import (
     page,
     rendered,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from mcpg.documents.model import ToolDocument
-    from mcpg.graph.network import Edge, Network
 
 _QUERY = "query"
 _LONG = 320

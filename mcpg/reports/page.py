@@ -7,10 +7,11 @@ import hashlib
 import html
 import json
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, singledispatch
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcpg import __version__
 from mcpg.reports import MARK
@@ -33,9 +34,6 @@ from mcpg.reports.blocks import (
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import TypeAlias
-
     from mcpg.reports.blocks import Block, Entry, Inline
 
     Child: TypeAlias = str | Iterable["Child"] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
@@ -35,8 +36,6 @@ from mcpg.reports.page import (
 from mcpg.reports.why_not import rank_explanation_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from mcpg.reports.blocks import Block, Inline
 
 _SHORT = 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcpg.reports.blocks import (
@@ -24,8 +25,6 @@ from mcpg.reports.blocks import (
 from mcpg.reports.evaluation import changes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from mcpg.reports.blocks import Block, Inline
 
     Json = Mapping[str, Any]

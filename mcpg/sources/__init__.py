@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError, error
 from mcpg.files import is_folder, text_of_path
-from mcpg.sources.client_config import is_address, server_at
+from mcpg.sources.client_config import Live, Server, is_address, server_at
 from mcpg.sources.folder import FolderFile, walk_folder
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import (
@@ -23,11 +23,6 @@ from mcpg.sources.model import (
     missing_source,
     read_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from mcpg.sources.client_config import Live, Server
 
 __all__ = ["RawBundle", "SourceBatch", "read_sources"]
 

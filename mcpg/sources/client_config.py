@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, 
 from mcpg.net.addresses import split_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from mcpg.json_types import JsonObject, JsonValue
 
 DEFAULT_TIMEOUT = 30.0

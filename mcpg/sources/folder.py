@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mcpg.errors import Code, Diagnostic, SourceError, error, os_reason, warning
 from mcpg.files import exists, is_file, text_of_path
 from mcpg.sources.model import may_be_source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)

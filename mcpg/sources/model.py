@@ -5,24 +5,19 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.manifest import read_manifest
-from mcpg.catalog.model import SourceDocument
+from mcpg.catalog.manifest import ManifestTools, read_manifest
+from mcpg.catalog.model import HintRule, SourceDocument, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcpg.catalog.manifest import ManifestTools
-    from mcpg.catalog.model import HintRule, Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,17 @@ import contextlib
 import importlib
 import inspect
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from mcpg.authoring import mark_of
 from mcpg.catalog.manifest import ManifestTools
+from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, warning
 from mcpg.sources.model import PYTHON
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from types import ModuleType
-
-    from mcpg.catalog.model import Tool
 
 
 def import_module_of(argument: str) -> tuple[ModuleType, str]:

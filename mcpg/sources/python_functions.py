@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import TYPE_CHECKING, Any, get_type_hints
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_type_hints
 
 from docstring_parser import ParseError, parse
 from pydantic import TypeAdapter
@@ -16,11 +17,7 @@ from mcpg.catalog.hints import HINT_KEYS, hints_from, unusable_keys
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import Code, Diagnostic, warning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 _OWN = ("name", "title", "description")
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mcpg.files import MAX_BYTES, is_file, is_folder
 from mcpg.sources.model import PYTHON, may_be_source
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
 
 _CHUNK = 1 << 18
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

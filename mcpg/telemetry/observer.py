@@ -7,15 +7,13 @@ docs/reference/telemetry.md lists all names, most of them from OpenTelemetry con
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from types import TracebackType
+from typing import Generic, Protocol, TypeVar
 
 from mcpg.errors import Code, Diagnostic, warning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-    from types import TracebackType
 
 Facts_contra = TypeVar("Facts_contra", contravariant=True)
 

@@ -6,6 +6,8 @@ It uses the API only. Where no SDK is set up, spans and metrics go nowhere.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from opentelemetry import context, metrics, trace
@@ -34,9 +36,6 @@ from mcpg.telemetry.observer import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
-
     Value = str | bool | int | float
     Values = Mapping[str, Value | None]
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from yaml import Event, NodeEvent
 
     from mcpg.json_types import JsonObject, JsonValue

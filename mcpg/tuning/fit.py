@@ -10,23 +10,28 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from math import exp, fsum, log
 from operator import itemgetter, mul
-from typing import TYPE_CHECKING
 
 from mcpg.engine.loading import FITTED
+from mcpg.engine.model import Model
+from mcpg.evaluation.judged import Judgements, Resolved, ResolvedQuery
 from mcpg.evaluation.metrics import ndcg_at, recall_at
-from mcpg.tuning.samples import DEPTH, DISCOUNTS, contests_of, grouped, look, tops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from mcpg.engine.model import Model
-    from mcpg.evaluation.judged import Judgements, Resolved, ResolvedQuery
-    from mcpg.index import Index
-    from mcpg.tuning.samples import Contest, Sample, Top
+from mcpg.index import Index
+from mcpg.tuning.samples import (
+    DEPTH,
+    DISCOUNTS,
+    Contest,
+    Sample,
+    Top,
+    contests_of,
+    grouped,
+    look,
+    tops,
+)
 
 GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
 """The values that a fitted weight may have."""

@@ -10,28 +10,23 @@ out, because it depends on the order. Folds are parts of the queries, each held 
 from __future__ import annotations
 
 import random
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from math import fsum, log2
 from operator import mul
-from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
 from mcpg.engine.features import FEATURES, Candidate, extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.loading import BY_ORDER, FITTED, GIVEN, MOST_WEIGHT
+from mcpg.engine.model import Model
 from mcpg.engine.pipeline import gather
+from mcpg.engine.query import Analysis
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis
-    from mcpg.index import Index
-
+from mcpg.index import Index
 
 DEPTH = 5
 """How many of the best matches a fit looks at."""

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import PurePath
 from statistics import pstdev
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
 from mcpg.engine.model import Model
 from mcpg.engine.provenance import ModelProvenance
+from mcpg.evaluation.judged import Judgements
 from mcpg.evaluation.significance import Significance, paired_randomisation
+from mcpg.json_types import JsonObject
 from mcpg.tuning.fit import (
     Case,
     Scored,
@@ -32,12 +35,6 @@ from mcpg.tuning.fit import (
 )
 from mcpg.tuning.samples import folds_of
 from mcpg.values import SHOWN_DECIMALS, to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from mcpg.evaluation.judged import Judgements
-    from mcpg.json_types import JsonObject
 
 Item = TypeVar("Item")
 

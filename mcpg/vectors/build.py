@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import KINDS_OF_TEXTS, EmbeddingError, EmbeddingProvider, embed_texts
 from mcpg.embeddings.stores import EmbeddingKey, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, McpgError, warning
@@ -15,11 +17,7 @@ from mcpg.vectors.matrix import ToolVectors
 from mcpg.vectors.texts import WEIGHTS, embedding_texts, hash_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
-
-    from mcpg.documents.model import ToolDocument
 
     Vector = NDArray[np.float32]
 

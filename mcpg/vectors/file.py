@@ -18,12 +18,16 @@ import os
 import stat
 import struct
 import zlib
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mcpg.documents.model import ToolDocument
+from mcpg.embeddings.provider import EmbeddingProvider
+from mcpg.embeddings.stores import EmbeddingStore
 from mcpg.errors import Code, Diagnostic, OutputError, info, warning
 from mcpg.files import atomic_write
 from mcpg.vectors.build import Built, Known, vectors_for
@@ -32,13 +36,7 @@ from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
 from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from numpy.typing import NDArray
-
-    from mcpg.documents.model import ToolDocument
-    from mcpg.embeddings.provider import EmbeddingProvider
-    from mcpg.embeddings.stores import EmbeddingStore
 
     Buffer = bytes | memoryview
 

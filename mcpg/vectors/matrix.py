@@ -18,6 +18,7 @@ import hashlib
 import struct
 import warnings
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from math import isqrt
@@ -32,8 +33,6 @@ from mcpg.values import SHOWN_DECIMALS
 from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
 

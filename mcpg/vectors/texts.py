@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.documents.model import ToolDocument
 from mcpg.text import split_words
 from mcpg.text.safeyaml import UNSAFE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mcpg.documents.model import ToolDocument
 
 RECIPE = 2
 """Goes up whenever a tool's vector is made of other texts or weights: older vectors are stale."""

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "collections")
+HEAVY = ("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools")
 SCRIPT = """
 import sys
 before = set(sys.modules)

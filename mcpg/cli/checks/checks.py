@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -12,15 +13,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.folders import cache_folder
+from mcpg.cli.providers import Equipping
 from mcpg.cli.setting_keys import KEYS, POSTGRES_VARIABLE
+from mcpg.cli.settings import Settings
+from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.errors import McpgError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from mcpg.cli.providers import Equipping
-    from mcpg.cli.settings import Settings
-    from mcpg.embeddings.provider import EmbeddingProvider
     from mcpg.engine import Engine
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.checks.checks import Check, Status, timed, tried
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.setting_keys import SOURCES
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import counted
-from mcpg.errors import McpgError, Severity, remedy_of
+from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
+from mcpg.gateway.sources import FileSource, ServerSource, Source
+from mcpg.sources.client_config import Live, Server
+from mcpg.sources.model import Reply, SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpg.cli.settings import Settings
     from mcpg.cli.source_settings import ConfiguredSource
-    from mcpg.errors import Diagnostic
-    from mcpg.gateway.sources import FileSource, ServerSource, Source
-    from mcpg.sources.client_config import Live, Server
-    from mcpg.sources.model import Reply, SourceBatch
 
 _LONGEST_NAME = 80
 _TOLD = 10

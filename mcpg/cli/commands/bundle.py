@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
@@ -12,27 +13,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcpg import __version__
+from mcpg.bundle import Assembly, Bundle, BundleDiff
 from mcpg.cli import build, options
-from mcpg.cli.build import Intake
-from mcpg.cli.build_stamp import build_stamp
+from mcpg.cli.build import Intake, Memory
+from mcpg.cli.build_stamp import BuildStamp, build_stamp
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
-from mcpg.errors import InputError, NotFoundError, OutputError, UsageError
+from mcpg.documents.model import ToolDocument
+from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, UsageError
 from mcpg.gateway.json import diagnostics_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from mcpg.bundle import Assembly, Bundle, BundleDiff
-    from mcpg.cli.build import Memory
-    from mcpg.cli.build_stamp import BuildStamp
     from mcpg.cli.embedding import Embedded, Embedding
-    from mcpg.cli.settings import Settings
-    from mcpg.documents.model import ToolDocument
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
     from mcpg.telemetry import BuildFacts
 

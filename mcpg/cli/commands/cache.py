@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,14 +17,10 @@ from mcpg.cli.folders import cache_folder
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal, one_line
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.cli.settings import Settings
-    from mcpg.json_types import JsonObject
+from mcpg.json_types import JsonObject
 
 # What mcpg keeps on this machine and can make again: which files, how large, and
 # how they go.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import typer
 
@@ -18,14 +19,10 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import one_line
+from mcpg.json_types import JsonObject
 from mcpg.values import to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.cli.settings import Settings
-    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg doctor

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os.path
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +25,7 @@ from mcpg.cli.output import (
 )
 from mcpg.cli.providers import Equipping
 from mcpg.cli.query import fusion_of, strategy_of
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
 from mcpg.cli.text import text as text_of
 from mcpg.errors import Code, Severity, UsageError
@@ -35,6 +37,7 @@ from mcpg.evaluation.report import (
     MIN,
     SCHEMA,
     Bound,
+    Report,
     compare,
     evaluate,
     judge,
@@ -45,12 +48,6 @@ from mcpg.files import atomic_write
 from mcpg.reports.blocks import Notices, Section
 from mcpg.reports.evaluation import eval_blocks, gate_sentence, headline
 from mcpg.reports.pages import eval_page
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcpg.cli.settings import Settings
-    from mcpg.evaluation.report import Report
 
 EXAMPLES = """\
 mcpg eval queries.jsonl

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.output import Output
 from mcpg.cli.query import (
     Question,
     Showing,
@@ -15,15 +17,12 @@ from mcpg.cli.query import (
     exit_code,
     report_explain,
 )
+from mcpg.cli.settings import Settings
 from mcpg.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import typer
 
-    from mcpg.cli.output import Output
-    from mcpg.cli.settings import Settings
     from mcpg.engine import Engine
     from mcpg.engine.trace import RankExplanation
     from mcpg.evaluation.judged import Judgements

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from mcpg.bundle import Assembly, FolderPlan
 from mcpg.cli import build, options
 from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
@@ -15,12 +17,7 @@ from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import counted, lines_kept
 from mcpg.gateway.json import diagnostics_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcpg.bundle import Assembly, FolderPlan
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 EXAMPLES = """\
 mcpg generate manifests/ -o docs/tools

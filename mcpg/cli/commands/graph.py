@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
 
 import typer
 
+from mcpg.bundle import Assembly
 from mcpg.cli import options
 from mcpg.cli.commands import graph_export, graph_query
 from mcpg.cli.exits import ExitCode
@@ -13,18 +15,13 @@ from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
 from mcpg.cli.options import group
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import and_pages, counted, cut, one_line, pad
+from mcpg.errors import Diagnostic
 from mcpg.gateway.json import diagnostics_json
+from mcpg.graph.network import Statistics
+from mcpg.graph.validation import Finding, Validation
+from mcpg.json_types import JsonObject
+from mcpg.sources import SourceBatch
 from mcpg.values import to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpg.bundle import Assembly
-    from mcpg.errors import Diagnostic
-    from mcpg.graph.network import Statistics
-    from mcpg.graph.validation import Finding, Validation
-    from mcpg.json_types import JsonObject
-    from mcpg.sources import SourceBatch
 
 # `mcpg graph schema`.
 

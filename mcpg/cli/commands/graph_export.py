@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -14,15 +15,13 @@ from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.options import complete_tool
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.terminal import and_pages, counted
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import UsageError
 from mcpg.files import atomic_write
+from mcpg.graph.terms import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
-    from mcpg.graph.terms import Triple
 
 # The formats in which a graph is written, and the files that may be replaced
 # by one.

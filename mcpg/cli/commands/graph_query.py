@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,23 +15,20 @@ from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.terminal import counted, cut, one_line, pad, standard_input, width
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
+from mcpg.graph.schema import ClassUse, GraphSchema, PredicateUse
+from mcpg.graph.search import (
+    Evidence,
+    GraphMatch,
+    GraphSearcher,
+    GraphSearchRequest,
+    GraphSearchResult,
+    SearchProfile,
+)
 from mcpg.graph.search.model import ScoreKind
-from mcpg.graph.sparql_worker import shortened
+from mcpg.graph.sparql_worker import Answer, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from mcpg.engine import Engine
-    from mcpg.graph.schema import ClassUse, GraphSchema, PredicateUse
-    from mcpg.graph.search import (
-        Evidence,
-        GraphMatch,
-        GraphSearcher,
-        GraphSearchRequest,
-        GraphSearchResult,
-        SearchProfile,
-    )
-    from mcpg.graph.sparql_worker import Answer
 
 EXAMPLES = """\
 mcpg graph search "where is my parcel"

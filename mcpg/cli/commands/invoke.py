@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,22 +12,19 @@ import typer
 from mcpg.catalog.model import resolve
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.live_gateway import gateway_of
+from mcpg.cli.live_gateway import Wanted, gateway_of
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
 from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mcpg.cli.live_gateway import Wanted
-    from mcpg.cli.settings import Settings
     from mcpg.gateway import Gateway
-    from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.live.client import Progress
 
 EXAMPLES = """\

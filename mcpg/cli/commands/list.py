@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_catalog, settings_of
+from mcpg.cli.output import Output
+from mcpg.errors import Diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import typer
 
     from mcpg.catalog.model import Tool
-    from mcpg.cli.output import Output
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject
 
 EXAMPLES = """\

@@ -6,8 +6,9 @@ import difflib
 import math
 import os
 import webbrowser
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,24 +18,20 @@ from mcpg.cli.folders import LOGIN_VARIABLE as VARIABLE
 from mcpg.cli.folders import login_folder
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import counted, one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.sources import live as servers
 from mcpg.sources.client_config import (
     HttpServer,
     Live,
+    Server,
     is_address,
     read_client_configuration,
     server_at,
 )
 from mcpg.sources.live.login_options import LoginOptions
 from mcpg.sources.model import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from mcpg.cli.settings import Settings
-    from mcpg.sources.client_config import Server
 
 LoginServer = Annotated[
     str,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.markdown import markdown
 from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
 from mcpg.cli.query import Question, Showing, arguments_of, exit_code
 from mcpg.cli.terminal import counted, cut, one_line
@@ -16,21 +18,16 @@ from mcpg.cli.views.matches import id_columns, match_line, score_text
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
 from mcpg.gateway.json import route_json, routing_json
-from mcpg.gateway.routing.preference import NONE
-from mcpg.gateway.routing.route import RouteResult, route
+from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
+from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
 from mcpg.reports.explain import explain_blocks
 from mcpg.values import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import typer
 
-    from mcpg.cli.output import Output
     from mcpg.engine import Engine
-    from mcpg.gateway.routing.preference import Preference, WordLeaning
-    from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch
     from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\

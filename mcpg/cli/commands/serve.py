@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,23 +16,19 @@ import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.live_gateway import gateway_of
+from mcpg.cli.live_gateway import Wanted, gateway_of
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
 from mcpg.cli.query import fusion_of, strategy_of
 from mcpg.cli.setting_keys import TOKEN_VARIABLE
+from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
-from mcpg.errors import Severity, UsageError
+from mcpg.errors import Diagnostic, Severity, UsageError
+from mcpg.gateway.serve.answers import Serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcpg.cli.live_gateway import Wanted
-    from mcpg.cli.settings import Settings
-    from mcpg.errors import Diagnostic
     from mcpg.gateway import Gateway
-    from mcpg.gateway.serve.answers import Serving
     from mcpg.gateway.serve.http import Http
 
 EXAMPLES = """\

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import walk_parameters
+from mcpg.catalog.model import Hints, Tool, ToolExample, walk_parameters
+from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import open_catalog, settings_of
+from mcpg.cli.open_bundle import Opened, open_catalog, settings_of
+from mcpg.cli.output import Output
 from mcpg.cli.terminal import cut, lines_kept, one_line, pad, width
-from mcpg.errors import NotFoundError
+from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
-from mcpg.relations.model import EdgeKind
+from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import typer
 
-    from mcpg.catalog.model import Hints, Tool, ToolExample
-    from mcpg.catalog.model import Parameter as Argument
-    from mcpg.cli.open_bundle import Opened
-    from mcpg.cli.output import Output
     from mcpg.documents.model import ToolDocument
-    from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.relations.model import EdgeOrigin
 
 EXAMPLES = """\
 mcpg show shipment_status

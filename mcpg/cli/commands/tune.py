@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,27 +14,29 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.folders import cache_folder
 from mcpg.cli.open_bundle import judgements_of, settings_of
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.settings import Settings
 from mcpg.engine import load
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, Ranking, ranking_json, shipped_ranking
-from mcpg.engine.model import INPUTS
-from mcpg.errors import Code, InputError, OutputError, UsageError
-from mcpg.evaluation.judged import disabled_tools, resolve
+from mcpg.engine.model import INPUTS, Model
+from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
+from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
 from mcpg.files import is_folder
 from mcpg.gateway.json import diagnostics_json
-from mcpg.tuning.fit import cases_of, drawn
-from mcpg.tuning.tune import TuneReport, provenance_of_tuning, too_few, tune, tune_json
+from mcpg.tuning.fit import Case, cases_of, drawn
+from mcpg.tuning.tune import (
+    Figure,
+    Part,
+    TuneReport,
+    Tuning,
+    provenance_of_tuning,
+    too_few,
+    tune,
+    tune_json,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.cli.settings import Settings
     from mcpg.engine import Engine
-    from mcpg.engine.model import Model
-    from mcpg.errors import Diagnostic
-    from mcpg.evaluation.judged import Judgements
-    from mcpg.tuning.fit import Case
-    from mcpg.tuning.tune import Figure, Part, Tuning
 
 EXAMPLES = """\
 mcpg tune queries.jsonl

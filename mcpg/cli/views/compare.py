@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.markdown import markdown
+from mcpg.cli.output import Output
 from mcpg.cli.terminal import diagnostic_text
 from mcpg.cli.text import text
 from mcpg.cli.views.explain import model_json, word_json
-from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED
+from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED, Comparison, ToolChange
+from mcpg.engine.trace import MatchExplanation
+from mcpg.errors import Diagnostic
 from mcpg.gateway.json import diagnostics_json, score_json
+from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import (
     Bullets,
     Code,
@@ -28,14 +33,7 @@ from mcpg.reports.explain import became
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from mcpg.cli.output import Output
     from mcpg.engine import Explanation
-    from mcpg.engine.compare import Comparison, ToolChange
-    from mcpg.engine.trace import MatchExplanation
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonObject
     from mcpg.reports.blocks import Block, Inline
 
     Json = Mapping[str, Any]

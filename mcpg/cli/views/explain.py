@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli.output import Output
 from mcpg.cli.text import text
+from mcpg.errors import Diagnostic
 from mcpg.gateway.json import answer_json, match_json, score_json
 from mcpg.reports.explain import explain_blocks
 from mcpg.values import TIME_DECIMALS, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from mcpg.cli.output import Output
     from mcpg.engine import Explanation
     from mcpg.engine.trace import (
         HintSuggestion,
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         QueryWord,
         RankExplanation,
     )
-    from mcpg.errors import Diagnostic
     from mcpg.evaluation.report import Comparison
     from mcpg.json_types import JsonObject
 

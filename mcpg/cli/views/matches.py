@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcpg.cli.terminal import cut, one_line, pad, width
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Protocol
 
     from mcpg.catalog.model import Tool

@@ -13,7 +13,7 @@ sure stays as sure as it was, so that a bad rewrite cannot lose a good match.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from mcpg.engine.confidence import worth_offering
 from mcpg.engine.explain import advice_on, expanded, expansions_of, explanation_of
@@ -21,16 +21,11 @@ from mcpg.engine.pipeline import Outcome, stage
 from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.rewrite.request import Rewrite, rewrite_of, trust_in
+from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import Explanation, FoundBy, MatchExplanation, QueryWord, Stage, Trace
+from mcpg.engine.vectors import SearchVectors
+from mcpg.errors import Diagnostic
 from mcpg.values import DECIMALS, replace, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.engine.searcher import Searcher
-    from mcpg.engine.vectors import SearchVectors
-    from mcpg.errors import Diagnostic
-
 
 DEPTH = POOL
 """How many matches of each search are merged first, whatever the limit."""

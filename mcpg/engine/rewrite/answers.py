@@ -15,6 +15,7 @@ knows is foreign.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
@@ -23,8 +24,6 @@ from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 from mcpg.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     _Test = Callable[[str, str, str], bool]
 
 

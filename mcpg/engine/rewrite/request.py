@@ -6,8 +6,8 @@ lose; and as far as it is the same text, spelt better.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from mcpg.caches import SearchCache
+from mcpg.engine.circuit_breaker import GuardedNormalizer
 from mcpg.engine.rewrite.answers import (
     LanguageTest,
     Literal,
@@ -20,16 +20,11 @@ from mcpg.engine.rewrite.answers import (
 )
 from mcpg.engine.vectors import cached_rewrite
 from mcpg.errors import Code, Diagnostic, McpgError, info, warning
+from mcpg.index import Index
+from mcpg.json_types import JsonObject
 from mcpg.text import fold, stem
 from mcpg.text.words import is_mark
 from mcpg.values import value
-
-if TYPE_CHECKING:
-    from mcpg.caches import SearchCache
-    from mcpg.engine.circuit_breaker import GuardedNormalizer
-    from mcpg.index import Index
-    from mcpg.json_types import JsonObject
-
 
 MOST = 0.95
 """No rewrite is trusted more: translations go wrong, and what the query finds may be right."""

@@ -7,21 +7,17 @@ the server. Messages repeat nothing of the arguments but names.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jsonschema import ValidationError
 from jsonschema.exceptions import best_match
 
 from mcpg.gateway.calls.model import Fault, FaultCode
 from mcpg.gateway.calls.validation import bounded_validator
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from jsonschema import ValidationError
-
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 _MAX_FAULTS = 20
 _MAX_NAMES = 20

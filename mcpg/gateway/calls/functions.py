@@ -6,6 +6,7 @@ import inspect
 import json
 import sys
 from asyncio import CancelledError, current_task
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
@@ -13,24 +14,19 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 import anyio.to_thread
+from anyio import CapacityLimiter
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, to_json
 
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls.model import CallError, Fault, FaultCode
-from mcpg.gateway.sources import FunctionSource
+from mcpg.gateway.sources import FileSource, FunctionSource
+from mcpg.json_types import JsonObject
 from mcpg.sources.live.client import CallResult
 from mcpg.sources.python import functions_of
 from mcpg.sources.python_functions import tool_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from anyio import CapacityLimiter
-
-    from mcpg.gateway.sources import FileSource
-    from mcpg.json_types import JsonObject
-
     Function = Callable[..., Any]
 
 _MAX_CAUSES = 20

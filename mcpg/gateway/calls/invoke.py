@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,23 +12,20 @@ import anyio
 import anyio.to_thread
 
 from mcpg.catalog.json_text import repair_surrogates
+from mcpg.catalog.model import Tool
 from mcpg.engine.results import flatten_context
 from mcpg.errors import McpgError, UsageError
 from mcpg.gateway.calls.arguments import as_json, check_arguments
 from mcpg.gateway.calls.model import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
-from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
+from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import PYTHON
+from mcpg.sources.openapi.operations import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from mcpg.catalog.model import Tool
     from mcpg.gateway.calls.openapi import OperationCaller
     from mcpg.gateway.sessions.pool import Sessions
-    from mcpg.gateway.sources import Source
-    from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.live.client import CallResult, Progress
-    from mcpg.sources.openapi.operations import Operation
 
 META = "managedCodeMcpGateway"
 """The member of a request's `_meta` that holds query and context, by the .NET gateway's name."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
-
-if TYPE_CHECKING:
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 
 @dataclass(frozen=True, slots=True)

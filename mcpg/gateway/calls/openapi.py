@@ -7,13 +7,13 @@ import codecs
 import json
 import os
 import re
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -22,23 +22,21 @@ import httpx2
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import McpgError
 from mcpg.files import is_file, text_of_path
-from mcpg.gateway.calls.model import CallError, Fault, FaultCode, RefusedError
-from mcpg.gateway.calls.openapi_requests import request_of
-from mcpg.gateway.sources import secrets_of_source
+from mcpg.gateway.calls.model import CallError, Fault, FaultCode, Limits, RefusedError
+from mcpg.gateway.calls.openapi_requests import Request, request_of
+from mcpg.gateway.sources import FileSource, secrets_of_source
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR
 from mcpg.sources.live.client import CallResult
 from mcpg.sources.live.errors import redact
 from mcpg.sources.model import FileKind, kind_of_named, read_text
-from mcpg.sources.openapi.operations import Document, StatedOperation, is_json, kind_of_media
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from mcpg.gateway.calls.model import Limits
-    from mcpg.gateway.calls.openapi_requests import Request
-    from mcpg.gateway.sources import FileSource
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.openapi.operations import Operation
+from mcpg.sources.openapi.operations import (
+    Document,
+    Operation,
+    StatedOperation,
+    is_json,
+    kind_of_media,
+)
 
 _MAX_REDIRECTS = 5
 _CLOSE_SECONDS = 3.0

@@ -10,28 +10,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mcpg.gateway.calls.model import CallError, Fault, FaultCode, RefusedError
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR, has_control, is_header_name
 from mcpg.sources.openapi.operations import (
     FORM,
     JSON,
     MULTIPART,
+    Body,
     Encoding,
+    Operation,
+    Parameter,
     Style,
     is_json,
     kind_of_media,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.openapi.operations import Body, Operation, Parameter
-
     Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 from jsonschema import Draft202012Validator, ValidationError
@@ -19,10 +20,7 @@ from jsonschema.validators import extend, validator_for
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 from referencing import Registry
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 _MAX_NODES = 3_000
 _MAX_CHARS = 256 << 10

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from mcpg.bundle import assemble
-from mcpg.catalog.model import Hints, SourceDocument
+from mcpg.build_cache import KeptMemo
+from mcpg.bundle import Assembly, assemble
+from mcpg.catalog.catalog import Catalog
+from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
+from mcpg.engine.engine import Engine
 from mcpg.engine.loading import load
 from mcpg.engine.results import NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.sources import GENERATED, CustomGraph, FileGraph
+from mcpg.gateway.sources import GENERATED, CustomGraph, FileGraph, GraphSource
 from mcpg.sources import read_sources
 from mcpg.sources.model import SourceBatch
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from mcpg.build_cache import KeptMemo
-    from mcpg.bundle import Assembly
-    from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import HintRule, Tool
-    from mcpg.engine.engine import Engine
-    from mcpg.gateway.sources import GraphSource
 
 _FALLBACK = "what the sources say is searched without it"
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from mcpg.catalog.model import Hints
+from mcpg.index import Index
 
-    from mcpg.catalog.model import Hints
+if TYPE_CHECKING:
     from mcpg.engine import Match
-    from mcpg.index import Index
 
 _MOST_KEPT = 4_096
 

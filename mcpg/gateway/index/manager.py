@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -11,25 +12,20 @@ import anyio
 import anyio.to_thread
 
 from mcpg.build_cache import KeptMemo
+from mcpg.catalog.catalog import Catalog
+from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls.model import Fault, FaultCode
+from mcpg.gateway.index.graph import Plan
 from mcpg.gateway.observing import watched_build
-from mcpg.gateway.sessions.registry import Built, build, opened
-from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
+from mcpg.gateway.sessions.registry import Built, Registry, build, opened
+from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 from mcpg.sources import read_sources
+from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
     from anyio.abc import TaskGroup
-
-    from mcpg.catalog.catalog import Catalog
-    from mcpg.catalog.model import Tool
-    from mcpg.gateway.index.graph import Plan
-    from mcpg.gateway.sessions.registry import Registry
-    from mcpg.gateway.sources import Source
-    from mcpg.sources.client_config import Server
 
     AskServer = Callable[[Server, float | None], Awaitable[SourceBatch]]
     Answer = TypeVar("Answer")

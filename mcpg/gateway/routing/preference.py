@@ -19,22 +19,17 @@ experimental inquiry", Journal of the ACM 8, 1961 (independent words add up).
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, log
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from mcpg.documents.records import said_read_only
-from mcpg.engine.query import analyse
+from mcpg.engine.query import QueryTerm, analyse
 from mcpg.index.layout import StaleIndexError, crc
+from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS
 from mcpg.values import DECIMALS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.engine.query import QueryTerm
-    from mcpg.index.reader import Index
 
 UNSAID, READS, WRITES = 0, 1, 2
 _FLAGS = {None: UNSAID, True: READS, False: WRITES}

@@ -16,13 +16,14 @@ often and makes many doubtful tools look like a sure one.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import Tier
+from mcpg.catalog.model import Hints, Tier
 from mcpg.engine.results import MAX_LIMIT, Strategy
-from mcpg.errors import UsageError
+from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.index.hints_cache import HINTS
 from mcpg.gateway.observing import watched_route
 from mcpg.gateway.routing.preference import (
@@ -33,18 +34,13 @@ from mcpg.gateway.routing.preference import (
     asked_preference,
     derived_preference,
 )
-from mcpg.gateway.routing.weights import shipped_weights
+from mcpg.gateway.routing.weights import RouteWeights, shipped_weights
 from mcpg.text import fold
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mcpg.catalog.model import Hints
     from mcpg.engine import Engine, Match, SearchResult
     from mcpg.engine.results import Context
-    from mcpg.errors import Diagnostic
-    from mcpg.gateway.routing.weights import RouteWeights
 
 DEFAULT_CATEGORIES, DEFAULT_TOOLS = 5, 3
 MAX_CATEGORIES = 20

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ADJUSTMENTS = (
     "enabled",

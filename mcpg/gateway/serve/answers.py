@@ -7,26 +7,23 @@ sanitising of untrusted text.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
+from mcpg.catalog.model import Tool
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.results import RankingMode
-from mcpg.errors import Code, Severity, UsageError
+from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway.json import score_json
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, TypeVar
-
-    from mcpg.catalog.model import Tool
     from mcpg.engine import Match, SearchResult
-    from mcpg.errors import Diagnostic
-    from mcpg.json_types import JsonObject, JsonValue
 
     Find = Callable[[str], Tool | None]
     _Item = TypeVar("_Item")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from mcpg.catalog.model import Tool
+from mcpg.gateway.index.manager import Snapshot
+from mcpg.gateway.serve.answers import Serving
 from mcpg.gateway.serve.direct_tools import Listing, listing_of
 from mcpg.gateway.serve.schemas import InstructionsContext
 
 if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.serve.answers import Serving
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from jsonschema.validators import Draft202012Validator, validator_for
 from mcp_types.methods import validate_server_result
@@ -15,10 +15,13 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
 from mcpg.catalog.hints import HINT_KEYS
-from mcpg.gateway.calls.validation import bounded_validator
+from mcpg.catalog.model import Tool
+from mcpg.gateway.calls.model import Fault, Invoked
+from mcpg.gateway.calls.validation import BoundedValidator, bounded_validator
 from mcpg.gateway.serve import answers
 from mcpg.gateway.serve.answers import (
     Exposure,
+    Serving,
     as_list,
     line,
     passed_on,
@@ -37,15 +40,7 @@ from mcpg.gateway.serve.schemas import (
     part_of,
     pruned,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mcpg.catalog.model import Tool
-    from mcpg.gateway.calls.model import Fault, Invoked
-    from mcpg.gateway.calls.validation import BoundedValidator
-    from mcpg.gateway.serve.answers import Serving
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 RESULT = "result"
 """Member that holds a structured result other than an object."""

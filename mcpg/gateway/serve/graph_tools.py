@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,26 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from mcpg.documents.model import ToolDocument
 from mcpg.gateway.graph_json import node_json, schema_json
-from mcpg.gateway.serve.answers import first_that_fits, line
+from mcpg.gateway.index.manager import Snapshot
+from mcpg.gateway.serve.answers import Serving, first_that_fits, line
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.graph import exports
 from mcpg.graph.network import induced, neighbourhood, network_of
-from mcpg.graph.schema import schema_of
-from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
+from mcpg.graph.schema import GraphSchema, schema_of
+from mcpg.graph.search import GraphMatch, GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
 from mcpg.graph.sparql import Limits
 from mcpg.graph.triples import distinct_documents, triples_of
+from mcpg.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from mcpg.documents.model import ToolDocument
-    from mcpg.gateway.index.manager import Snapshot
-    from mcpg.gateway.serve.answers import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
-    from mcpg.graph.schema import GraphSchema
-    from mcpg.graph.search import GraphMatch, GraphSearchResult
-    from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.live.client import Progress
 
     Arguments = dict[str, Any]

@@ -7,6 +7,7 @@ import json
 import math
 import signal
 import socket
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,17 +20,15 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from mcpg.errors import UsageError
 from mcpg.net.addresses import is_loopback
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
     from mcpg.gateway.serve.server import GatewayServer
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mcp.shared.exceptions import MCPError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp.server import ServerRequestContext
     from mcp.server.context import CallNext, HandlerResult
 

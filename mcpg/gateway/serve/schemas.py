@@ -7,18 +7,14 @@ input schema allows more than the whole one, never less.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
+from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway.serve import answers
 from mcpg.gateway.serve.answers import counted, listed, source_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mcpg.catalog.model import Hints, Tool
-    from mcpg.json_types import JsonObject, JsonValue
+from mcpg.json_types import JsonObject, JsonValue
 
 MOST_MATCHES = 50
 MOST_CATEGORIES = 20

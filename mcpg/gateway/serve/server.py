@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,28 +12,30 @@ import anyio.to_thread
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, ListToolsResult, NotificationParams
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+)
 
 from mcpg import __version__
-from mcpg.gateway.serve.answers import Exposure, line
+from mcpg.gateway.serve.answers import Exposure, Serving, line
 from mcpg.gateway.serve.catalogue import Catalogue
-from mcpg.gateway.serve.direct_tools import result_of
+from mcpg.gateway.serve.direct_tools import Exported, result_of
 from mcpg.gateway.serve.request_log import RequestLog
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
+from mcpg.json_types import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
     from mcp.server import ServerRequestContext
     from mcp.server.connection import Connection
     from mcp.server.models import InitializationOptions
-    from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.serve.answers import Serving
-    from mcpg.gateway.serve.direct_tools import Exported
-    from mcpg.json_types import JsonObject
     from mcpg.sources.live.client import Progress
 
     Context = ServerRequestContext[Any, Any]

@@ -9,21 +9,19 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio import from_thread
-from anyio.lowlevel import current_token
+from anyio.lowlevel import EventLoopToken, current_token
 from mcp.server.stdio import stdio_server
 
 from mcpg.gateway.serve.http import on_signal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from anyio.lowlevel import EventLoopToken
     from anyio.streams.memory import MemoryObjectSendStream
 
     from mcpg.gateway.serve.server import GatewayServer

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator
 
+from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError
 from mcpg.gateway.json import score_json
+from mcpg.gateway.routing.route import RouteResult
 from mcpg.gateway.serve import answers as names
 from mcpg.gateway.serve.answers import (
     LADDER,
@@ -35,16 +38,12 @@ from mcpg.gateway.serve.schemas import (
     part_of,
     pruned,
 )
+from mcpg.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
-    from mcpg.catalog.model import Tool
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.routing.route import RouteResult
     from mcpg.gateway.serve.answers import Find, Serving
     from mcpg.gateway.serve.catalogue import Catalogue
-    from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources.live.client import Progress
 
     Arguments = dict[str, Any]

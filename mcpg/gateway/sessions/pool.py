@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import anyio
 
 from mcpg.errors import UsageError
 from mcpg.gateway.calls.model import CallError, FaultCode
-from mcpg.sources.live.client import Connection
+from mcpg.json_types import JsonObject
+from mcpg.sources.client_config import Live, Server
+from mcpg.sources.live.client import CallResult, Connection, Listing, Progress
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
+from mcpg.sources.model import SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
     from anyio.abc import TaskGroup
-
-    from mcpg.json_types import JsonObject
-    from mcpg.sources.client_config import Live, Server
-    from mcpg.sources.live.client import CallResult, Listing, Progress
-    from mcpg.sources.model import SourceBatch
 
 RESTS = 1.0, 60.0
 """Shortest and longest pause, in seconds, of a server that announces changes without any."""

@@ -6,28 +6,20 @@ something to fall back on.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from mcpg.bundle import assemble
+from mcpg.build_cache import KeptMemo
+from mcpg.bundle import Assembly, assemble
 from mcpg.catalog.catalog import Catalog, build_catalog
+from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly
-from mcpg.errors import McpgError, Severity, UsageError
-from mcpg.gateway.index.graph import UnusableGraphError, as_it_is, mapped
-from mcpg.gateway.sources import FileSource, GeneratedGraph
+from mcpg.errors import Diagnostic, McpgError, Severity, UsageError
+from mcpg.gateway.index.graph import Plan, UnusableGraphError, as_it_is, mapped
+from mcpg.gateway.sources import CustomGraph, FileGraph, FileSource, GeneratedGraph, Source
 from mcpg.index.reader import Index
 from mcpg.sources.model import PYTHON, SourceBatch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from mcpg.build_cache import KeptMemo
-    from mcpg.bundle import Assembly
-    from mcpg.catalog.model import Tool
-    from mcpg.errors import Diagnostic
-    from mcpg.gateway.index.graph import Plan
-    from mcpg.gateway.sources import CustomGraph, FileGraph, Source
 
 Key = tuple[str, str]
 """Identity of a tool: its source id and its name there."""

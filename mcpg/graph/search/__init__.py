@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyoxigraph
 
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
 from mcpg.graph.federation import EndpointInvalidError, check_endpoint
 from mcpg.graph.search.model import (
@@ -51,11 +54,6 @@ from mcpg.graph.triples import triples_of
 from mcpg.text import language_of, split_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from mcpg.catalog.model import Tool
-    from mcpg.documents.model import ToolDocument
-
     Bindings = dict[str, str]
     Edge = tuple[str, str, str]
     Fallback = Callable[[str, int], Iterable[tuple[str, float]]]

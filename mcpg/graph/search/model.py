@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from mcpg.errors import Diagnostic
 from mcpg.graph import terms as v
-
-if TYPE_CHECKING:
-    from mcpg.errors import Diagnostic
 
 
 class Mode(StrEnum):

@@ -18,20 +18,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from math import fsum, log, sqrt
-from typing import TYPE_CHECKING
 
 from mcpg.graph import terms as v
 from mcpg.graph.search.model import Evidence, Relationship, SearchProfile
 from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION, escaped
 from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.words import is_unspaced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 _PARTIAL = 0.8
 """What a word counts in a long text, of what it counts in one that says nothing else."""

@@ -5,18 +5,16 @@ The `mcp` SDK is imported by the functions that need it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
-from mcpg.sources.model import SourceBatch
+from mcpg.sources.client_config import HttpServer, Live, Server
+from mcpg.sources.model import Reply, SourceBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from mcpg.sources.client_config import HttpServer, Live, Server
     from mcpg.sources.live.login_options import LoginOptions, LoginResult
-    from mcpg.sources.model import Reply
 
 __all__ = ["log_in", "log_out", "query_each", "query_servers"]
 

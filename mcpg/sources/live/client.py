@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mcpg.json_types import JsonObject, JsonValue
+from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.errors import (
     MAX_RESPONSE,
     TOO_LARGE,
@@ -39,17 +41,11 @@ from mcpg.sources.live.errors import (
     TransportErrors,
     redact,
 )
-from mcpg.sources.live.transports import ALL_TOOLS, connect
+from mcpg.sources.live.transports import ALL_TOOLS, ProcessGroups, connect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     import httpx2
     from anyio.abc import TaskGroup
-
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.client_config import Live, Server
-    from mcpg.sources.live.transports import ProcessGroups
 
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 """Receives the progress of a call: how much is done, the total if known, and a message."""

@@ -6,14 +6,12 @@ Messages are written here rather than taken from servers, whose own may repeat s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 MAX_RESPONSE = 32 << 20
 """Bytes of one response of a server, and of its list of tools as a whole."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
@@ -13,16 +14,11 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
-from mcpg.sources.client_config import StdioServer
+from mcpg.sources.client_config import Live, Server, StdioServer
 from mcpg.sources.live.client import Listing, query_once
 from mcpg.sources.live.errors import ServerError, redact
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import Reply, SourceBatch
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcpg.sources.client_config import Live, Server
 
 
 def query_all(

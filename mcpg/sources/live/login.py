@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
-from pydantic import AnyUrl
+from pydantic import AnyUrl, BaseModel
 
 from mcpg.errors import SourceError, UsageError, os_reason
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, Live, OAuth
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
 from mcpg.sources.live.client import query_once
 from mcpg.sources.live.errors import ServerError, TransportErrors
-from mcpg.sources.live.login_options import LoginResult
+from mcpg.sources.live.login_options import LoginOptions, LoginResult
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
     GuardedProvider,
@@ -29,13 +30,7 @@ from mcpg.sources.live.oauth_store import Login, LoginFile
 from mcpg.sources.live.transports import ProcessGroups, sdk_muted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
     import httpx2
-    from pydantic import BaseModel
-
-    from mcpg.sources.client_config import HttpServer
-    from mcpg.sources.live.login_options import LoginOptions
 
 _REMEDY = "try again, or see what its documentation says of OAuth"
 _CLIENT = "mcpg"

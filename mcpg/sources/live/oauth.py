@@ -6,9 +6,10 @@ The guards decide where requests of a flow may go, how long they take, and what 
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -31,14 +32,9 @@ from pydantic import AnyUrl, ValidationError
 
 from mcpg.errors import McpgError
 from mcpg.net.addresses import is_loopback
-from mcpg.sources.client_config import CLIENT_CREDENTIALS
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, OAuth
 from mcpg.sources.live.errors import ServerError, TransportErrors
 from mcpg.sources.live.oauth_store import Login, LoginFile
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from mcpg.sources.client_config import HttpServer, OAuth
 
 OAUTH_REQUEST = "mcpg.oauth"
 """The extension of a request that is part of an OAuth flow."""

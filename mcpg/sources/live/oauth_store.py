@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -17,9 +18,6 @@ from filelock import FileLock, Timeout
 from mcpg.errors import InputError, NotFoundError, OutputError, os_reason
 from mcpg.files import atomic_write, read_bytes
 from mcpg.sources.live.errors import ServerError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 SCHEMA = "mcpg/login/1"
 

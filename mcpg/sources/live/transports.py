@@ -12,14 +12,16 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 import httpx2
-from mcp.client import session
+from mcp.client import Transport, session
 from mcp.client.sse import sse_client
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -29,19 +31,13 @@ from mcp_types import JSONRPCResponse, jsonrpc_message_adapter
 from mcp_types.methods import SERVER_RESULTS, validate_server_result
 from pydantic import ValidationError
 
-from mcpg.sources.client_config import StdioServer
+from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
 from mcpg.sources.live.errors import MAX_RESPONSE, ServerError, SizeLimit, TransportErrors
 from mcpg.sources.live.oauth import OAUTH_REQUEST, authentication
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
-    from types import TracebackType
-
     from anyio.abc import ByteReceiveStream, ByteSendStream, Process
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.client import Transport
-
-    from mcpg.sources.client_config import HttpServer, Live, Server
 
     Incoming = SessionMessage | Exception
     Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from mcpg.catalog.catalog import normalize
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.manifest import ManifestTools
 from mcpg.catalog.model import Hints, Tool, unique
-from mcpg.sources.openapi.operations import Document, StatedOperation, text_of
-from mcpg.sources.openapi.schemas import Schemas
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from mcpg.json_types import JsonObject, JsonValue
-    from mcpg.sources.openapi.operations import Body, Parameter
-    from mcpg.sources.openapi.schemas import Room
+from mcpg.json_types import JsonObject, JsonValue
+from mcpg.sources.openapi.operations import Body, Document, Parameter, StatedOperation, text_of
+from mcpg.sources.openapi.schemas import Room, Schemas
 
 _SAFE = Hints(read_only=True, idempotent=True, destructive=False)
 _BY_METHOD = {

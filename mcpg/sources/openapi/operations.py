@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import Code, Diagnostic, SourceError, warning
+from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import split_address
 from mcpg.sources.openapi.schemas import References
 from mcpg.text.safeyaml import load_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from mcpg.json_types import JsonObject, JsonValue
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"

@@ -10,18 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, warning
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from mcpg.json_types import JsonObject, JsonValue
-
+from mcpg.json_types import JsonObject, JsonValue
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _TEXTS = ("title", "description", "format", "pattern")
