@@ -101,7 +101,7 @@ def limits_of(settings: Settings) -> Limits:
     Raises:
         UsageError: A setting makes no sense.
     """
-    from mcpg.gateway.calls.model import Limits  # noqa: PLC0415 - as above
+    from mcpg.gateway.calls import Limits  # noqa: PLC0415 - as above
 
     usual = Limits()
     seconds, size = settings.find("limits.invoke"), settings.find("limits.result")

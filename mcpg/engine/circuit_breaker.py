@@ -18,7 +18,7 @@ from mcpg.embeddings.provider import (
     embedding_error,
 )
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.net.deadline import Ended, within
+from mcpg.net.connections import Ended, within
 
 if TYPE_CHECKING:
     import numpy as np

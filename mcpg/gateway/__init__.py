@@ -6,8 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpg.gateway.calls.model import Fault, FaultCode, Invoked, Limits
-    from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
+    from mcpg.gateway.gateway import Gateway, SyncGateway
     from mcpg.gateway.index.manager import Snapshot
     from mcpg.gateway.opening import open_sources
     from mcpg.gateway.routing.preference import Preference
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
         RoutedCategory,
         RoutedMatch,
         RouteResult,
+        RouteWeights,
         route,
     )
-    from mcpg.gateway.routing.weights import RouteWeights
     from mcpg.gateway.sources import (
         CustomGraph,
         FileGraph,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         ServerSource,
         Source,
     )
-    from mcpg.gateway.sync import SyncGateway
 
 __all__ = [
     "Adjustment",
@@ -59,14 +58,14 @@ __all__ = [
 
 # Routing needs no MCP SDK: nothing is imported before it is asked for.
 _MODULES = (
-    "mcpg.gateway.calls.model",
+    "mcpg.gateway.calls",
     "mcpg.gateway.sources",
     "mcpg.gateway.opening",
     "mcpg.gateway.routing.preference",
-    "mcpg.gateway.routing.weights",
+    "mcpg.gateway.routing.route",
     "mcpg.gateway.routing.route",
     "mcpg.gateway.gateway",
-    "mcpg.gateway.sync",
+    "mcpg.gateway.gateway",
     "mcpg.gateway.index.manager",
 )
 

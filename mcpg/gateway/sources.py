@@ -1,16 +1,17 @@
-"""The sources of a gateway: its tools, how they are called, and the documents it searches."""
+"""The sources of a gateway, their registry, and the graph of documents that it searches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpg.catalog.model import SourceDocument, Tool
-from mcpg.errors import UsageError
+from mcpg.errors import Severity, UsageError
 from mcpg.net.addresses import has_control, is_header_name
-from mcpg.sources.client_config import Server, secrets_of
+from mcpg.sources.client_config import Server, StdioServer, secrets_of
+from mcpg.sources.model import PYTHON, SourceBatch
 from mcpg.sources.openapi.operations import is_base_address
 
 
@@ -75,6 +76,15 @@ class FunctionSource:
 
 
 Source = FileSource | ServerSource | FunctionSource
+
+
+def kind_of(source: Source) -> str:
+    """Return the kind of a source: `stdio`, `http`, `function` or `file`."""
+    if isinstance(source, FileSource):
+        return "function" if source.path.startswith(PYTHON) else "file"
+    if isinstance(source, FunctionSource):
+        return "function"
+    return "stdio" if isinstance(source.server, StdioServer) else "http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +171,141 @@ GraphSource = GeneratedGraph | FileGraph | CustomGraph
 
 GENERATED = GeneratedGraph()
 """The default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The tools and documents that one source returned."""
+
+    source: Source
+    batch: SourceBatch
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A source, what it last returned, and as of which versions it changed and was queried."""
+
+    source: Source
+    batch: SourceBatch | None = None
+    changed: int = 0
+    queried: int = -1
+    has_failed: bool = False
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.queried >= self.changed
+
+
+class Registry:
+    """Sources by their ids, in the order in which they were added.
+
+    Attributes:
+        version: Grows with every change.
+        required: The least version for a request now: changes made by the host are seen at once,
+            those of a server when they are known.
+    """
+
+    def __init__(self, sources: Iterable[Source] = ()) -> None:
+        """Register *sources*.
+
+        Raises:
+            UsageError: Two have the same id.
+        """
+        self.version = 0
+        self.required = 0
+        self._entries: dict[str, _Entry] = {}
+        for source in sources:
+            self.add(source)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources."""
+        return tuple(entry.source for entry in self._entries.values())
+
+    def add(self, source: Source) -> None:
+        """Register *source*.
+
+        Raises:
+            UsageError: Its id is blank, or another one's, in any case.
+        """
+        key = _key(source.id)
+        if not key:
+            raise UsageError("a source has no id", remedy="give it one")
+        if key in self._entries:
+            message = f"there is a source {source.id!r} already"
+            raise UsageError(message, place=source.id, remedy="give it another id")
+        entry = self._entries[key] = _Entry(source)
+        self._changed(entry, is_required=True)
+
+    def remove(self, source_id: str) -> Source | None:
+        """Remove a source and return it, `None` where there is none of this id."""
+        entry = self._entries.pop(_key(source_id), None)
+        if entry is None:
+            return None
+        self._changed(is_required=True)
+        return entry.source
+
+    def invalidate(self, source_id: str) -> bool:
+        """Record that a source has changed; return whether it is registered."""
+        entry = self._entries.get(_key(source_id))
+        if entry is None:
+            return False
+        self._changed(entry, is_required=False)
+        return True
+
+    def invalidate_all(self) -> None:
+        """Record that every source has to be queried again."""
+        self._changed(*self._entries.values(), is_required=True)
+
+    def retry(self) -> bool:
+        """Record that failed sources have to be queried again; return whether there are any.
+
+        Those that wait for it already do not count.
+        """
+        failed = [one for one in self._entries.values() if one.has_failed and one.is_fresh]
+        if failed:
+            self._changed(*failed, is_required=False)
+        return bool(failed)
+
+    def stale(self) -> tuple[Source, ...]:
+        """Return the sources that have to be queried."""
+        return tuple(entry.source for entry in self._entries.values() if not entry.is_fresh)
+
+    def update(self, source: Source, batch: SourceBatch, version: int) -> None:
+        """Record what *source* returned. Where it failed, what it returned before is kept.
+
+        Args:
+            source: The source.
+            batch: What it returned.
+            version: The version when its query began: later changes need another.
+        """
+        entry = self._entries.get(_key(source.id))
+        if entry is None or entry.source is not source:
+            return  # it was removed meanwhile
+        entry.queried = version
+        is_empty = not (batch.tools or batch.documents or batch.bundles)
+        entry.has_failed = is_empty and any(
+            one.severity == Severity.ERROR for one in batch.diagnostics
+        )
+        if entry.has_failed and entry.batch is not None:
+            batch = replace(entry.batch, diagnostics=batch.diagnostics)
+        entry.batch = batch
+
+    def readings(self) -> list[Reading]:
+        """Return what every source last returned."""
+        return [
+            Reading(entry.source, entry.batch)
+            for entry in self._entries.values()
+            if entry.batch is not None
+        ]
+
+    def _changed(self, *entries: _Entry, is_required: bool) -> None:
+        self.version += 1
+        for entry in entries:
+            entry.changed = self.version
+        if is_required:
+            self.required = self.version
+
+
+def _key(source_id: str) -> str:
+    return source_id.strip().casefold()

@@ -25,8 +25,7 @@ from urllib.parse import quote, urljoin
 from mcpg.errors import McpgError, UsageError
 from mcpg.json_types import JsonObject
 from mcpg.net.addresses import Address, address_of
-from mcpg.net.connections import ConnectionPool
-from mcpg.net.deadline import Call, within
+from mcpg.net.connections import Call, ConnectionPool, within
 from mcpg.text.safeyaml import UNSAFE, visible_form
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from mcpg.cli.settings import Settings, line_of
 from mcpg.embeddings import http
 from mcpg.errors import UsageError
 from mcpg.gateway import Limits
-from mcpg.gateway.serve.answers import Serving
+from mcpg.gateway.serve import Serving
 from mcpg.gateway.serve.http import Http, Rules
 from mcpg.llm import normalizer
 

@@ -15,7 +15,7 @@ import pytest
 from loopback import answer, serving
 
 from mcpg.cli.commands.invoke import _telling, invoke_text, value_of
-from mcpg.gateway.calls.model import Invoked
+from mcpg.gateway.calls import Invoked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

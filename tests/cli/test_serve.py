@@ -23,7 +23,7 @@ from processes import children, is_gone
 from mcpg.cli.commands.serve import Served, address_by, http_of, served_by
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
-from mcpg.gateway.serve.answers import EVERYDAY
+from mcpg.gateway.serve import EVERYDAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

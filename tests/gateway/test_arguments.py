@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.gateway.calls.arguments import as_json, check_arguments
-from mcpg.gateway.calls.model import Fault, FaultCode
-from mcpg.gateway.calls.validation import finds
+from mcpg.gateway.calls import Fault, FaultCode
+from mcpg.gateway.calls.validation import as_json, check_arguments, finds
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
@@ -241,7 +240,7 @@ def test_no_pattern_freezes_the_process(schema: Any) -> None:
     """Whatever a pattern and where it stands, it is tried in linear time or not at all."""
     hard = "a" * 60 + "!"
     program = (
-        "import json, sys; from mcpg.gateway.calls.arguments import check_arguments;"
+        "import json, sys; from mcpg.gateway.calls.validation import check_arguments;"
         "check_arguments(*json.loads(sys.argv[1]))"
     )
     given = json.dumps([schema, {"x": hard, hard: 1}])

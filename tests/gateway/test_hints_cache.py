@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import make_engine, make_tool
 
-from mcpg.gateway.index.hints_cache import HINTS
+from mcpg.gateway.routing.route import HINTS
 
 
 def test_a_tool_is_read_once() -> None:

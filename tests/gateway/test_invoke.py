@@ -17,9 +17,9 @@ from pydantic import BaseModel, Field
 from mcpg.authoring import tool as mark
 from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import UsageError
+from mcpg.gateway.calls import FaultCode, Limits
 from mcpg.gateway.calls.invoke import Invoker, with_context_arguments
-from mcpg.gateway.calls.model import FaultCode, Limits
-from mcpg.gateway.sessions.pool import Sessions
+from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource
 from mcpg.sources.client_config import Live, StdioServer
 from mcpg.sources.python import read_functions, read_python
@@ -27,7 +27,7 @@ from mcpg.sources.python import read_functions, read_python
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcpg.gateway.calls.model import Invoked
+    from mcpg.gateway.calls import Invoked
 
 pytestmark = pytest.mark.anyio
 TESTS = Path(__file__).parents[1]

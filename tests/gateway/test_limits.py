@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpg.errors import UsageError
-from mcpg.gateway.calls.model import Limits
+from mcpg.gateway.calls import Limits
 
 
 def test_a_caller_gets_what_it_asks_for_within_the_limits() -> None:

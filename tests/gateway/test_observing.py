@@ -14,9 +14,9 @@ from telemetrical import MOMENTS, Noting, Raising, Recording
 
 from mcpg.engine.results import EngineServices
 from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
-from mcpg.gateway.observing import kind_of
-from mcpg.gateway.serve.answers import META_TOOLS, Serving
+from mcpg.gateway.serve import META_TOOLS, Serving
 from mcpg.gateway.serve.server import GatewayServer
+from mcpg.gateway.sources import kind_of
 from mcpg.sources.client_config import HttpServer, StdioServer
 from mcpg.telemetry import BuildFacts, InvokeFacts, RouteFacts, SearchFacts
 
@@ -184,7 +184,7 @@ async def test_a_build_that_fails_is_told(
         raise ValueError(SECRET)
 
     noting = Noting()
-    monkeypatch.setattr("mcpg.gateway.sessions.registry._generated", fail)
+    monkeypatch.setattr("mcpg.gateway.index.build._generated", fail)
     sources = [manifest("mail", mail_send="Send a mail"), FUNCTIONS]
     async with Gateway(sources, observer=noting) as gateway:
         with pytest.raises(ValueError, match=SECRET):

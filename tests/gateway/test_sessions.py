@@ -20,9 +20,9 @@ from mcp_types import HEADER_MISMATCH
 from processes import children, is_alive
 
 from mcpg.errors import UsageError
-from mcpg.gateway.calls.model import CallError, FaultCode
-from mcpg.gateway.sessions import pool
-from mcpg.gateway.sessions.pool import Sessions
+from mcpg.gateway import sessions as pool
+from mcpg.gateway.calls import CallError, FaultCode
+from mcpg.gateway.sessions import Sessions
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 from mcpg.sources.live import client as connection
 from mcpg.sources.live import query_servers

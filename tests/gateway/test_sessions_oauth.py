@@ -10,8 +10,8 @@ import httpx
 import pytest
 from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
 
-from mcpg.gateway.calls.model import CallError
-from mcpg.gateway.sessions.pool import Sessions
+from mcpg.gateway.calls import CallError
+from mcpg.gateway.sessions import Sessions
 from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
 from mcpg.sources.live import log_in, log_out
 from mcpg.sources.live.login_options import LoginOptions

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.net.deadline import Call, within
+from mcpg.net.connections import Call, within
 from mcpg.net.http import Secret, back_off, quotable, retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)

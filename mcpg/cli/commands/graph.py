@@ -48,7 +48,7 @@ def schema(
     what `mcpg graph search` reads.
     """
     from mcpg.cli.commands.graph_query import schema_text  # noqa: PLC0415 - help needs none
-    from mcpg.gateway.graph_json import schema_json  # noqa: PLC0415
+    from mcpg.gateway.json import schema_json  # noqa: PLC0415
     from mcpg.graph.schema import schema_of  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 

@@ -112,7 +112,7 @@ def search(
     the right tool, `mcpg search` is faster and ranks better; this shows the graph at work, and
     asks other graphs.
     """
-    from mcpg.gateway.graph_json import result_json  # noqa: PLC0415
+    from mcpg.gateway.json import result_json  # noqa: PLC0415
     from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
 
     endpoints = tuple(endpoint or ())

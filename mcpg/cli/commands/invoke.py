@@ -19,7 +19,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
-from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
+from mcpg.gateway.calls import Fault, FaultCode, Invoked
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import to_json
 
@@ -215,7 +215,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
     """Say whether nothing is wrong with the argument itself, whatever is wrong with the others."""
-    from mcpg.gateway.calls.arguments import check_arguments  # noqa: PLC0415 - needs the MCP extra
+    from mcpg.gateway.calls.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
 
     escaped = name.replace("~", "~0").replace("/", "~1")
     faults = check_arguments(schema, {name: value})

@@ -25,7 +25,7 @@ from mcpg.cli.setting_keys import TOKEN_VARIABLE
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Diagnostic, Severity, UsageError
-from mcpg.gateway.serve.answers import Serving
+from mcpg.gateway.serve import Serving
 
 if TYPE_CHECKING:
     from mcpg.gateway import Gateway
@@ -308,7 +308,7 @@ def serve_gateway(
     try:
         import anyio  # noqa: PLC0415 - an extra
 
-        from mcpg.gateway.serve.answers import META_TOOLS  # noqa: PLC0415
+        from mcpg.gateway.serve import META_TOOLS  # noqa: PLC0415
 
         http = http_of(address) if address is not None else None
         serving = _serving(served, settings, output)
@@ -350,7 +350,7 @@ def http_of(address: Address) -> Http:
 
 
 def _serving(served: Served, settings: Settings, output: Output) -> Serving:
-    from mcpg.gateway.serve.answers import Exposure, Serving  # noqa: PLC0415 - an extra
+    from mcpg.gateway.serve import Exposure, Serving  # noqa: PLC0415 - an extra
 
     strategy = strategy_of(settings)
     asked: dict[str, Any] = {
@@ -374,15 +374,15 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
 
 
 async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Output) -> None:
-    from mcpg.gateway.serve.http import serve_http  # noqa: PLC0415 - an extra
-    from mcpg.gateway.serve.server import GatewayServer  # noqa: PLC0415
-    from mcpg.gateway.serve.stdio import serve_stdio  # noqa: PLC0415
+    from mcpg.gateway.serve.server import GatewayServer, serve_stdio  # noqa: PLC0415 - an extra
 
     async with gateway:
         server = GatewayServer(gateway, serving)
         if http is None:
             await serve_stdio(server)
         else:
+            from mcpg.gateway.serve.http import serve_http  # noqa: PLC0415 - an extra
+
             await serve_http(server, http, lambda url: output.note(f"serving at {url}"))
 
 

@@ -1,1 +1,133 @@
-"""Calls of tools: checked arguments, and servers, OpenAPI operations and functions behind them."""
+"""Values of calls: limits, results and faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mcpg.errors import UsageError
+from mcpg.json_types import JsonObject, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of an invocation.
+
+    Attributes:
+        invoke_seconds: Default time of an invocation in seconds, above 0.
+        longest_seconds: The most that a caller can ask for, at least `invoke_seconds`.
+        result_bytes: Size of a result as JSON; a larger one becomes a fault.
+        message_chars: Length of a message that quotes a tool's own.
+
+    Raises:
+        UsageError: A limit is not above 0, or `invoke_seconds` is above `longest_seconds`.
+    """
+
+    invoke_seconds: float = 60.0
+    longest_seconds: float = 3600.0
+    result_bytes: int = 4 << 20
+    message_chars: int = 2000
+
+    def __post_init__(self) -> None:
+        for name in ("invoke_seconds", "longest_seconds", "result_bytes", "message_chars"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"the limit {name} must be above 0", remedy="leave it out")
+        if self.invoke_seconds > self.longest_seconds:
+            message = "the limit invoke_seconds is above longest_seconds"
+            raise UsageError(message, remedy="raise longest_seconds, too")
+
+    def seconds(self, asked: float | None) -> float:
+        """Return the seconds granted to a caller who asks for *asked*, or for none."""
+        return self.invoke_seconds if asked is None else min(asked, self.longest_seconds)
+
+
+class FaultCode(StrEnum):
+    """Why an invocation has no result."""
+
+    NOTHING_NAMED = "nothing_named"
+    NOT_FOUND = "not_found"
+    AMBIGUOUS = "ambiguous"
+    DISABLED = "disabled"
+    NOT_INVOKABLE = "not_invokable"
+    ARGUMENTS_INVALID = "arguments_invalid"
+    SOURCE_UNAVAILABLE = "source_unavailable"
+    TIMED_OUT = "timed_out"
+    TOO_LARGE = "too_large"
+    TOOL_FAILED = "tool_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why an invocation has no result, and what to do about it.
+
+    Attributes:
+        code: The kind of fault.
+        message: What is wrong, without anything secret.
+        remedy: What the caller can do, "" for nothing.
+        field: The argument at fault, as a JSON pointer into the arguments; "" for none.
+    """
+
+    code: FaultCode
+    message: str
+    remedy: str = ""
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invoked:
+    """The outcome of an invocation.
+
+    Attributes:
+        tool_id: The tool, "" when none was found.
+        source_id: The server it belongs to.
+        tool_name: The server's name of the tool.
+        content: The content blocks of MCP, in their order.
+        structured: The structured result, or `None`.
+        faults: Why there is no result; empty on success.
+    """
+
+    tool_id: str
+    source_id: str = ""
+    tool_name: str = ""
+    content: tuple[JsonObject, ...] = ()
+    structured: JsonValue = None
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the tool succeeded."""
+        return not self.faults
+
+    @property
+    def text(self) -> str:
+        """The text of all text blocks, a line break between two."""
+        texts = (block.get("text") for block in self.content if block.get("type") == "text")
+        return "\n".join(text for text in texts if isinstance(text, str))
+
+
+class CallError(Exception):
+    """A call failed.
+
+    Attributes:
+        code: The kind of fault.
+        message: What is wrong, without anything secret.
+        has_died: Whether the connection was lost between the request and its response.
+    """
+
+    def __init__(self, code: FaultCode, message: str, *, has_died: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.has_died = has_died
+
+
+class RefusedError(Exception):
+    """Nothing was called: the tool cannot be, or not with these arguments.
+
+    Attributes:
+        faults: Why, each with the argument at fault.
+    """
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(len(faults))
+        self.faults = faults

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, to_json
 
 from mcpg.catalog.json_text import repair_surrogates
-from mcpg.gateway.calls.model import CallError, Fault, FaultCode
+from mcpg.gateway.calls import CallError, Fault, FaultCode
 from mcpg.gateway.sources import FileSource, FunctionSource
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.client import CallResult

@@ -15,8 +15,8 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
 from mcpg.engine.results import flatten_context
 from mcpg.errors import McpgError, UsageError
-from mcpg.gateway.calls.arguments import as_json, check_arguments
-from mcpg.gateway.calls.model import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
+from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
+from mcpg.gateway.calls.validation import as_json, check_arguments
 from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import PYTHON
@@ -24,7 +24,7 @@ from mcpg.sources.openapi.operations import Operation
 
 if TYPE_CHECKING:
     from mcpg.gateway.calls.openapi import OperationCaller
-    from mcpg.gateway.sessions.pool import Sessions
+    from mcpg.gateway.sessions import Sessions
     from mcpg.sources.live.client import CallResult, Progress
 
 META = "managedCodeMcpGateway"

@@ -22,7 +22,7 @@ import httpx2
 from mcpg.catalog.manifest import parse_repaired
 from mcpg.errors import McpgError
 from mcpg.files import is_file, text_of_path
-from mcpg.gateway.calls.model import CallError, Fault, FaultCode, Limits, RefusedError
+from mcpg.gateway.calls import CallError, Fault, FaultCode, Limits, RefusedError
 from mcpg.gateway.calls.openapi_requests import Request, request_of
 from mcpg.gateway.sources import FileSource, secrets_of_source
 from mcpg.json_types import JsonObject, JsonValue

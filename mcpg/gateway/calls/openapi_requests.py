@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from mcpg.gateway.calls.model import CallError, Fault, FaultCode, RefusedError
+from mcpg.gateway.calls import CallError, Fault, FaultCode, RefusedError
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.net.addresses import TCHAR, has_control, is_header_name
 from mcpg.sources.openapi.operations import (

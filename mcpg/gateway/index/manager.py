@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -14,15 +14,15 @@ import anyio.to_thread
 from mcpg.build_cache import KeptMemo
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
+from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
-from mcpg.gateway.calls.model import Fault, FaultCode
-from mcpg.gateway.index.graph import Plan
-from mcpg.gateway.observing import watched_build
-from mcpg.gateway.sessions.registry import Built, Registry, build, opened
-from mcpg.gateway.sources import FileSource, FunctionSource, ServerSource, Source
+from mcpg.gateway.calls import Fault, FaultCode
+from mcpg.gateway.index.build import Built, Plan, build, opened
+from mcpg.gateway.sources import FileSource, FunctionSource, Registry, ServerSource, Source
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
+from mcpg.telemetry.observer import Observer
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -273,3 +273,24 @@ class IndexManager:
 async def _in_thread(work: Callable[[], Answer]) -> Answer:
     # A closing gateway does not wait for a build.
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+@contextmanager
+def watched_build(
+    observer: Observer | None, diagnostics: list[Diagnostic]
+) -> Iterator[Callable[[Engine], None]]:
+    """Report an index build; the context's function takes the new engine.
+
+    Args:
+        observer: The observer, `None` for none.
+        diagnostics: Extended by errors that the observer raised.
+    """
+    if observer is None:
+        yield lambda *_: None
+        return
+    from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
+    from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - as above
+
+    with GuardedObserver.of(observer).build() as tell:
+        yield lambda engine: tell(build_facts(engine.index))
+    diagnostics += tell.diagnostics

@@ -15,17 +15,21 @@ often and makes many doubtful tools look like a sure one.
 
 from __future__ import annotations
 
+import json
+from _thread import allocate_lock
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
 from math import fsum
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
 from mcpg.engine.results import MAX_LIMIT, Strategy
 from mcpg.errors import Diagnostic, UsageError
-from mcpg.gateway.index.hints_cache import HINTS
-from mcpg.gateway.observing import watched_route
 from mcpg.gateway.routing.preference import (
     NONE,
     READ_ONLY,
@@ -34,13 +38,157 @@ from mcpg.gateway.routing.preference import (
     asked_preference,
     derived_preference,
 )
-from mcpg.gateway.routing.weights import RouteWeights, shipped_weights
+from mcpg.index import Index
+from mcpg.telemetry.observer import Observer
 from mcpg.text import fold
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Match, SearchResult
     from mcpg.engine.results import Context
+
+ADJUSTMENTS = (
+    "enabled",
+    "preferReadOnly.readOnly",
+    "preferReadOnly.writing",
+    "preferWrite.writing",
+    "preferWrite.readOnly",
+    "preferWrite.destructive",
+    "preferWrite.notDestructive",
+    "idempotent",
+    "cost.low",
+    "cost.medium",
+    "cost.high",
+    "latency.low",
+    "latency.medium",
+    "latency.high",
+    "categorised",
+    "examples",
+)
+"""What a tool's score can be adjusted for, in the order in which it is told."""
+
+_FILE = Path(__file__).with_name("data") / "route.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteWeights:
+    """What routing adds to a score, checked.
+
+    Attributes:
+        adjustments: For each name of `ADJUSTMENTS`, the share of a tool's score that is added to
+            it where the name applies; in [-1, 1].
+        odds: How many times likelier a query's words must be among tools of one kind (read-only or
+            writing) than among those of the other for that kind to be preferred; from 1 to 1e6.
+        provenance: Where the numbers come from.
+    """
+
+    adjustments: Mapping[str, float]
+    odds: float
+    provenance: str = field(default="given by the host", compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            UsageError: A name is unknown or missing, or a number is none, or out of its range.
+        """
+        unknown = sorted(set(self.adjustments) - set(ADJUSTMENTS))
+        if unknown:
+            remedy = f"use some of {', '.join(ADJUSTMENTS)}"
+            raise UsageError(f"routing adjusts nothing called {unknown[0]!r}", remedy=remedy)
+        for name in ADJUSTMENTS:
+            if name not in self.adjustments:
+                raise UsageError(f"the adjustment {name!r} is missing", remedy="give it a number")
+            _check(name, self.adjustments[name], -1.0, 1.0)
+        _check("odds", self.odds, 1.0, 1e6)
+
+    @classmethod
+    def of(
+        cls, adjustments: Mapping[str, float] | None = None, *, odds: float | None = None
+    ) -> RouteWeights:
+        """Return the shipped weights with some replaced.
+
+        Args:
+            adjustments: The adjustments to change, by name.
+            odds: The odds to ask for, `None` for the shipped ones.
+
+        Raises:
+            UsageError: A name is unknown, or a number is none, or out of its range.
+        """
+        shipped = shipped_weights()
+        return cls(
+            {**shipped.adjustments, **(adjustments or {})}, shipped.odds if odds is None else odds
+        )
+
+
+@cache
+def shipped_weights() -> RouteWeights:
+    """Read the numbers that ship with mcpg."""
+    return read_weights(json.loads(_FILE.read_text(encoding="utf-8")))
+
+
+def read_weights(members: Mapping[str, Any]) -> RouteWeights:
+    """Return the weights in an object such as that of `data/route.json`.
+
+    Raises:
+        UsageError: A member is unknown or missing, or is nothing that it can be.
+    """
+    _check_members("the weights", members, {"name", "provenance", "adjustments", "preference"})
+    _check_members("'adjustments'", members["adjustments"], set(ADJUSTMENTS))
+    _check_members("'preference'", members["preference"], {"odds"})
+    provenance = f"{members['name']}: {members['provenance']}"
+    return RouteWeights(members["adjustments"], members["preference"]["odds"], provenance)
+
+
+def _check_members(what: str, members: Any, names: set[str]) -> None:
+    if not isinstance(members, dict) or set(members) != names:
+        remedy = f"give exactly {', '.join(sorted(names))}"
+        raise UsageError(f"{what} of routing are not complete, or hold too much", remedy=remedy)
+
+
+def _check(name: str, number: Any, least: float, most: float) -> None:
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not (is_number and least <= number <= most):
+        remedy = f"give a number in [{least:g}, {most:g}]"
+        raise UsageError(f"{name!r} of routing cannot be {number!r}", remedy=remedy)
+
+
+_MOST_KEPT = 4_096
+
+
+class HintsCache:
+    """Hints of the tools of one index."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Hints] = {}
+
+    def of(self, matches: Iterable[Match]) -> dict[str, Hints]:
+        """Return the hints of the tools of *matches*, which are of this index, by tool id."""
+        return {match.tool_id: self._of(match) for match in matches}
+
+    def _of(self, match: Match) -> Hints:
+        known = self._kept.get(match.tool_id)
+        if known is None:
+            known = match.descriptor.hints
+            if len(self._kept) < _MOST_KEPT:
+                self._kept[match.tool_id] = known
+        return known
+
+
+class _HintsCaches:
+    """Caches by index, dropped with their index."""
+
+    def __init__(self) -> None:
+        self._caches: WeakKeyDictionary[Index, HintsCache] = WeakKeyDictionary()
+        self._lock = allocate_lock()
+
+    def of_index(self, index: Index) -> HintsCache:
+        """Return the cache of *index*, which threads share."""
+        with self._lock:
+            return self._caches.setdefault(index, HintsCache())
+
+
+HINTS = _HintsCaches()
 
 DEFAULT_CATEGORIES, DEFAULT_TOOLS = 5, 3
 MAX_CATEGORIES = 20
@@ -328,3 +476,17 @@ def _checked(name: str, number: int, most: int) -> int:
     if number < 1:
         raise UsageError(f"the number of {name} is {number}", remedy="ask for at least 1")
     return min(number, most)
+
+
+@contextmanager
+def watched_route(
+    observer: Observer | None, query: str | None
+) -> Iterator[Callable[[int, int], None]]:
+    """Report a route; the context's function takes the numbers of categories and tools."""
+    if observer is None:
+        yield lambda *_: None
+        return
+    from mcpg.telemetry.observer import GuardedObserver, RouteFacts  # noqa: PLC0415 - as above
+
+    with GuardedObserver.of(observer).route((query or "").strip()) as tell:
+        yield lambda categories, tools: tell(RouteFacts(categories, tools))

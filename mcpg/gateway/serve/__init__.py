@@ -1,1 +1,82 @@
-"""The gateway as an MCP server: its meta-tools, and perhaps every tool behind it."""
+"""The gateway as an MCP server: the names of its meta-tools, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from mcpg.errors import Diagnostic, UsageError
+
+SEARCH = "gateway_tools_search"
+ROUTE = "gateway_tools_route"
+DESCRIBE = "gateway_tool_describe"
+INVOKE = "gateway_tool_invoke"
+GRAPH_SCHEMA = "gateway_graph_schema_describe"
+GRAPH_SEARCH = "gateway_graph_schema_search"
+GRAPH_EXPORT = "gateway_graph_export"
+
+EVERYDAY = (SEARCH, ROUTE, DESCRIBE, INVOKE)
+"""Meta-tools that every client sees, in order of use."""
+
+GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)
+"""Optional meta-tools of the graph."""
+
+META_TOOLS: tuple[str, ...] = (*EVERYDAY, *GRAPH_TOOLS)
+"""All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
+
+
+SMALLEST_BUDGET = 2048
+"""Minimum budget in bytes, in which the error for a response without room fits."""
+
+
+class Exposure(StrEnum):
+    """The tools that clients see."""
+
+    META = "meta"
+    """Only the meta-tools."""
+    ALL = "all"
+    """Also every enabled tool, under its id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Options of a server.
+
+    Attributes:
+        expose: The tools that clients see.
+        graph_tools: Whether these include the meta-tools of the graph.
+        endpoints: SPARQL endpoints that a graph search may query on request.
+        answer_bytes: Maximum size of a meta-tool's result, in bytes of JSON.
+        result_bytes: Maximum size of a called tool's result, in bytes of JSON.
+        search: Keyword arguments of every search, such as `strategy`.
+        route: Keyword arguments of every route.
+        log: Called with one line for each request, without its arguments; `None` for no log.
+        on_diagnostics: Called with the diagnostics of the sources whenever they may have changed.
+
+    Raises:
+        UsageError: A budget is too small, or endpoints are allowed without the graph tools.
+    """
+
+    expose: Exposure = Exposure.META
+    graph_tools: bool = False
+    endpoints: tuple[str, ...] = ()
+    answer_bytes: int = 32 << 10
+    result_bytes: int = 256 << 10
+    search: Mapping[str, Any] = field(default_factory=dict)
+    route: Mapping[str, Any] = field(default_factory=dict)
+    log: Callable[[str], None] | None = None
+    on_diagnostics: Callable[[tuple[Diagnostic, ...]], None] | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.answer_bytes, self.result_bytes) < SMALLEST_BUDGET:
+            raise UsageError(
+                f"the minimum size of a response is {SMALLEST_BUDGET:,} bytes",
+                remedy="raise the limit, or omit it",
+            )
+        if self.endpoints and not self.graph_tools:
+            raise UsageError(
+                "endpoints are queried by the graph tools, which are not enabled",
+                remedy="enable them with --graph-tools",
+            )

@@ -1,50 +1,26 @@
-"""Responses of meta-tools: shortened step by step until they fit a budget of bytes.
-
-Also the names of the meta-tools, which are reserved as tool ids, the options of a server, and the
-sanitising of untrusted text.
-"""
+"""Tool results that fit a budget of bytes, and texts of others as one line or as prose."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from mcp_types.methods import validate_server_result
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from pydantic import ValidationError
 
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
-from mcpg.catalog.model import Tool
-from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.results import RankingMode
-from mcpg.errors import Code, Diagnostic, Severity, UsageError
-from mcpg.gateway.json import score_json
+from mcpg.gateway.calls import Fault, Invoked
+from mcpg.gateway.calls.validation import BoundedValidator
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:
-    from mcpg.engine import Match, SearchResult
-
-    Find = Callable[[str], Tool | None]
-    _Item = TypeVar("_Item")
     _Json = TypeVar("_Json", bound=JsonValue)
 
-SEARCH = "gateway_tools_search"
-ROUTE = "gateway_tools_route"
-DESCRIBE = "gateway_tool_describe"
-INVOKE = "gateway_tool_invoke"
-GRAPH_SCHEMA = "gateway_graph_schema_describe"
-GRAPH_SEARCH = "gateway_graph_schema_search"
-GRAPH_EXPORT = "gateway_graph_export"
-
-EVERYDAY = (SEARCH, ROUTE, DESCRIBE, INVOKE)
-"""Meta-tools that every client sees, in order of use."""
-
-GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)
-"""Optional meta-tools of the graph."""
-
-META_TOOLS: tuple[str, ...] = (*EVERYDAY, *GRAPH_TOOLS)
-"""All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
 _LONGEST_NAME = 32
 _MARK = "…"
@@ -108,149 +84,6 @@ def repaired(value: _Json) -> _Json:
         return cast("_Json", repair_surrogates(value, "", []))
     return value
 
-
-_NEIGHBOURS = 3
-_ARGUMENTS = 16
-_NAME = 64
-_NOTES, _NOTE = 4, 240
-_NO_MATCH = (
-    "No tool matches. Rephrase the task; if that finds nothing either, no tool here can do it."
-)
-_DOUBTFUL = (
-    "Low confidence: the best match scores {score:.2f}, where 1 is certain. Read the descriptions, "
-    "add detail to the query and search again, or do without; do not call a tool on a guess."
-)
-_BROWSING = "The query is empty: these are tools by name. Describe the task."
-
-
-@dataclass(frozen=True, slots=True)
-class Brevity:
-    """Level of detail: characters of a description, share of matches, whether with neighbours."""
-
-    description: int
-    matches: float
-    neighbours: bool
-
-
-# Descriptions shrink first, then neighbours are dropped, then matches from the end.
-LADDER = (
-    Brevity(300, 1, neighbours=True),
-    Brevity(160, 1, neighbours=True),
-    Brevity(80, 1, neighbours=False),
-    Brevity(0, 1, neighbours=False),
-    Brevity(80, 0.5, neighbours=False),
-    Brevity(0, 0.5, neighbours=False),
-    Brevity(0, 0.25, neighbours=False),
-    Brevity(0, 0.1, neighbours=False),
-    Brevity(0, 0, neighbours=False),
-)
-
-
-def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
-    """Yield answers to a search, from the fullest to the shortest.
-
-    Args:
-        result: The search result.
-        find: Returns a tool of the catalogue by its id.
-    """
-    for brevity in LADDER:
-        kept = share(result.matches, brevity)
-        answer: JsonObject = {"matches": [match_answer(match, find, brevity) for match in kept]}
-        related, following = (
-            _neighbours(matches, brevity)
-            for matches in (result.related_matches, result.next_step_matches)
-        )
-        answer |= {"related": related} if related else {}
-        answer |= {"nextSteps": following} if following else {}
-        is_browsing = result.ranking_mode == RankingMode.BROWSE
-        answer |= {"advice": _BROWSING} if is_browsing else advice(result.matches[:1])
-        answer |= notes(result.diagnostics)
-        more = {
-            "omittedRelated": len(result.related_matches) - len(related),
-            "omittedNextSteps": len(result.next_step_matches) - len(following),
-        }
-        yield answer | truncated(len(result.matches) - len(kept), brevity, more)
-
-
-def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
-    """Return the first of *matches*, at least one: the share that *brevity* keeps."""
-    return matches[: max(1, int(len(matches) * brevity.matches))]
-
-
-def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
-    """Return what a model needs to choose a match."""
-    tool = find(match.tool_id)
-    required = tool.required_arguments if tool is not None else ()
-    left_out = len(required) - _ARGUMENTS
-    return {
-        "toolId": match.tool_id,
-        "sourceId": line(match.source_id, _NAME),
-        **_described(match, brevity),
-        "score": score_json(match.score),
-        "isConfident": match.score >= LOW_CONFIDENCE,
-        "requiredArguments": [line(name, _NAME) for name in required[:_ARGUMENTS]],
-        **({"omittedArguments": left_out} if left_out > 0 else {}),
-    }
-
-
-def _described(match: Match, brevity: Brevity) -> JsonObject:
-    if not brevity.description:
-        return {}
-    return {"description": line(match.summary or match.display_name, brevity.description)}
-
-
-def _neighbours(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
-    if not brevity.neighbours:
-        return []
-    return [
-        {
-            "toolId": match.tool_id,
-            **_described(match, Brevity(brevity.description // 2, 1, neighbours=True)),
-            "because": line(match.via.reason if match.via else "", _NOTE),
-        }
-        for match in matches[:_NEIGHBOURS]
-    ]
-
-
-def advice(best: Sequence[Match]) -> JsonObject:
-    """Return advice for a low score or no match, empty otherwise."""
-    if not best:
-        return {"advice": _NO_MATCH}
-    score = best[0].score
-    return {} if score >= LOW_CONFIDENCE else {"advice": _DOUBTFUL.format(score=score)}
-
-
-def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    """Return the warnings and errors of a search that matter to a model."""
-    messages: list[JsonValue] = [
-        line(item.message, _NOTE)
-        for item in diagnostics
-        if item.severity != Severity.INFO and item.code != Code.LOW_CONFIDENCE
-    ]
-    return {"notes": messages[:_NOTES]} if messages else {}
-
-
-def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None) -> JsonObject:
-    """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
-
-    Args:
-        omitted: Number of omitted matches.
-        brevity: Level of detail of the others.
-        more: Further numbers of omitted items, by member name.
-    """
-    counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
-    if not omitted and not counts and brevity.description:
-        return {}
-    how = f"call {DESCRIBE} for a tool"
-    if counts:
-        how = f"search for related tools and next steps separately, and {how}"
-    if omitted:
-        how = f"lower the limit or narrow the query, and {how}"
-    return {"truncated": {"omitted": omitted, **counts, "howToGetTheRest": how}}
-
-
-SMALLEST_BUDGET = 2048
-"""Minimum budget in bytes, in which the error for a response without room fits."""
 
 _NOTE_BYTES = 400
 
@@ -365,52 +198,116 @@ def _prefix(text: str, room: int) -> str:
     return text[:low]
 
 
-class Exposure(StrEnum):
-    """The tools that clients see."""
-
-    META = "meta"
-    """Only the meta-tools."""
-    ALL = "all"
-    """Also every enabled tool, under its id."""
+RESULT = "result"
+"""Member that holds a structured result other than an object."""
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """Options of a server.
+class Exported:
+    """A tool as our server lists it.
 
     Attributes:
-        expose: The tools that clients see.
-        graph_tools: Whether these include the meta-tools of the graph.
-        endpoints: SPARQL endpoints that a graph search may query on request.
-        answer_bytes: Maximum size of a meta-tool's result, in bytes of JSON.
-        result_bytes: Maximum size of a called tool's result, in bytes of JSON.
-        search: Keyword arguments of every search, such as `strategy`.
-        route: Keyword arguments of every route.
-        log: Called with one line for each request, without its arguments; `None` for no log.
-        on_diagnostics: Called with the diagnostics of the sources whenever they may have changed.
-
-    Raises:
-        UsageError: A budget is too small, or endpoints are allowed without the graph tools.
+        wire: The tool as an entry of `tools/list`.
+        is_wrapped: Whether structured results stand under `RESULT`.
+        validator: Checks structured results, `None` where no output schema is declared.
     """
 
-    expose: Exposure = Exposure.META
-    graph_tools: bool = False
-    endpoints: tuple[str, ...] = ()
-    answer_bytes: int = 32 << 10
-    result_bytes: int = 256 << 10
-    search: Mapping[str, Any] = field(default_factory=dict)
-    route: Mapping[str, Any] = field(default_factory=dict)
-    log: Callable[[str], None] | None = None
-    on_diagnostics: Callable[[tuple[Diagnostic, ...]], None] | None = None
+    wire: JsonObject
+    is_wrapped: bool = False
+    validator: BoundedValidator | None = None
 
-    def __post_init__(self) -> None:
-        if min(self.answer_bytes, self.result_bytes) < SMALLEST_BUDGET:
-            raise UsageError(
-                f"the minimum size of a response is {SMALLEST_BUDGET:,} bytes",
-                remedy="raise the limit, or omit it",
-            )
-        if self.endpoints and not self.graph_tools:
-            raise UsageError(
-                "endpoints are queried by the graph tools, which are not enabled",
-                remedy="enable them with --graph-tools",
-            )
+    @property
+    def declares_output(self) -> bool:
+        """Whether clients expect structured content."""
+        return "outputSchema" in self.wire
+
+
+_FAULTS = 20
+
+
+_MESSAGE = 2000
+
+
+_MISMATCH = (
+    "[mcpg: the tool ran, but its structured result violates its declared output schema and is "
+    "omitted; calling it again would not help]"
+)
+
+
+def result_of(invoked: Invoked, budget: int, declared: Exported | None = None) -> JsonObject:
+    """Return the result of a call as a tool result of at most *budget* bytes.
+
+    Args:
+        invoked: The result.
+        budget: Bytes of the result as JSON.
+        declared: The tool as clients see it, where it was called by its own name; its structured
+            result must then conform to the declared output schema.
+    """
+    result: JsonObject = {"content": _content(invoked), "isError": not invoked.is_success}
+    if not invoked.is_success:
+        result["structuredContent"] = _faults(invoked)
+        return passed_on(repaired(result), budget, structured_needed=False)
+    needed = declared is not None and declared.declares_output
+    structured = _structured(invoked.structured, declared)
+    if structured is not None:
+        result["structuredContent"] = structured
+    result = repaired(result)
+    if needed and declared is not None and not _conforms(result, declared):
+        result.pop("structuredContent", None)
+        content = [*as_list(result["content"]), text_block(_MISMATCH)]
+        result = {"content": content, "isError": True}
+    return passed_on(result, budget, structured_needed=needed)
+
+
+def _content(invoked: Invoked) -> list[JsonValue]:
+    """Return the content blocks, invalid ones as text."""
+    blocks: list[JsonValue] = [_block(block) for block in invoked.content]
+    if blocks or invoked.is_success:
+        if not blocks and invoked.structured is not None:
+            blocks.append(text_block(written(invoked.structured)))
+        return blocks
+    return [text_block("\n".join(map(_sentence, invoked.faults[:_FAULTS])))]
+
+
+def _block(block: JsonObject) -> JsonObject:
+    try:
+        validate_server_result("tools/call", LATEST_HANDSHAKE_VERSION, {"content": [block]})
+    except ValidationError:
+        return text_block(written(block))
+    return block
+
+
+def _sentence(fault: Fault) -> str:
+    where = f" at {line(fault.field, 200)}" if fault.field else ""
+    remedy = f" ({line(fault.remedy, _MESSAGE)})" if fault.remedy else ""
+    return f"{fault.code}{where}: {line(fault.message, _MESSAGE)}{remedy}"
+
+
+def _faults(invoked: Invoked) -> JsonObject:
+    faults: list[JsonValue] = [
+        {
+            "code": fault.code.value,
+            "message": line(fault.message, _MESSAGE),
+            "remedy": line(fault.remedy, _MESSAGE),
+            "field": line(fault.field, 200),
+        }
+        for fault in invoked.faults[:_FAULTS]
+    ]
+    return {"toolId": invoked.tool_id, "faults": faults}
+
+
+def _structured(value: JsonValue, declared: Exported | None) -> JsonObject | None:
+    """Return a structured result as an object, which all versions of MCP accept."""
+    if declared is not None and declared.is_wrapped:
+        return None if value is None else {RESULT: value}
+    if isinstance(value, list):
+        return {RESULT: value}
+    # Other values are in the content already.
+    return value if isinstance(value, dict) else None
+
+
+def _conforms(result: JsonObject, declared: Exported) -> bool:
+    if "structuredContent" not in result:
+        return False
+    checker = declared.validator
+    return checker is None or checker.is_valid(result["structuredContent"])

@@ -1,22 +1,291 @@
-"""The catalogue as clients see it, computed once for each snapshot."""
+"""The catalogue as clients see it: tools as entries of `tools/list`, pages, and its latest state.
+
+Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of gateways keeps them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import anyio
 import anyio.to_thread
+from jsonschema.validators import Draft202012Validator, validator_for
 
+from mcpg.catalog.hints import HINT_KEYS
 from mcpg.catalog.model import Tool
+from mcpg.gateway import serve
+from mcpg.gateway.calls.validation import bounded_validator
+from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.index.manager import Snapshot
-from mcpg.gateway.serve.answers import Serving
-from mcpg.gateway.serve.direct_tools import Listing, listing_of
-from mcpg.gateway.serve.schemas import InstructionsContext
+from mcpg.gateway.serve import Exposure, Serving
+from mcpg.gateway.serve.answers import RESULT, Exported, repaired, size, written
+from mcpg.gateway.serve.schemas import (
+    INPUTS,
+    OUTPUTS,
+    InstructionsContext,
+    annotations_json,
+    description,
+    hints_json,
+    part_of,
+    pruned,
+)
+from mcpg.json_types import JsonObject, JsonValue
 
-if TYPE_CHECKING:
-    from mcpg.gateway.gateway import Gateway
+_LARGEST = 128 << 10
+_ORIGIN = ("toolId", "toolName", "sourceId")
+_SHARED = ("$defs", "definitions", "$schema")
+_PATTERNS = ("pattern", "patternProperties")
+
+
+def exported(tool: Tool) -> Exported:
+    """Return *tool* as our server lists it; only its id if its schema is too deep."""
+    try:
+        return _exported(tool)
+    except RecursionError:
+        return Exported(_bare(tool.id))
+
+
+def _exported(tool: Tool) -> Exported:
+    wire: JsonObject = {"name": tool.id, "inputSchema": input_schema(tool.input_schema)}
+    if tool.title:
+        wire["title"] = tool.title
+    if tool.description:
+        wire["description"] = tool.description
+    title = tool.annotations.get("title")
+    annotations = annotations_json(tool) | ({"title": title} if isinstance(title, str) else {})
+    if annotations:
+        wire["annotations"] = annotations
+    wire["_meta"] = _meta(tool)
+    output, is_wrapped = output_schema(tool.output_schema)
+    if output is not None:
+        wire["outputSchema"] = output
+    wire = _bounded(wire)
+    if "outputSchema" not in wire:
+        return Exported(wire)
+    return Exported(wire, is_wrapped, bounded_validator(output) if output is not None else None)
+
+
+def input_schema(schema: JsonObject) -> JsonObject:
+    """Return *schema* for strict clients: of type object, with schemas as properties."""
+    return {**_strict(schema), "type": "object"}
+
+
+def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:
+    """Return *schema* for strict clients, and whether it wraps the original.
+
+    It is `None` if it is invalid, too large to be checked, or has external references.
+    """
+    if schema is None or not _is_sound(schema):
+        return None, False
+    if schema.get("type") == "object":
+        return _strict(schema), False
+    if any(not ref.startswith(("#/$defs/", "#/definitions/")) for ref in _references(schema)):
+        return None, False
+    inner: JsonObject = {key: value for key, value in schema.items() if key not in _SHARED}
+    shared = {key: schema[key] for key in _SHARED if key in schema}
+    return {"type": "object", "properties": {RESULT: inner}, "required": [RESULT], **shared}, True
+
+
+def _strict(schema: JsonObject) -> JsonObject:
+    kept = {**schema}
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        kept["properties"] = {name: _schema(one) for name, one in properties.items()}
+    else:
+        kept.pop("properties", None)
+    required = schema.get("required")
+    if isinstance(required, list):
+        kept["required"] = [name for name in required if isinstance(name, str)]
+    else:
+        kept.pop("required", None)
+    if not isinstance(schema.get("$schema", ""), str):
+        del kept["$schema"]
+    return kept
+
+
+def _schema(value: JsonValue) -> JsonObject:
+    """Return a schema as an object: `false` allows nothing, an invalid one everything."""
+    if isinstance(value, dict):
+        return value
+    return {"not": {}} if value is False else {}
+
+
+def _is_sound(schema: JsonObject) -> bool:
+    """Return whether a schema can be used, by us and by clients."""
+    if not isinstance(schema.get("$schema", ""), str) or bounded_validator(schema) is None:
+        return False
+    try:
+        if _has_pattern(schema):
+            validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        references = [*_references(schema)]
+        for reference in references:
+            part_of(schema, reference)
+    except Exception:  # noqa: BLE001 - the library raises all kinds of errors on odd schemas
+        return False
+    return all(one == "#" or one.startswith("#/") for one in references)
+
+
+def _references(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if key in {"$ref", "$dynamicRef", "$recursiveRef"} and isinstance(one, str):
+                yield one
+            else:
+                yield from _references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _references(one)
+
+
+def _meta(tool: Tool) -> JsonObject:
+    kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in HINT_KEYS}
+    origin: JsonObject = {key: kept[key] for key in _ORIGIN if key in kept}
+    if origin:
+        # The tool comes from another gateway: keep that one's metadata.
+        kept["behind"] = {**origin, **({"behind": kept["behind"]} if "behind" in kept else {})}
+    kept |= {"toolId": tool.id, "toolName": tool.name, "sourceId": tool.source_id}
+    return kept | hints_json(tool.hints)
+
+
+def _bounded(wire: JsonObject) -> JsonObject:
+    """Return *wire*, with less of its input schema if it is too large."""
+    wire = repaired(wire)
+    schema = wire["inputSchema"]
+    if size(wire) <= _LARGEST or not isinstance(schema, dict):
+        return wire
+    rest = {key: value for key, value in wire.items() if key != "outputSchema"}
+    for less in pruned(schema):
+        shorter: JsonObject = {**rest, "inputSchema": input_schema(less)}
+        if size(shorter) <= _LARGEST:
+            return shorter
+    return _bare(wire["name"])
+
+
+def _bare(name: JsonValue) -> JsonObject:
+    return {"name": name, "inputSchema": {"type": "object"}}
+
+
+def _has_pattern(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(key in _PATTERNS or _has_pattern(one) for key, one in value.items())
+    return isinstance(value, list) and any(map(_has_pattern, value))
+
+
+_PAGE_TOOLS = 200
+_PAGE_BYTES = 1 << 20
+_AFTER = "after:"
+_TITLES = {
+    serve.SEARCH: "Find tools",
+    serve.ROUTE: "Overview of tools by category",
+    serve.DESCRIBE: "Describe a tool",
+    serve.INVOKE: "Call a tool",
+    serve.GRAPH_SCHEMA: "Describe the graph of tools",
+    serve.GRAPH_SEARCH: "Search the graph of tools",
+    serve.GRAPH_EXPORT: "Export the graph of tools",
+}
+_READS: JsonObject = {
+    "readOnlyHint": True,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+_ACTS: JsonObject = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The tools that clients see.
+
+    Attributes:
+        meta: The meta-tools as `tools/list` has them, by name.
+        tools: The direct tools, where they are shown, in order of id.
+    """
+
+    meta: dict[str, JsonObject] = field(default_factory=dict)
+    tools: dict[str, Exported] = field(default_factory=dict)
+
+    @cached_property
+    def print(self) -> int:
+        """Hash of the list, valid within the process."""
+        return hash(tuple(written(one) for one in self._all()))
+
+    def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
+        """Return the tools after *cursor*, and the cursor of the next page.
+
+        A cursor names the last tool of its page, so it stays valid when tools change.
+
+        Raises:
+            LookupError: The cursor is invalid.
+        """
+        found: list[JsonObject] = []
+        room = _PAGE_BYTES
+        for one in self._after(cursor):
+            room -= size(one)
+            if found and (room < 0 or len(found) == _PAGE_TOOLS):
+                return found, f"{_AFTER}{found[-1]['name']}"
+            found.append(one)
+        return found, None
+
+    def input_schema(self, name: str) -> JsonObject | None:
+        """Return the input schema of a tool as clients see it, `None` for unknown names."""
+        wire = self.meta.get(name) or (self.tools[name].wire if name in self.tools else {})
+        schema = wire.get("inputSchema")
+        return schema if isinstance(schema, dict) else None
+
+    def _all(self) -> Iterator[JsonObject]:
+        yield from self.meta.values()
+        for tool in self.tools.values():
+            yield tool.wire
+
+    def _after(self, cursor: str | None) -> Iterator[JsonObject]:
+        if cursor is None:
+            yield from self._all()
+            return
+        last = cursor.removeprefix(_AFTER)
+        if not cursor.startswith(_AFTER) or not last:
+            raise LookupError(cursor)
+        # The meta-tools are fewer than a page.
+        for name, tool in self.tools.items():
+            if name > last or last in self.meta:
+                yield tool.wire
+
+
+def listing_of(
+    tools: Iterable[Tool] | None, context: InstructionsContext, serving: Serving
+) -> Listing:
+    """Return the tools that clients see.
+
+    Args:
+        tools: The enabled tools in order of id, `None` while the sources are being read.
+        context: Facts for the descriptions.
+        serving: Which of them are shown.
+    """
+    shown = (*serve.EVERYDAY, *(serve.GRAPH_TOOLS if serving.graph_tools else ()))
+    meta = {name: _meta_tool(name, context, serving) for name in shown}
+    if serving.expose is Exposure.META or tools is None:
+        return Listing(meta)
+    return Listing(meta, {tool.id: exported(tool) for tool in tools})
+
+
+def _meta_tool(name: str, context: InstructionsContext, serving: Serving) -> JsonObject:
+    annotations = _ACTS if name == serve.INVOKE else _READS
+    if name == serve.GRAPH_SEARCH and serving.endpoints:
+        annotations = {**annotations, "openWorldHint": True}
+    wire: JsonObject = {
+        "name": name,
+        "title": _TITLES[name],
+        "description": description(name, context),
+        "inputSchema": INPUTS[name],
+        "annotations": annotations,
+    }
+    return {**wire, "outputSchema": OUTPUTS[name]} if name in OUTPUTS else wire
 
 
 @dataclass(frozen=True, slots=True)

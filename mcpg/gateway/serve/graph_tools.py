@@ -11,9 +11,10 @@ import anyio
 import anyio.to_thread
 
 from mcpg.documents.model import ToolDocument
-from mcpg.gateway.graph_json import node_json, schema_json
 from mcpg.gateway.index.manager import Snapshot
-from mcpg.gateway.serve.answers import Serving, first_that_fits, line
+from mcpg.gateway.json import node_json, schema_json
+from mcpg.gateway.serve import Serving
+from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.graph import exports
 from mcpg.graph.network import induced, neighbourhood, network_of

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import math
-import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import uvicorn
@@ -20,17 +20,12 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from mcpg.errors import UsageError
+from mcpg.gateway.serve.server import GatewayServer, on_signal
 from mcpg.net.addresses import is_loopback
-
-if TYPE_CHECKING:
-    import asyncio
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from mcpg.gateway.serve.server import GatewayServer
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine that a browser cannot be made to take for another's."""
@@ -198,23 +193,6 @@ def _is_listening(body: bytearray) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(request, dict) and request.get("method") == _LISTEN
-
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-async def on_signal(stop: Callable[[], None]) -> None:
-    """Call *stop* on the first signal to end; a second one ends the process at once.
-
-    Outside the main thread, and where the system has no signals, it does nothing.
-    """
-    try:
-        with anyio.open_signal_receiver(*_SIGNALS) as signals:
-            async for _ in signals:
-                stop()
-                return
-    except (NotImplementedError, ValueError, RuntimeError):  # pragma: no cover - by the system
-        return
 
 
 PATH = "/mcp"

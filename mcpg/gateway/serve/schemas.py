@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, Tool
-from mcpg.gateway.serve import answers
+from mcpg.gateway import serve
 from mcpg.gateway.serve.answers import counted, listed, source_name
 from mcpg.json_types import JsonObject, JsonValue
 
@@ -100,7 +100,7 @@ _GRAPH_MATCH = _object(
 )
 
 INPUTS: dict[str, JsonObject] = {
-    answers.SEARCH: _object(
+    serve.SEARCH: _object(
         {
             "query": _QUERY,
             "limit": _count("Maximum number of tools.", USUAL_MATCHES, MOST_MATCHES),
@@ -108,7 +108,7 @@ INPUTS: dict[str, JsonObject] = {
         },
         "query",
     ),
-    answers.ROUTE: _object(
+    serve.ROUTE: _object(
         {
             "query": _QUERY,
             "categories": _count(
@@ -126,7 +126,7 @@ INPUTS: dict[str, JsonObject] = {
         },
         "query",
     ),
-    answers.DESCRIBE: _object(
+    serve.DESCRIBE: _object(
         {
             "toolId": _described("Id of the tool from a search result, or `source::name`."),
             "pointer": _described(
@@ -136,7 +136,7 @@ INPUTS: dict[str, JsonObject] = {
         },
         "toolId",
     ),
-    answers.INVOKE: _object(
+    serve.INVOKE: _object(
         {
             "toolId": _described("Id of the tool from a search result, or `source::name`."),
             "arguments": {
@@ -147,8 +147,8 @@ INPUTS: dict[str, JsonObject] = {
         },
         "toolId",
     ),
-    answers.GRAPH_SCHEMA: _object({}),
-    answers.GRAPH_SEARCH: _object(
+    serve.GRAPH_SCHEMA: _object({}),
+    serve.GRAPH_SEARCH: _object(
         {
             "query": _QUERY,
             "limit": _count("Maximum number of nodes.", USUAL_MATCHES, MOST_MATCHES),
@@ -167,7 +167,7 @@ INPUTS: dict[str, JsonObject] = {
         },
         "query",
     ),
-    answers.GRAPH_EXPORT: _object(
+    serve.GRAPH_EXPORT: _object(
         {
             "format": _choice("Output format.", EXPORT_FORMATS),
             "around": {
@@ -187,7 +187,7 @@ INPUTS: dict[str, JsonObject] = {
 """The arguments of each meta-tool."""
 
 OUTPUTS: dict[str, JsonObject] = {
-    answers.SEARCH: _object(
+    serve.SEARCH: _object(
         {
             "matches": _list(_MATCH),
             "related": _list(_NEIGHBOUR),
@@ -196,7 +196,7 @@ OUTPUTS: dict[str, JsonObject] = {
         },
         "matches",
     ),
-    answers.ROUTE: _object(
+    serve.ROUTE: _object(
         {
             "preference": _TEXT,
             "categories": _list(
@@ -208,7 +208,7 @@ OUTPUTS: dict[str, JsonObject] = {
         },
         "categories",
     ),
-    answers.DESCRIBE: _object(
+    serve.DESCRIBE: _object(
         {
             "toolId": _TEXT,
             "sourceId": _TEXT,
@@ -223,7 +223,7 @@ OUTPUTS: dict[str, JsonObject] = {
         "toolId",
         "inputSchema",
     ),
-    answers.GRAPH_SCHEMA: _object(
+    serve.GRAPH_SCHEMA: _object(
         {
             "triples": {"type": "integer"},
             "prefixes": _FREE,
@@ -234,7 +234,7 @@ OUTPUTS: dict[str, JsonObject] = {
         },
         "triples",
     ),
-    answers.GRAPH_SEARCH: _object(
+    serve.GRAPH_SEARCH: _object(
         {
             "matches": _list(_GRAPH_MATCH),
             "related": _list(_GRAPH_MATCH),
@@ -247,7 +247,7 @@ OUTPUTS: dict[str, JsonObject] = {
         },
         "matches",
     ),
-    answers.GRAPH_EXPORT: _object(
+    serve.GRAPH_EXPORT: _object(
         {
             "format": _TEXT,
             "tools": {"type": "integer"},
@@ -395,9 +395,9 @@ class InstructionsContext:
 def instructions(context: InstructionsContext) -> str:
     """Return the instructions of the server for a model."""
     return (
-        f"A gateway to {context}. Their tools are not listed here: find them with {answers.SEARCH} "
-        f"when a task may need one, look at arguments with {answers.DESCRIBE}, and call them with "
-        f"{answers.INVOKE}. Search again for each new task before you say that there is no tool."
+        f"A gateway to {context}. Their tools are not listed here: find them with {serve.SEARCH} "
+        f"when a task may need one, look at arguments with {serve.DESCRIBE}, and call them with "
+        f"{serve.INVOKE}. Search again for each new task before you say that there is no tool."
     )
 
 
@@ -407,37 +407,37 @@ def description(name: str, context: InstructionsContext) -> str:
 
 
 _DESCRIPTIONS = {
-    answers.SEARCH: (
+    serve.SEARCH: (
         "Find the right tool for a task. Behind this server: {context}; they are not listed "
         "otherwise. Call this first whenever a task may need one of them, once per task, in the "
         "words of the task. Each match has an id, a description, the required arguments, and a "
         "score in [0, 1]: the probability that it is the right tool."
     ),
-    answers.ROUTE: (
+    serve.ROUTE: (
         "Get an overview of the tools behind this server ({context}) for a task or a domain: the "
         "matching categories, each with its best tools. Call it when a task is broad or unclear; "
-        f"to find one tool, use {answers.SEARCH}."
+        f"to find one tool, use {serve.SEARCH}."
     ),
-    answers.DESCRIBE: (
+    serve.DESCRIBE: (
         "Return a tool's full description, input schema, output schema and hints. Call it before "
-        f"{answers.INVOKE} unless a search result has all that the call needs."
+        f"{serve.INVOKE} unless a search result has all that the call needs."
     ),
-    answers.INVOKE: (
+    serve.INVOKE: (
         "Call one of the tools behind this server by its id, with its own arguments. The result is "
         "returned unchanged; invalid arguments are reported field by field. It has the effects of "
         "the called tool, which may change or delete data."
     ),
-    answers.GRAPH_SCHEMA: (
+    serve.GRAPH_SCHEMA: (
         "Describe the graph of the tools behind this server: its classes, its predicates with "
-        f"examples, and those that {answers.GRAPH_SEARCH} reads. For questions about relations "
-        f"between tools; to find a tool for a task, use {answers.SEARCH}."
+        f"examples, and those that {serve.GRAPH_SEARCH} reads. For questions about relations "
+        f"between tools; to find a tool for a task, use {serve.SEARCH}."
     ),
-    answers.GRAPH_SEARCH: (
+    serve.GRAPH_SEARCH: (
         "Search the graph of the tools behind this server by its predicates, and see the evidence "
         "for each node, with related nodes and next steps. For questions about relations between "
-        f"tools; to find a tool for a task, {answers.SEARCH} ranks better."
+        f"tools; to find a tool for a task, {serve.SEARCH} ranks better."
     ),
-    answers.GRAPH_EXPORT: (
+    serve.GRAPH_EXPORT: (
         "Export the graph of the tools behind this server, or the part around some tools, as "
         "Turtle, JSON-LD, Mermaid or DOT, to draw it or to process it in another program."
     ),

@@ -1,15 +1,29 @@
-"""The gateway as a server on the MCP SDK, over any transport, and its connected clients."""
+"""The gateway as a server on the MCP SDK: connected clients, request log, stdio transport."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+import asyncio
+import concurrent.futures
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
+from anyio import from_thread
+from anyio.lowlevel import EventLoopToken, current_token
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.server import ServerRequestContext
+from mcp.server.connection import Connection
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -22,23 +36,64 @@ from mcp_types import (
 )
 
 from mcpg import __version__
-from mcpg.gateway.serve.answers import Exposure, Serving, line
+from mcpg.gateway.gateway import Gateway
+from mcpg.gateway.serve import Exposure, Serving
+from mcpg.gateway.serve.answers import Exported, line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
-from mcpg.gateway.serve.direct_tools import Exported, result_of
-from mcpg.gateway.serve.request_log import RequestLog
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
 from mcpg.json_types import JsonObject
+from mcpg.sources.live.client import Progress
 
-if TYPE_CHECKING:
-    from mcp.server import ServerRequestContext
-    from mcp.server.connection import Connection
-    from mcp.server.models import InitializationOptions
+Context = ServerRequestContext[Any, Any]
 
-    from mcpg.gateway.gateway import Gateway
-    from mcpg.sources.live.client import Progress
+_METHOD = 40
 
-    Context = ServerRequestContext[Any, Any]
+
+class RequestLog:
+    """Middleware that logs requests."""
+
+    def __init__(self, write: Callable[[str], None], is_known: Callable[[str], bool]) -> None:
+        """Create a log.
+
+        Args:
+            write: Called with each line.
+            is_known: Whether a name is that of a tool; other names are not logged.
+        """
+        self._write = write
+        self._is_known = is_known
+
+    async def __call__(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Handle a request, and log it afterwards."""
+        if ctx.request_id is None:
+            return await call_next(ctx)
+        start = time.perf_counter()
+        outcome = "cancelled"
+        try:
+            result = await call_next(ctx)
+            is_error = isinstance(result, dict) and result.get("isError") is True
+            outcome = "failed" if is_error else "done"
+        except MCPError as fault:
+            outcome = f"error {fault.error.code}"
+            raise
+        except Exception as fault:
+            outcome = type(fault).__name__
+            raise
+        finally:
+            milliseconds = (time.perf_counter() - start) * 1000
+            self._write(f"{self._named(ctx)} {outcome} {milliseconds:.0f} ms")
+        return result
+
+    def _named(self, context: ServerRequestContext[Any, Any]) -> str:
+        # Unknown methods and names are text that the client chose.
+        method = context.method if context.method.isprintable() else "?"
+        name = (context.params or {}).get("name")
+        if method[:_METHOD] != "tools/call" or not isinstance(name, str):
+            return method[:_METHOD]
+        return f"{method} {name if self._is_known(name) else '?'}"
+
 
 _MOST_LISTENERS = 1000
 
@@ -212,3 +267,121 @@ class _Announcing(Server[Any]):
             experimental_capabilities,
             extensions,
         )
+
+
+# Standard input and output, which belong to the protocol alone. The SDK has this transport; only
+# input is read here, by a daemon thread, because a thread that waits for a line cannot be ended.
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+async def on_signal(stop: Callable[[], None]) -> None:
+    """Call *stop* on the first signal to end; a second one ends the process at once.
+
+    Outside the main thread, and where the system has no signals, it does nothing.
+    """
+    try:
+        with anyio.open_signal_receiver(*_SIGNALS) as signals:
+            async for _ in signals:
+                stop()
+                return
+    except (NotImplementedError, ValueError, RuntimeError):  # pragma: no cover - by the system
+        return
+
+
+_CHUNK = 1 << 16
+_LONGEST = 16 << 20
+_STDIN = 0
+# What a thread meets that hands lines to an event loop which wants no more of them, or is gone.
+_UNWANTED = (
+    RuntimeError,
+    OSError,
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    asyncio.CancelledError,
+    concurrent.futures.CancelledError,
+)
+
+
+async def serve_stdio(served: GatewayServer) -> None:
+    """Serve one client until it closes our standard input, or the process is told to end."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(on_signal, group.cancel_scope.cancel)
+        try:
+            await _serve(served)
+        except* BrokenPipeError:
+            pass  # the client has left without closing our standard input
+        group.cancel_scope.cancel()
+
+
+async def _serve(served: GatewayServer) -> None:
+    with _claimed() as descriptor:
+        # The SDK asks nothing of the stream but its lines.
+        lines = cast("anyio.AsyncFile[str]", _Lines(descriptor))
+        async with served.running(), stdio_server(stdin=lines) as (incoming, outgoing):
+            options = served.sdk.create_initialization_options()
+            await served.sdk.run(incoming, outgoing, options)
+
+
+@contextmanager
+def _claimed() -> Iterator[int]:
+    """Keep standard input for ourselves: whatever else reads it finds its end."""
+    kept = os.dup(_STDIN)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, _STDIN)
+    os.close(nothing)
+    try:
+        yield kept
+    finally:
+        # The thread may still wait on the duplicate, which therefore stays open.
+        os.dup2(kept, _STDIN)
+
+
+class _Lines:
+    """The lines of a file descriptor, read by a thread that nobody waits for."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        send, receive = anyio.create_memory_object_stream[str](0)
+        reader = _Reader(self._descriptor, send, current_token())
+        Thread(target=reader.run, name="standard input", daemon=True).start()
+        async with receive, send:
+            async for line in receive:
+                yield line
+
+
+class _Reader:
+    """Reads lines and hands them to the event loop, one when the one before has been taken."""
+
+    def __init__(
+        self, descriptor: int, send: MemoryObjectSendStream[str], token: EventLoopToken
+    ) -> None:
+        self._descriptor = descriptor
+        self._send = send
+        self._token = token
+
+    def run(self) -> None:
+        try:
+            for line in self._lines():
+                self._do(self._send.send, line)
+            self._do(self._send.aclose)
+        except _UNWANTED:
+            return
+
+    def _do(self, work: Any, *given: Any) -> None:
+        from_thread.run(work, *given, token=self._token)
+
+    def _lines(self) -> Iterator[str]:
+        buffer = bytearray()
+        while chunk := os.read(self._descriptor, _CHUNK):
+            head, *tail = chunk.split(b"\n")
+            buffer += head
+            for start in tail:
+                yield buffer.decode("utf-8", "replace")
+                buffer = bytearray(start)
+            if len(buffer) > _LONGEST:
+                return  # no message is so long; whoever sends this speaks something else
+        if buffer:
+            yield buffer.decode("utf-8", "replace")

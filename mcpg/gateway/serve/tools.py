@@ -1,33 +1,31 @@
-"""The meta-tools: their work, and the answers of routes and descriptions."""
+"""The meta-tools: their work, and their answers, from the fullest to the shortest."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
 from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator
 
 from mcpg.catalog.model import Tool
-from mcpg.errors import McpgError
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.results import Match, RankingMode, SearchResult
+from mcpg.errors import Code, Diagnostic, McpgError, Severity
 from mcpg.gateway.json import score_json
 from mcpg.gateway.routing.route import RouteResult
-from mcpg.gateway.serve import answers as names
-from mcpg.gateway.serve.answers import (
-    LADDER,
-    advice,
-    failed,
-    first_that_fits,
-    line,
-    match_answer,
-    notes,
-    prose,
-    search_answers,
-    share,
-    truncated,
+from mcpg.gateway.serve import (
+    DESCRIBE,
+    GRAPH_EXPORT,
+    GRAPH_SCHEMA,
+    GRAPH_SEARCH,
+    INVOKE,
+    ROUTE,
+    SEARCH,
 )
-from mcpg.gateway.serve.direct_tools import result_of
+from mcpg.gateway.serve.answers import failed, first_that_fits, line, prose, result_of
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     USUAL_CATEGORIES,
@@ -42,12 +40,166 @@ from mcpg.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.serve.answers import Find, Serving
+    from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
     from mcpg.sources.live.client import Progress
 
+    _Item = TypeVar("_Item")
+    Find = Callable[[str], Tool | None]
     Arguments = dict[str, Any]
     Work = Callable[[Arguments, Progress | None], Awaitable[JsonObject]]
+
+_NEIGHBOURS = 3
+
+
+_ARGUMENTS = 16
+
+
+_NAME = 64
+
+
+_NOTES, _NOTE = 4, 240
+
+
+_NO_MATCH = (
+    "No tool matches. Rephrase the task; if that finds nothing either, no tool here can do it."
+)
+
+
+_DOUBTFUL = (
+    "Low confidence: the best match scores {score:.2f}, where 1 is certain. Read the descriptions, "
+    "add detail to the query and search again, or do without; do not call a tool on a guess."
+)
+
+
+_BROWSING = "The query is empty: these are tools by name. Describe the task."
+
+
+@dataclass(frozen=True, slots=True)
+class Brevity:
+    """Level of detail: characters of a description, share of matches, whether with neighbours."""
+
+    description: int
+    matches: float
+    neighbours: bool
+
+
+# Descriptions shrink first, then neighbours are dropped, then matches from the end.
+LADDER = (
+    Brevity(300, 1, neighbours=True),
+    Brevity(160, 1, neighbours=True),
+    Brevity(80, 1, neighbours=False),
+    Brevity(0, 1, neighbours=False),
+    Brevity(80, 0.5, neighbours=False),
+    Brevity(0, 0.5, neighbours=False),
+    Brevity(0, 0.25, neighbours=False),
+    Brevity(0, 0.1, neighbours=False),
+    Brevity(0, 0, neighbours=False),
+)
+
+
+def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
+    """Yield answers to a search, from the fullest to the shortest.
+
+    Args:
+        result: The search result.
+        find: Returns a tool of the catalogue by its id.
+    """
+    for brevity in LADDER:
+        kept = share(result.matches, brevity)
+        answer: JsonObject = {"matches": [match_answer(match, find, brevity) for match in kept]}
+        related, following = (
+            _neighbours(matches, brevity)
+            for matches in (result.related_matches, result.next_step_matches)
+        )
+        answer |= {"related": related} if related else {}
+        answer |= {"nextSteps": following} if following else {}
+        is_browsing = result.ranking_mode == RankingMode.BROWSE
+        answer |= {"advice": _BROWSING} if is_browsing else advice(result.matches[:1])
+        answer |= notes(result.diagnostics)
+        more = {
+            "omittedRelated": len(result.related_matches) - len(related),
+            "omittedNextSteps": len(result.next_step_matches) - len(following),
+        }
+        yield answer | truncated(len(result.matches) - len(kept), brevity, more)
+
+
+def share(matches: Sequence[_Item], brevity: Brevity) -> Sequence[_Item]:
+    """Return the first of *matches*, at least one: the share that *brevity* keeps."""
+    return matches[: max(1, int(len(matches) * brevity.matches))]
+
+
+def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
+    """Return what a model needs to choose a match."""
+    tool = find(match.tool_id)
+    required = tool.required_arguments if tool is not None else ()
+    left_out = len(required) - _ARGUMENTS
+    return {
+        "toolId": match.tool_id,
+        "sourceId": line(match.source_id, _NAME),
+        **_described(match, brevity),
+        "score": score_json(match.score),
+        "isConfident": match.score >= LOW_CONFIDENCE,
+        "requiredArguments": [line(name, _NAME) for name in required[:_ARGUMENTS]],
+        **({"omittedArguments": left_out} if left_out > 0 else {}),
+    }
+
+
+def _described(match: Match, brevity: Brevity) -> JsonObject:
+    if not brevity.description:
+        return {}
+    return {"description": line(match.summary or match.display_name, brevity.description)}
+
+
+def _neighbours(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
+    if not brevity.neighbours:
+        return []
+    return [
+        {
+            "toolId": match.tool_id,
+            **_described(match, Brevity(brevity.description // 2, 1, neighbours=True)),
+            "because": line(match.via.reason if match.via else "", _NOTE),
+        }
+        for match in matches[:_NEIGHBOURS]
+    ]
+
+
+def advice(best: Sequence[Match]) -> JsonObject:
+    """Return advice for a low score or no match, empty otherwise."""
+    if not best:
+        return {"advice": _NO_MATCH}
+    score = best[0].score
+    return {} if score >= LOW_CONFIDENCE else {"advice": _DOUBTFUL.format(score=score)}
+
+
+def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
+    """Return the warnings and errors of a search that matter to a model."""
+    messages: list[JsonValue] = [
+        line(item.message, _NOTE)
+        for item in diagnostics
+        if item.severity != Severity.INFO and item.code != Code.LOW_CONFIDENCE
+    ]
+    return {"notes": messages[:_NOTES]} if messages else {}
+
+
+def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = None) -> JsonObject:
+    """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
+
+    Args:
+        omitted: Number of omitted matches.
+        brevity: Level of detail of the others.
+        more: Further numbers of omitted items, by member name.
+    """
+    counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
+    if not omitted and not counts and brevity.description:
+        return {}
+    how = f"call {DESCRIBE} for a tool"
+    if counts:
+        how = f"search for related tools and next steps separately, and {how}"
+    if omitted:
+        how = f"lower the limit or narrow the query, and {how}"
+    return {"truncated": {"omitted": omitted, **counts, "howToGetTheRest": how}}
+
 
 _CATEGORY = 80
 
@@ -75,10 +227,10 @@ def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
         yield answer | truncated(total - shown, brevity)
 
 
-_NAME = 200
+_LONG_NAME = 200
 _LONG, _SHORT = 8000, 400
 _CUT = "the end of the description is omitted"
-_ASK = f"parts of the input schema are omitted: call {names.DESCRIBE} with `pointer` for one"
+_ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
 
 
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
@@ -96,9 +248,9 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
         return
     card: JsonObject = {
         "toolId": tool.id,
-        "sourceId": line(tool.source_id, _NAME),
-        "toolName": line(tool.name, _NAME),
-        "title": line(tool.display_name, _NAME),
+        "sourceId": line(tool.source_id, _LONG_NAME),
+        "toolName": line(tool.name, _LONG_NAME),
+        "title": line(tool.display_name, _LONG_NAME),
     }
     hints: JsonObject = {"hints": {**annotations_json(tool), **hints_json(tool.hints)}}
     output: JsonObject = {"outputSchema": tool.output_schema} if tool.output_schema else {}
@@ -142,10 +294,10 @@ class MetaTools:
         self._catalogue = catalogue
         self._serving = serving
         self._works: dict[str, Work] = {
-            names.SEARCH: self._search,
-            names.ROUTE: self._route,
-            names.DESCRIBE: self._describe,
-            names.INVOKE: self._invoke,
+            SEARCH: self._search,
+            ROUTE: self._route,
+            DESCRIBE: self._describe,
+            INVOKE: self._invoke,
         }
         if serving.graph_tools:
             self._works |= _graph_works(catalogue, serving)
@@ -216,9 +368,9 @@ def _graph_works(catalogue: Catalogue, serving: Serving) -> dict[str, Work]:
 
     graph = GraphTools(catalogue, serving)
     return {
-        names.GRAPH_SCHEMA: graph.describe,
-        names.GRAPH_SEARCH: graph.search,
-        names.GRAPH_EXPORT: graph.export,
+        GRAPH_SCHEMA: graph.describe,
+        GRAPH_SEARCH: graph.search,
+        GRAPH_EXPORT: graph.export,
     }
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, Tool
+from mcpg.gateway.serve import SMALLEST_BUDGET
 from mcpg.gateway.serve.answers import (
-    SMALLEST_BUDGET,
     cut,
     failed,
     first_that_fits,

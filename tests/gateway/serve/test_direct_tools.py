@@ -9,8 +9,8 @@ from mcp_types.methods import validate_server_result
 
 from mcpg.catalog.hints import hints_of_tool
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
-from mcpg.gateway.serve.answers import size
-from mcpg.gateway.serve.direct_tools import RESULT, exported, output_schema
+from mcpg.gateway.serve.answers import RESULT, size
+from mcpg.gateway.serve.catalogue import exported, output_schema
 
 VERSIONS = ("2025-11-25", "2026-07-28")
 _envelope: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from mcpg.catalog.catalog import build_catalog, normalize
 from mcpg.catalog.model import Tool
-from mcpg.gateway.serve.answers import META_TOOLS
+from mcpg.gateway.serve import META_TOOLS
 
 
 def test_tools_never_take_the_name_of_a_meta_tool() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpg.gateway.calls.model import FaultCode
-from mcpg.gateway.serve.answers import META_TOOLS
+from mcpg.gateway.calls import FaultCode
+from mcpg.gateway.serve import META_TOOLS
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "meta-tools.md"

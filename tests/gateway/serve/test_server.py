@@ -18,8 +18,8 @@ from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 
 from mcpg.errors import UsageError
 from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
-from mcpg.gateway.serve.answers import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, Serving, size
-from mcpg.gateway.serve.direct_tools import RESULT
+from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, Serving
+from mcpg.gateway.serve.answers import RESULT, size
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.gateway.sources import GENERATED

@@ -7,8 +7,9 @@ from typing import Any
 from mcp_types.methods import validate_server_result
 
 from mcpg.catalog.model import Tool
-from mcpg.gateway.calls.model import Fault, FaultCode, Invoked
-from mcpg.gateway.serve.direct_tools import exported, result_of
+from mcpg.gateway.calls import Fault, FaultCode, Invoked
+from mcpg.gateway.serve.answers import result_of
+from mcpg.gateway.serve.catalogue import exported
 
 ROOM = 9999
 LISTED: Any = {"type": "array", "items": {"type": "string"}}

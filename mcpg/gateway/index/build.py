@@ -1,22 +1,36 @@
-"""Documents that were made elsewhere, mapped to the tools that a gateway has."""
+"""The index of a gateway: built of what its sources return, and documents made elsewhere.
+
+Neither a source nor a graph that fails is an error here: each becomes a diagnostic, and there is
+something to fall back on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
-from mcpg.catalog.catalog import Catalog
+from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
-from mcpg.engine.loading import load
+from mcpg.engine.loading import compile_assembly, load
 from mcpg.engine.results import NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.sources import GENERATED, CustomGraph, FileGraph, GraphSource
+from mcpg.gateway.sources import (
+    GENERATED,
+    CustomGraph,
+    FileGraph,
+    FileSource,
+    GeneratedGraph,
+    GraphSource,
+    Reading,
+    Source,
+)
+from mcpg.index.reader import Index
 from mcpg.sources import read_sources
-from mcpg.sources.model import SourceBatch
+from mcpg.sources.model import PYTHON, SourceBatch
 
 _FALLBACK = "what the sources say is searched without it"
 
@@ -204,3 +218,115 @@ def _unmapped(path: str, tool: Tool) -> Diagnostic:
 def _undocumented(tool: Tool) -> Diagnostic:
     message = f"the graph has no document of {tool.id!r}: one is made of what its source says"
     return info(Code.GRAPH_TOOL_UNDOCUMENTED, message, tool.place or None)
+
+
+Key = tuple[str, str]
+"""Identity of a tool: its source id and its name there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An index and the tools behind it.
+
+    Attributes:
+        engine: Searches the index.
+        catalog: Returns the tools.
+        diagnostics: What was noticed.
+        owners: The source of each tool.
+        sole: The source of all other tools, `None` if unknown.
+    """
+
+    engine: Engine
+    catalog: Callable[[], Catalog]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    owners: Mapping[Key, Source] = field(default_factory=dict)
+    sole: Source | None = None
+
+
+def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
+    """Open the existing index of a gateway with a single file; `build` reports why it cannot be.
+
+    Returns:
+        `None` where there is no such index.
+    """
+    only = sources[0] if len(sources) == 1 else None
+    if not isinstance(only, FileSource) or not isinstance(plan.graph, GeneratedGraph):
+        return None
+    if only.path.startswith(PYTHON):
+        return None
+    try:
+        engine = plan.load(only.path, only.source_id)
+    except McpgError:
+        return None
+    if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
+        return None
+    return Built(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
+
+
+def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> Built:
+    """Build an index.
+
+    Args:
+        readings: What the sources returned; of two with the same tool, the first owns it.
+        plan: How it is built.
+        memo: Results of an earlier run.
+    """
+    batch = SourceBatch.join(reading.batch for reading in readings)
+    live: dict[Key, Tool] = {}
+    owners: dict[Key, Source] = {}
+    for reading in readings:
+        for tool in reading.batch.tools:
+            live.setdefault((tool.source_id, tool.name), tool)
+            owners.setdefault((tool.source_id, tool.name), reading.source)
+    if isinstance(plan.graph, GeneratedGraph):
+        built = _generated(batch, plan, memo)
+    else:
+        built = _by_documents(plan.graph, batch, plan, memo)
+    catalog = built.catalog
+    return replace(built, catalog=lambda: _as_live(catalog(), live), owners=owners)
+
+
+def _as_live(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
+    """Return each tool as its source has it now, with the id and hints of its document."""
+    tools = (
+        replace(live.get((tool.source_id, tool.name), tool), id=tool.id, hints=tool.hints)
+        for tool in catalog.tools
+    )
+    return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
+
+
+def _generated(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Built:
+    assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
+    return _built(assembly, plan, memo, assembly.diagnostics)
+
+
+def _built(assembly: Assembly, plan: Plan, memo: KeptMemo, noticed: Iterable[Diagnostic]) -> Built:
+    index = Index(compile_assembly(assembly, memo=memo))
+    engine = Engine(index, equipment=plan.equipment)
+    return Built(engine, lambda: assembly.catalog, tuple(noticed))
+
+
+def _by_documents(
+    graph: FileGraph | CustomGraph, batch: SourceBatch, plan: Plan, memo: KeptMemo
+) -> Built:
+    """Build of the documents of *graph*, or without where they are not usable."""
+    catalog = _catalog(batch, plan, memo)
+    try:
+        engine = as_it_is(graph, catalog, plan)
+        if engine is not None:
+            noticed = (*catalog.diagnostics, *engine.diagnostics)
+            return Built(engine, lambda: engine.catalog, noticed)
+        assembly, found = mapped(graph, catalog, batch.rules, plan, memo)
+    except UnusableGraphError as fault:
+        built = _generated(batch, plan, memo)
+        return replace(built, diagnostics=(*built.diagnostics, fault.diagnostic))
+    return _built(assembly, plan, memo, (*catalog.diagnostics, *found))
+
+
+def _catalog(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Catalog:
+    """Return the tools of *batch* with their ids, and all that was noticed."""
+    if batch.documents or batch.bundles:
+        assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
+        return replace(assembly.catalog, diagnostics=assembly.diagnostics)
+    found = build_catalog(batch.tools, batch.rules, reserved=plan.reserved)
+    return replace(found, diagnostics=(*batch.diagnostics, *found.diagnostics))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from mcpg.errors import UsageError
-from mcpg.gateway.calls.model import CallError, FaultCode
+from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.client import CallResult, Connection, Listing, Progress

@@ -1,1 +1,0 @@
-"""Sources of a gateway, and its connections to servers."""
