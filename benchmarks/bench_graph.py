@@ -25,15 +25,14 @@ from measuring import cold_seconds, middle, program, row, timed
 
 import mcpg
 from mcpg.graph import triples_of
-from mcpg.graph.exports import turtle
+from mcpg.graph.exports import graph_of, turtle
 from mcpg.graph.schema import schema_of
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
-from mcpg.graph.store import graph_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 FORMATS = {
     "turtle": "ttl",

@@ -63,6 +63,10 @@ class OutputError(McpgError):
     """Something cannot be written, or writing would destroy what is not ours."""
 
 
+class PostgresError(McpgError):
+    """A PostgreSQL database cannot be reached or used; no part of the error has the password."""
+
+
 class UsageError(McpgError):
     """An option or a setting makes no sense."""
 

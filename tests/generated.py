@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
-from mcpg.documents import Link, ToolDocument, tool_uri
+from mcpg.documents.model import Link, ToolDocument, tool_uri
 from mcpg.documents.page import tidy
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 

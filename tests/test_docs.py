@@ -22,7 +22,7 @@ from mcpg.bundle import bundle_of as bundle_of_assembly
 from mcpg.bundle.codec import decode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli.app import app
-from mcpg.documents import parse_document
+from mcpg.documents.reader import parse_document
 from mcpg.errors import BundleError
 from mcpg.files import MAX_BYTES
 from mcpg.sources import read_sources

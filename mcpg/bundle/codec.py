@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, NoReturn
 from mcpg import __version__
 from mcpg.build_cache import Kind, Memo
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import ToolDocument, parse_document
-from mcpg.documents.model import is_absolute, normal_path, path_key
-from mcpg.documents.records import decode_record, encode_record
+from mcpg.documents.model import (
+    ToolDocument,
+    decode_record,
+    encode_record,
+    is_absolute,
+    normal_path,
+    path_key,
+)
+from mcpg.documents.reader import parse_document
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
 from mcpg.files import MAX_BYTES
 

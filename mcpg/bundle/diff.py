@@ -10,7 +10,8 @@ from enum import Enum
 
 from mcpg.bundle.codec import Bundle
 from mcpg.catalog.model import Hints, SourceDocument, ToolExample
-from mcpg.documents import ToolDocument, parse_document
+from mcpg.documents.model import ToolDocument
+from mcpg.documents.reader import parse_document
 from mcpg.errors import DocumentError
 
 _SHORT = 80

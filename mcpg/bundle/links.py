@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from mcpg.bundle.codec import ReadDocument
-from mcpg.documents import Link, ToolDocument
 from mcpg.documents.facts import Statement, facts_of, means_itself
-from mcpg.documents.link_targets import Targets
-from mcpg.documents.markdown import Reference, read_markdown
+from mcpg.documents.markdown import Reference, Targets, read_markdown
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, ToolRelations
+from mcpg.relations.infer import STATED
+from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
 
 def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, list[Diagnostic]]:

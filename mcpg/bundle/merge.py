@@ -18,13 +18,11 @@ from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.links import LINK_MARKS, joined_links, meanings, resolve_links
 from mcpg.catalog.catalog import assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
-from mcpg.documents import ToolDocument, parse_document, tool_uri
 from mcpg.documents.facts import TARGET_KEYS, text_of
 from mcpg.documents.front_matter import one_line, split_front_matter
-from mcpg.documents.link_targets import Targets, retarget
-from mcpg.documents.markdown import Reference, read_markdown
-from mcpg.documents.model import normal_path, path_key
-from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY
+from mcpg.documents.markdown import Reference, Targets, read_markdown, retarget
+from mcpg.documents.model import ToolDocument, normal_path, path_key, tool_uri
+from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 
 if TYPE_CHECKING:

@@ -188,7 +188,7 @@ def _drop_oldest(folder: Path) -> None:
 
 def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
     """Sign the *sources* of the bundle *target*, "" when they cannot be signed."""
-    from mcpg.sources.signature import source_signature  # noqa: PLC0415 - help does without
+    from mcpg.sources import source_signature  # noqa: PLC0415 - help does without
 
     return source_signature(sources, source_id=source_id, exclude=[target]) or ""
 

@@ -21,7 +21,7 @@ from mcpg.documents.front_matter import (
     split_front_matter,
     without_breaks,
 )
-from mcpg.documents.model import ToolDocument, is_absolute, tags_of, tool_uri
+from mcpg.documents.model import ToolDocument, encode_record, is_absolute, tags_of, tool_uri
 from mcpg.documents.page import (
     CONTRACT_HEADING,
     IDENTITY_HEADING,
@@ -42,7 +42,6 @@ from mcpg.documents.reader import (
     parse_document,
     tool_without_extras,
 )
-from mcpg.documents.records import encode_record
 from mcpg.errors import DocumentError
 
 if TYPE_CHECKING:

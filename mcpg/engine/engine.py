@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Concatenate, ParamSpec, TypeVar
 
-    from mcpg.catalog import Catalog
+    from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.result_cache import Answering
@@ -92,7 +92,7 @@ class Engine:
     @property
     def catalog(self) -> Catalog:
         """The tools, for look-ups by id, name or pattern."""
-        from mcpg.catalog import Catalog  # noqa: PLC0415 - a search needs no catalogue
+        from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - a search needs no catalogue
 
         return Catalog(self.tools, (), ())
 

@@ -14,7 +14,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints, SourceDocument
-from mcpg.documents import parse_document, write_document
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
@@ -34,7 +35,7 @@ from mcpg.text import iter_words
 from mcpg.text.words import share_of_texts
 
 if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 
 MOST_WORDS = 24

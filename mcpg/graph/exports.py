@@ -1,4 +1,4 @@
-"""Triples as text: Turtle, N-Quads, JSON-LD, DOT, GraphML, Mermaid.
+"""Triples as text (Turtle, N-Quads, JSON-LD, DOT, GraphML, Mermaid) and as graphs of libraries.
 
 Turtle is written here and not by a library: its bytes must be the same under every version of one,
 and making an object of each triple takes longer than all the rest.
@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from mcpg.documents.model import ToolDocument
 from mcpg.graph.network import GROUP, PAGE, THING, TOOL, Edge, Network, Node
 from mcpg.graph.terms import (
     KB_MEMBER_OF,
@@ -29,10 +30,13 @@ from mcpg.graph.terms import (
     Triple,
     context_text,
 )
-from mcpg.graph.triples import framed_documents, node_objects
+from mcpg.graph.triples import framed_documents, node_objects, triples_of
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
+    import pyoxigraph
+    import rdflib
+
     from mcpg.graph.triples import Node as NodeObject
 
 
@@ -236,3 +240,33 @@ def _turtle_term(value: str | Literal, names: _Names) -> str:
     if language:
         return f"{quoted}@{language}"
     return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"
+
+
+def graph_of(documents: Iterable[ToolDocument]) -> rdflib.Graph:
+    """Return what *documents* say as a graph with the prefixes of `PREFIXES`.
+
+    Args:
+        documents: No two with the same node, see `distinct_documents`.
+    """
+    import rdflib  # noqa: PLC0415 - texts need no library
+    from oxrdflib import OxigraphStore  # noqa: PLC0415
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID  # noqa: PLC0415
+
+    store = OxigraphStore(store=oxigraph_store(triples_of(documents)))
+    # Only under this name does a graph of rdflib read the default graph of Oxigraph.
+    graph = rdflib.Graph(store, DATASET_DEFAULT_GRAPH_ID, bind_namespaces="none")
+    for prefix, namespace in PREFIXES.items():
+        graph.bind(prefix, namespace)
+    return graph
+
+
+def oxigraph_store(triples: Iterable[Triple]) -> pyoxigraph.Store:
+    """Return a store in memory with *triples* in its default graph."""
+    import pyoxigraph  # noqa: PLC0415 - as above
+
+    store = pyoxigraph.Store()
+    # To parse text is twice as fast as to make an object of each triple. The text is known to be
+    # valid, so it need not be checked.
+    data = "".join(turtle(triples)).encode()
+    store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+    return store

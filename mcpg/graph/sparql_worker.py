@@ -19,6 +19,8 @@ from mcpg.json_types import JsonObject
 SELECT, ASK, GRAPH = "select", "ask", "graph"
 """What an answer holds: rows, a truth, or triples."""
 
+_PARSER_FAULTS = (RecursionError, ValueError, TypeError)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -133,7 +135,7 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     if head.get("parses"):
         # The time of a query does not go by with imports.
-        import mcpg.graph.sparql_parsing  # noqa: F401, PLC0415
+        import rdflib.plugins.sparql.algebra  # noqa: F401, PLC0415 - as below
     return lambda request: parsed(request) if request.get("is_parsed") else answered(store, request)
 
 
@@ -153,22 +155,45 @@ def answered(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]
         rows = room.fill(_row(variables, one) for one in found)
         return {"form": SELECT, "variables": variables, "rows": rows} | room.limits_reached
     except SyntaxError as fault:
-        from mcpg.graph.sparql_parsing import is_update  # noqa: PLC0415 - most queries are right
-
-        kind = "update" if is_update(request["query"]) else "syntax"
+        kind = "update" if _is_update(request["query"]) else "syntax"
         return {"error": str(fault), "kind": kind}
     except (OSError, RuntimeError, ValueError) as fault:
         return {"error": str(fault), "kind": "evaluation"}
 
 
 def parsed(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the endpoints of a query, as `endpoints`, or why they are unknown."""
-    from mcpg.graph.sparql_parsing import FAULTS, endpoints_of  # noqa: PLC0415 - few queries ask
+    """Return the address of each `SERVICE`, as `endpoints`, or the `error` of the parser.
+
+    The parser is slow on long texts and cannot be interrupted. So it runs here, in the process that
+    is ended at the time limit.
+    """
+    from pyparsing.exceptions import ParseException  # noqa: PLC0415 - few queries need a parser
+    from rdflib import URIRef  # noqa: PLC0415
+    from rdflib.plugins.sparql.algebra import translateQuery, traverse  # noqa: PLC0415
+    from rdflib.plugins.sparql.parser import parseQuery  # noqa: PLC0415
+
+    found: list[Any] = []
+
+    def visit(node: Any) -> None:
+        if getattr(node, "name", None) == "ServiceGraphPattern":
+            found.append(node.term)
 
     try:
-        return {"endpoints": endpoints_of(request["query"])}
-    except FAULTS as fault:
+        query = translateQuery(parseQuery(request["query"]), initNs=dict(PREFIXES))
+        traverse(query.algebra, visitPre=visit)
+    except (ParseException, *_PARSER_FAULTS) as fault:
         return {"error": str(fault), "kind": "parsing"}
+    return {"endpoints": [str(term) for term in found if isinstance(term, URIRef)]}
+
+
+def _is_update(query: str) -> bool:
+    from pyparsing.exceptions import ParseException  # noqa: PLC0415 - as above
+    from rdflib.plugins.sparql.parser import parseUpdate  # noqa: PLC0415
+
+    try:
+        return bool(parseUpdate(query).request)
+    except (ParseException, *_PARSER_FAULTS):
+        return False
 
 
 class _Room:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcpg.catalog.model import Hints, Tool, ToolExample, walk_parameters
 from mcpg.documents.facts import Entity, Facts, Property, facts_of, means_itself
-from mcpg.documents.link_targets import targets_of, with_pages
+from mcpg.documents.markdown import targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.graph import terms as v

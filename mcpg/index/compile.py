@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Tool
-from mcpg.documents.model import ToolDocument
-from mcpg.documents.records import encode_record
+from mcpg.documents.model import ToolDocument, encode_record
 from mcpg.index.layout import (
     IDENTIFIER,
     IMPACT_SCALE,

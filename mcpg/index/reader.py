@@ -652,7 +652,7 @@ class Index:
 
 
 def _decoded(data: Buffer) -> tuple[ToolDocument, str | None]:
-    from mcpg.documents.records import decode_record  # noqa: PLC0415 - the ranking does without
+    from mcpg.documents.model import decode_record  # noqa: PLC0415 - the ranking does without
 
     try:
         return decode_record(bytes(data))

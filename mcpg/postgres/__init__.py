@@ -5,7 +5,7 @@ Needs the extra `postgres`; without it, the import raises a `PostgresError` that
 
 from __future__ import annotations
 
-from mcpg.postgres.errors import PostgresError
+from mcpg.errors import PostgresError
 
 try:
     from mcpg.postgres.candidates import PostgresCandidates, PublishedTool

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from pgvector import HalfVector
 from psycopg import sql
 
+from mcpg.errors import PostgresError
 from mcpg.postgres.connection import Database, need, number_of
-from mcpg.postgres.errors import PostgresError
 from mcpg.text import split_words, stem
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout, TooManyRequests
 
-from mcpg.postgres.errors import PostgresError
+from mcpg.errors import PostgresError
 
 if TYPE_CHECKING:
     Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]

@@ -11,8 +11,8 @@ from pgvector import Vector
 
 from mcpg.caches import ABSOLUTE, SLIDING, check_bounds
 from mcpg.embeddings.stores import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
+from mcpg.errors import PostgresError
 from mcpg.postgres.connection import LONGEST_WAIT, Database, building
-from mcpg.postgres.errors import PostgresError
 
 if TYPE_CHECKING:
     import numpy as np

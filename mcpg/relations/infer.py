@@ -10,26 +10,35 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.relations.model import (
     FOLLOWED_BY,
     PROSE,
     Edge,
     EdgeKind,
+    EdgeOrigin,
     Field,
     FieldKey,
     Operation,
+    Relations,
+    ToolRelations,
     Vocabulary,
     accepts,
+    build_vocabulary,
     given_fields,
     needed_fields,
+    operation_of,
     rarity,
     singular,
     subject_terms,
 )
 from mcpg.text import fold
+
+if TYPE_CHECKING:
+    from mcpg.catalog.catalog import Catalog
 
 _Key = TypeVar("_Key", str, tuple[str, ...])
 _Held = TypeVar("_Held")
@@ -402,3 +411,65 @@ class NextStepIndex:
             reason = f"{_REASONS[self.operations[at]]}: shares {shared}"
         source, target = tools[position].id, tools[at].id
         return Edge(EdgeKind.NEXT_STEP, source, target, edge_weight(strength), reason)
+
+
+RELATED_PER_TOOL = 4
+NEXT_STEPS_PER_TOOL = 3
+STATED = "stated by the author"
+"""The reason of an edge that an author wrote."""
+
+
+def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
+    """Find the groups of every tool of *catalog* and its edges to other tools.
+
+    What an author stated comes first with weight 1 and is never left out; inferred edges, the
+    strongest first and ties by tool id, fill the room up to four related tools and three next
+    steps. The result does not depend on the order of the tools. The work grows linearly with their
+    number.
+
+    Args:
+        catalog: The tools and what authors state about them.
+        memo: What is known from an earlier run; what comes out is the same without it.
+    """
+    tools = catalog.tools
+    vocabulary = build_vocabulary(tools, memo)
+    affinity = build_affinity(tools, vocabulary)
+    operations = [operation_of(tool) for tool in tools]
+    steps = NextStepIndex(affinity, build_flow(tools), operations)
+    stated = authored_edges(catalog)
+    by_tool: dict[str, ToolRelations] = {}
+    for position, tool in enumerate(tools):
+        near = affinity.near(position)
+        related = related_edges(affinity, position, near, RELATED_PER_TOOL)
+        following = steps.edges(position, near, NEXT_STEPS_PER_TOOL)
+        by_tool[tool.id] = ToolRelations(
+            groups_of(tool, position, vocabulary),
+            _with_stated(stated[tool.id, EdgeKind.RELATED], related, RELATED_PER_TOOL),
+            _with_stated(stated[tool.id, EdgeKind.NEXT_STEP], following, NEXT_STEPS_PER_TOOL),
+        )
+    return Relations(by_tool)
+
+
+def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, Edge]]:
+    """Return the edges that authors asserted, by tool id and kind, then by target in their order.
+
+    Every tool and kind has an entry; an edge to the tool itself or to no tool is left out.
+    """
+    ids = {tool.id for tool in catalog.tools}
+    stated: defaultdict[tuple[str, EdgeKind], dict[str, Edge]] = defaultdict(dict)
+    for assertion in catalog.assertions:
+        source, target = assertion.source, assertion.target
+        if source != target and {source, target} <= ids:
+            kind = EdgeKind(assertion.kind)
+            edge = Edge(kind, source, target, 1.0, STATED, EdgeOrigin.AUTHORED)
+            stated[source, kind].setdefault(target, edge)
+    return stated
+
+
+def _with_stated(
+    stated: Mapping[str, Edge], inferred: Sequence[Edge], cap: int
+) -> tuple[Edge, ...]:
+    """Put what was *stated* first, whole, and fill up to *cap* with what was not stated."""
+    further = [edge for edge in inferred if edge.target not in stated]
+    room = max(0, cap - len(stated))
+    return (*stated.values(), *further[:room])

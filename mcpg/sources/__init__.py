@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError, error
-from mcpg.files import is_folder, text_of_path
+from mcpg.errors import (
+    Code,
+    Diagnostic,
+    McpgError,
+    NotFoundError,
+    SourceError,
+    UsageError,
+    error,
+    os_reason,
+    warning,
+)
+from mcpg.files import MAX_BYTES, exists, is_file, is_folder, text_of_path
 from mcpg.sources.client_config import Live, Server, is_address, server_at
-from mcpg.sources.folder import FolderFile, walk_folder
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import (
     PYTHON,
@@ -20,11 +31,12 @@ from mcpg.sources.model import (
     decode,
     kind_in_folder,
     kind_of_named,
+    may_be_source,
     missing_source,
     read_text,
 )
 
-__all__ = ["RawBundle", "SourceBatch", "read_sources"]
+__all__ = ["RawBundle", "SourceBatch", "read_sources", "source_signature"]
 
 _STDIN_PLACE = "standard input"
 _SERVER = "SOURCE"
@@ -188,3 +200,186 @@ def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> Sou
     text = decode(stdin(), _STDIN_PLACE)
     source = SourceText(text, _STDIN_PLACE, "stdin.md", source_id, stem_names_source=False)
     return source.read_as(kind_of_named("", text, _STDIN_PLACE))
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """A file of a folder that may be a source.
+
+    Attributes:
+        location: Where to open it.
+        path: Its path relative to the folder, with `/`.
+        place: The folder as given and the path, for messages.
+    """
+
+    location: Path
+    path: str
+    place: str
+
+
+def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, ...]]:
+    """Find the files in *folder* and below that may be sources, sorted by path.
+
+    Hidden files and folders, folders behind symbolic links and files of other types are passed
+    over. A link to a file outside the folder is passed over with a diagnostic, since a folder
+    from strangers must not show files that are not its own; so is a pipe, which could block.
+
+    Raises:
+        SourceError: The folder itself cannot be read.
+    """
+    failed: list[OSError] = []
+    noticed: list[Diagnostic] = []
+    files: list[FolderFile] = []
+    root = os.path.realpath(folder)
+    for location in sorted(_locations(folder, failed), key=lambda item: _relative(item, folder)):
+        path = _relative(location, folder)
+        place = f"{_prefix(folder)}{path}"
+        fault = _fault(location, root)
+        if fault is None:
+            files.append(FolderFile(location, text_of_path(path), place))
+        else:
+            shown = place if _is_unicode(location.name) else ascii(place)[1:-1]
+            noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is passed over", shown))
+    noticed.extend(_unreadable(fault, folder) for fault in failed)
+    return tuple(files), tuple(noticed)
+
+
+def _fault(location: Path, root: str) -> str | None:
+    """Return why a file of the folder *root* cannot be a source, or `None`."""
+    if not _is_unicode(location.name):
+        return "the name of this file is not Unicode"
+    if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
+        return "this link leads out of its folder"
+    if exists(location) and not is_file(location):
+        return "this is a pipe or a device, no ordinary file"
+    return None
+
+
+def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
+    for here, folders, names in os.walk(folder, onerror=failed.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if not name.startswith(".") and may_be_source(name):
+                yield Path(here, name)
+
+
+def _unreadable(fault: OSError, folder: str) -> Diagnostic:
+    message = f"this folder cannot be read: {os_reason(fault)}"
+    path = _relative(Path(str(fault.filename)), folder)
+    if path == ".":
+        remedy = "give yourself the right to read it"
+        raise SourceError(message, place=folder, remedy=remedy) from fault
+    return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
+
+
+def _relative(location: Path, folder: str) -> str:
+    return location.relative_to(folder).as_posix()
+
+
+def _prefix(folder: str) -> str:
+    """Write the folder as given, so that a path can follow."""
+    shown = Path(folder).as_posix()
+    if shown == ".":
+        return ""
+    return shown if shown.endswith("/") else f"{shown}/"
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        os.fsencode(name).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_CHUNK = 1 << 18
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class _UnusualError(Exception):
+    """Something whose reading depends on more than names and contents."""
+
+
+def source_signature(
+    arguments: Sequence[str], *, source_id: str | None = None, exclude: Collection[str] = ()
+) -> str | None:
+    """Sign everything that `read_sources` would read, with the arguments that it depends on.
+
+    Equal signatures mean equal sources, wherever they stand: names, relative places and contents
+    count, times do not. Nothing is parsed.
+
+    Returns:
+        SHA-256 in hexadecimal; `None` where the sources cannot be signed, such as standard input,
+        links, and files that cannot be read.
+    """
+    digest = hashlib.sha256(repr(source_id).encode())
+    excluded = {os.path.realpath(path) for path in exclude}
+    try:
+        for argument, place in _places(arguments):
+            _add(digest, argument, b"")
+            for name, path in _files(place, excluded):
+                _add(digest, name, _content(path))
+    except (_UnusualError, OSError, ValueError):
+        return None
+    return digest.hexdigest()
+
+
+def _add(digest: hashlib._Hash, name: str, content: bytes) -> None:
+    raw = os.fsencode(name)
+    digest.update(b"%d %d " % (len(raw), len(content)))
+    digest.update(raw)
+    digest.update(content)
+
+
+def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Return the places of *arguments*, each with what matters of its name.
+
+    How they lie to each other decides which files are reached twice.
+    """
+    if any(argument in ("-", "") or argument.startswith(PYTHON) for argument in arguments):
+        raise _UnusualError
+    places = [os.path.realpath(argument) for argument in arguments]
+    for argument, place in zip(arguments, places, strict=True):
+        name = "/" if is_folder(place) else Path(argument).name
+        yield f"{name}\0{os.path.relpath(place, places[0])}", place
+
+
+def _files(place: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Return the files at *place*, a file or a folder, with their names in it."""
+    if is_folder(place):
+        yield from _files_below(place, "", excluded)
+    elif is_file(place):
+        yield "", place
+    else:
+        # What is read from a pipe is gone.
+        raise _UnusualError
+
+
+def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            # A folder behind a link is none of the sources.
+            if not entry.is_symlink():
+                yield from _files_below(entry.path, f"{prefix}{entry.name}/", excluded)
+        elif may_be_source(entry.name) and entry.path not in excluded:
+            if not entry.is_file(follow_symlinks=False):
+                raise _UnusualError
+            yield f"{prefix}{entry.name}", entry.path
+
+
+def _content(path: str) -> bytes:
+    # Ten thousand times, `open` would take as long as everything else together.
+    handle = os.open(path, _READ)
+    try:
+        data = os.read(handle, _CHUNK)
+        if len(data) < _CHUNK:
+            return data
+        if os.fstat(handle).st_size > MAX_BYTES:
+            raise _UnusualError
+        return data + b"".join(iter(lambda: os.read(handle, _CHUNK), b""))
+    finally:
+        os.close(handle)

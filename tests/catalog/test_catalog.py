@@ -7,7 +7,8 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog import Assertion, Catalog, HintRule, Hints, Tool, build_catalog
+from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
+from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, NotFoundError, Severity
 
 if TYPE_CHECKING:

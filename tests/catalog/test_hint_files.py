@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.catalog import HintRule, Hints, ToolExample, read_hint_rules
+from mcpg.catalog.hints import read_hint_rules
+from mcpg.catalog.model import HintRule, Hints, ToolExample
 from mcpg.errors import Code, SourceError
 
 _YAML = """\

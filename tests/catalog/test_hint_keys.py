@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog import Hints, Tier, ToolExample, hints_from
-from mcpg.catalog.hints import hints_of_tool, unusable_keys
+from mcpg.catalog.hints import hints_from, hints_of_tool, unusable_keys
+from mcpg.catalog.model import Hints, Tier, ToolExample
 
 _FIELD_KEYS = {
     "aliases": "SearchAliases searchAliases search_aliases aliases",

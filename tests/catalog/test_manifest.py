@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpg.catalog import SourceKind, ToolExample
 from mcpg.catalog.manifest import ManifestTools, read_manifest
+from mcpg.catalog.model import SourceKind, ToolExample
 from mcpg.errors import Code, SourceError
 
 _SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}

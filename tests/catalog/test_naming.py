@@ -8,7 +8,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog import append_suffix, assign_ids, normalize, source_qualified, tool_id
+from mcpg.catalog.catalog import append_suffix, assign_ids, normalize, source_qualified, tool_id
 from mcpg.errors import Code
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from bounded import output_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog import Parameter, walk_parameters
+from mcpg.catalog.model import Parameter, walk_parameters
 
 
 def _paths(schema: dict[str, Any], **limits: int) -> list[str]:
@@ -191,7 +191,7 @@ def _shared(**members: Any) -> dict[str, Any]:
 def test_a_definition_is_read_once_however_often_it_is_meant(shared: str) -> None:
     """The time that a schema takes does not grow with the references to a large definition."""
     program = (
-        "from mcpg.catalog import walk_parameters\n"
+        "from mcpg.catalog.model import walk_parameters\n"
         f"one = dict({shared})\n"
         "to_it = {f'p{n}': {'$ref': '#/$defs/one'} for n in range(300)}\n"
         "schema = {'properties': to_it, '$defs': {'one': one}}\n"

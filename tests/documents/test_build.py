@@ -4,7 +4,9 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import Link, document_for, parse_document, uris_for, write_document
+from mcpg.documents.model import Link, document_for, uris_for
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 
 TRACK = make_tool("shipment_track")

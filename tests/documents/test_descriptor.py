@@ -3,7 +3,7 @@ from __future__ import annotations
 from builders import make_tool
 
 from mcpg.catalog.model import Tier, ToolExample
-from mcpg.documents import descriptor_text
+from mcpg.documents.page import descriptor_text
 
 
 def test_a_bare_tool_says_its_name_and_that_it_is_enabled() -> None:

@@ -8,7 +8,6 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import ToolDocument, parse_document, write_document
 from mcpg.documents.facts import (
     Entity,
     Facts,
@@ -18,6 +17,9 @@ from mcpg.documents.facts import (
     means_itself,
     read_facts,
 )
+from mcpg.documents.model import ToolDocument
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.errors import Code
 
 PAGE = """---

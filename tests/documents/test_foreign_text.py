@@ -4,7 +4,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import ToolDocument, parse_document, write_document
+from mcpg.documents.model import ToolDocument
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.errors import DocumentError
 
 FRONT = (

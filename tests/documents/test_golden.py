@@ -5,7 +5,9 @@ from pathlib import Path
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument, SourceKind, Tier, ToolExample
-from mcpg.documents import Link, ToolDocument, parse_document, tool_path, tool_uri, write_document
+from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 GOLDEN = Path(__file__).parent / "golden" / "shipment_track.md"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import make_tool
 
-from mcpg.documents.link_targets import targets_of
+from mcpg.documents.markdown import targets_of
 
 TOOLS = (
     make_tool("order_get", title="Order viewer"),

@@ -93,7 +93,7 @@ def test_reading_a_document_imports_no_markdown_parser() -> None:
     """Documents are parsed without it; only prose that is indexed or linked needs it."""
     script = (
         "import sys\nfrom mcpg.catalog.model import SourceDocument\n"
-        "from mcpg.documents import parse_document\n"
+        "from mcpg.documents.reader import parse_document\n"
         "parse_document(SourceDocument('a.md', '# A\\n\\nText [b](c.md)\\n'))\n"
         "print('markdown_it' in sys.modules)"
     )

@@ -6,7 +6,9 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, ToolExample
-from mcpg.documents import Link, ToolDocument, parse_document, write_document
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import write_document
 from mcpg.errors import Code, DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
-from mcpg.documents.model import Link, ToolDocument
-from mcpg.documents.records import decode_record, encode_record, said_read_only
+from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record, said_read_only
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from bounded import output_of
 
-from mcpg.documents.link_targets import retarget
-from mcpg.documents.markdown import Reference, read_markdown
+from mcpg.documents.markdown import Reference, read_markdown, retarget
 
 URI = "https://x.org/t/"
 
@@ -46,7 +45,7 @@ def test_any_text_is_led_elsewhere_in_linear_time(body: str) -> None:
     """Neither blanks after a bracket nor wiki links of one line take the square of their number."""
     program = (
         "from mcpg.documents.markdown import Reference\n"
-        "from mcpg.documents.link_targets import retarget\n"
+        "from mcpg.documents.markdown import retarget\n"
         "links = {Reference('a', 'a', is_wiki=True): 'b', Reference('c', '', is_wiki=False): 'd'}\n"
         f"print(retarget({body}, links).count('[[b|a]]'))\n"
     )

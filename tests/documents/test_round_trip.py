@@ -10,16 +10,10 @@ from generated import documents, shown
 from hypothesis import HealthCheck, example, given, settings
 
 from mcpg.catalog.model import SourceDocument, ToolExample
-from mcpg.documents import (
-    Link,
-    ToolDocument,
-    can_be_written,
-    parse_document,
-    tool_uri,
-    write_document,
-)
 from mcpg.documents.front_matter import MAX_FRONT_MATTER, split_front_matter
-from mcpg.documents.records import encode_record
+from mcpg.documents.model import Link, ToolDocument, encode_record, tool_uri
+from mcpg.documents.reader import parse_document
+from mcpg.documents.writer import can_be_written, write_document
 from mcpg.errors import DocumentError
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.text.safeyaml import load_yaml

@@ -7,7 +7,7 @@ from builders import make_tool
 
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
-from mcpg.documents import Link, ToolDocument, tool_uri
+from mcpg.documents.model import Link, ToolDocument, tool_uri
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.sources import SourceBatch
 

@@ -14,7 +14,7 @@ from builders import make_tool
 from generated import NASTY, documents
 from hypothesis import HealthCheck, given, settings
 
-from mcpg.documents import ToolDocument
+from mcpg.documents.model import ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.exports import dot, graphml, mermaid
 from mcpg.graph.network import Network, network_of

@@ -21,7 +21,7 @@ from mcpg.graph.terms import CONTEXT_IRI, context
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 wide = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -16,7 +16,7 @@ from mcpg.graph.terms import (
 from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 
 def test_everything_is_counted(shop: dict[str, ToolDocument]) -> None:

@@ -9,13 +9,13 @@ import pytest
 from builders import make_tool
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import ToolDocument, parse_document
+from mcpg.documents.model import ToolDocument
+from mcpg.documents.reader import parse_document
 from mcpg.graph import terms as v
 from mcpg.graph import triples_of
-from mcpg.graph.exports import json_ld, nquads, turtle
+from mcpg.graph.exports import graph_of, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.network import network_of
-from mcpg.graph.store import graph_of
 from mcpg.graph.terms import Literal
 from mcpg.reports.graph import graph_page
 

@@ -8,7 +8,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.documents import Link, ToolDocument
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph.network import (
     Edges,
     Group,

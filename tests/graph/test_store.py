@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 import rdflib
 from builders import make_tool
 
-from mcpg.documents import Link, ToolDocument
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import PREFIXES, triples_of
-from mcpg.graph.exports import turtle
-from mcpg.graph.store import graph_of
+from mcpg.graph.exports import graph_of, turtle
 from mcpg.relations.model import EdgeKind
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from builders import make_tool
 from generated import documents
 from hypothesis import HealthCheck, given, settings
 
-from mcpg.documents import ToolDocument, tool_uri
+from mcpg.documents.model import ToolDocument, tool_uri
 from mcpg.errors import Code
 from mcpg.graph import distinct_documents, triples_of
 from mcpg.graph import terms as v

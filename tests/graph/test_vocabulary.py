@@ -14,7 +14,7 @@ from mcpg.graph import terms as v
 from mcpg.graph.terms import Literal, class_names, compacted, context, expanded, terms
 
 if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 ONTOLOGY = Path(__file__).parents[2] / "mcpg/graph/data/ontology.ttl"
 KINDS = (OWL.Class, OWL.DatatypeProperty, OWL.ObjectProperty)

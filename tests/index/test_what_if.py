@@ -21,7 +21,7 @@ from mcpg.sources import SourceBatch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 WORDS = ["ship", "shipping", "shipment", "shipmnt", "order", "getOrder", "order_get", "orders"]
 WORDS += ["parcels", "parcel", "посилка", "快递单号", "v2.1", "the", "tracker", "track"]

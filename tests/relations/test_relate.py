@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
-from mcpg.relations import STATED, Edge, EdgeKind, EdgeOrigin, Relations, relate
 from mcpg.relations import infer as affinity_module
+from mcpg.relations.infer import STATED, relate
+from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, Relations
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -421,7 +422,7 @@ def test_hash_seed_does_not_show() -> None:
     program = (
         "from builders import make_tool\n"
         "from mcpg.catalog.catalog import build_catalog\n"
-        "from mcpg.relations import relate\n"
+        "from mcpg.relations.infer import relate\n"
         "words = 'order refund user mail ant bee'.split()\n"
         "tools = [make_tool(f'{a}_{b}', keywords=(a, b)) for a in words for b in words]\n"
         "print(sorted(relate(build_catalog(tools)).by_tool.items()))\n"

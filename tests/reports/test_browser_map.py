@@ -9,7 +9,7 @@ from builders import make_tool
 from hostile import TEXTS
 
 from mcpg.bundle import assemble
-from mcpg.documents import Link, ToolDocument
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import triples_of
 from mcpg.graph.network import network_of
 from mcpg.relations.model import EdgeKind

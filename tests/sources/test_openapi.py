@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpg.catalog import Hints, Tool, walk_parameters
+from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.errors import Code, SourceError
 from mcpg.sources import read_sources
 from mcpg.sources.openapi import read_openapi

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcpg.authoring import tool
-from mcpg.catalog import Hints, Tool, ToolExample
+from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.engine import load
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
-from mcpg.sources import read_sources
-from mcpg.sources.signature import source_signature
+from mcpg.sources import read_sources, source_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,7 +255,6 @@ def test_names_that_lead_to_no_module(source: str, kind: type[McpgError]) -> Non
 def test_without_the_extra(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a library is missing, the error says how to install it; the module is not imported."""
     source = write("raise ValueError")
-    monkeypatch.delitem(sys.modules, "mcpg.sources.python_functions", raising=False)
     monkeypatch.setitem(sys.modules, "docstring_parser", None)
     with pytest.raises(UsageError, match=r"needs the library 'docstring_parser'.*\[python\]"):
         read_sources([source], imports=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.bundle import assemble
-from mcpg.catalog import SourceDocument
+from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
 from mcpg.sources import RawBundle, SourceBatch, model, read_sources
 

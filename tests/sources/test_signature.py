@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpg.sources.signature import source_signature
+from mcpg.sources import source_signature
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_files_beyond_the_limit_cannot_be_signed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is too large to be a source is for its reader to refuse."""
-    monkeypatch.setattr("mcpg.sources.signature.MAX_BYTES", 300_000)
+    monkeypatch.setattr("mcpg.sources.MAX_BYTES", 300_000)
     (folder / "big.md").write_text("x" * 300_001)
 
     assert source_signature(["docs"]) is None

@@ -23,8 +23,7 @@ from mcpg.gateway.calls import CallError, Fault, FaultCode
 from mcpg.gateway.sources import FileSource, FunctionSource
 from mcpg.json_types import JsonObject
 from mcpg.sources.live.client import CallResult
-from mcpg.sources.python import functions_of
-from mcpg.sources.python_functions import tool_name
+from mcpg.sources.python import functions_of, tool_name
 
 if TYPE_CHECKING:
     Function = Callable[..., Any]

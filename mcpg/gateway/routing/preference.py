@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from math import fsum, log
 from weakref import WeakKeyDictionary
 
-from mcpg.documents.records import said_read_only
+from mcpg.documents.model import said_read_only
 from mcpg.engine.query import QueryTerm, analyse
 from mcpg.index.layout import StaleIndexError, crc
 from mcpg.index.reader import Index

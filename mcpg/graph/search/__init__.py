@@ -13,6 +13,7 @@ import pyoxigraph
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
+from mcpg.graph.exports import oxigraph_store
 from mcpg.graph.federation import EndpointInvalidError, check_endpoint
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
@@ -48,7 +49,6 @@ from mcpg.graph.search.scoring import (
     terms_of,
 )
 from mcpg.graph.sparql import Limits, SparqlEndpoint
-from mcpg.graph.store import oxigraph_store
 from mcpg.graph.terms import node_iri, source_iri
 from mcpg.graph.triples import triples_of
 from mcpg.text import language_of, split_words

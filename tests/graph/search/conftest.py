@@ -9,7 +9,7 @@ import pytest
 from mcpg.graph.search import GraphSearcher
 
 if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 
 @pytest.fixture(scope="session")

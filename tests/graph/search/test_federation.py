@@ -12,7 +12,7 @@ from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResu
 from mcpg.graph.sparql import Limits
 
 if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 OTHER = """
 @prefix schema: <https://schema.org/> .

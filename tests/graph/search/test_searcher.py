@@ -8,8 +8,9 @@ import pyoxigraph
 import pytest
 
 from mcpg.catalog.model import Tool
-from mcpg.documents import ToolDocument
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, UsageError
+from mcpg.graph.exports import oxigraph_store
 from mcpg.graph.search import (
     DEFAULT_PROFILE,
     GraphSearcher,
@@ -20,7 +21,6 @@ from mcpg.graph.search import (
     SearchProfile,
 )
 from mcpg.graph.search.model import Expansion, Relationship, ScoreKind, TextPredicate
-from mcpg.graph.store import oxigraph_store
 from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME
 from mcpg.graph.triples import triples_of
 

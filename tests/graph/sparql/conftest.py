@@ -11,7 +11,7 @@ from mcpg.graph.sparql import Limits, SparqlEndpoint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 
 @pytest.fixture(scope="session")

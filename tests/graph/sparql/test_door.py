@@ -12,15 +12,15 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.errors import InputError, UsageError
+from mcpg.graph.exports import oxigraph_store
 from mcpg.graph.sparql import Limits, SparqlEndpoint
-from mcpg.graph.store import oxigraph_store
 from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 SELECTS = [
     "SELECT ?n { ?s a mcpg:Tool ; schema:name ?n } ORDER BY ?n",

@@ -19,7 +19,7 @@ from mcpg.graph.federation import (
 from mcpg.graph.sparql import Limits, SparqlEndpoint
 
 if TYPE_CHECKING:
-    from mcpg.documents import ToolDocument
+    from mcpg.documents.model import ToolDocument
 
 FACTS = "<a:parcel> <a:weighs> 3 . <a:letter> <a:weighs> 1 ."
 WEIGHTS = {"parcel": "3", "letter": "1"}
