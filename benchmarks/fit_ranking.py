@@ -33,8 +33,7 @@ from scaling import standardised_logistic
 import mcpg.engine
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
-from mcpg.engine.model import INPUTS, Model, default_model, default_provenance
-from mcpg.engine.provenance import ModelProvenance
+from mcpg.engine.model import INPUTS, Model, ModelProvenance, default_model, default_provenance
 from mcpg.engine.query import analyse
 from mcpg.evaluation.metrics import auroc
 from mcpg.text import split_words

@@ -37,8 +37,7 @@ from mcpg.embeddings.stores import MemoryStore
 from mcpg.engine.confidence import MARGIN_DEPTH
 from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
-from mcpg.engine.hybrid import unknown_share
-from mcpg.engine.hybrid_scoring import (
+from mcpg.engine.hybrid import (
     LEARNED,
     SCHEMES,
     VECTOR_INPUTS,
@@ -46,10 +45,11 @@ from mcpg.engine.hybrid_scoring import (
     VectorCalibration,
     rank,
     scheme_of,
+    unknown_share,
     words_of,
 )
 from mcpg.engine.model import default_model
-from mcpg.engine.pipeline import gather
+from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.evaluation.metrics import ndcg_at
@@ -111,7 +111,7 @@ class Asker:
     def look(self, query: str) -> Looked:
         """Look at what words and vectors find, as a search does."""
         request = Request(query, limit=GAIN_DEPTH)
-        analysis, pool = gather(request, self._index, frozenset(), size=POOL)
+        analysis, pool = gather(Search(request, self._index, default_model(), frozenset()), POOL)
         vector_scores = self._semantics.vector_scores(
             self._semantics.built().vectors,
             self._semantics.embed(query),

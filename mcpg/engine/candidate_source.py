@@ -109,8 +109,8 @@ class GuardedSource:
 
     def fingerprint(self) -> str | None:
         """Return who chooses, `None` where the source does not say or fails."""
-        told, _ = self._guarded(lambda: getattr(self._found(), "fingerprint", None))
-        return told if isinstance(told, str) else None
+        found, _ = self._guarded(lambda: getattr(self._found(), "fingerprint", None))
+        return found if isinstance(found, str) else None
 
     def _found(self) -> CandidateSource:
         if self._source is None:
@@ -124,7 +124,7 @@ class GuardedSource:
         try:
             return ask(), ""
         except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
-            # The text of a stranger's error may hold a password, so only its type is told.
+            # The text of a stranger's error may hold a password: only its type is reported.
             reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
             self._breaker.open(reason)
             return None, reason

@@ -103,7 +103,7 @@ class GuardedCache:
         except Exception as fault:  # noqa: BLE001 - as above
             self._failed(fault)
 
-    def noticed(self) -> tuple[Diagnostic, ...]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return a warning while the circuit is open."""
         reason = self._breaker.reason
         if reason is None:
@@ -112,7 +112,7 @@ class GuardedCache:
         return (warning(Code.SEARCH_CACHE_FAILED, message),)
 
     def _failed(self, fault: Exception) -> None:
-        # The text of a stranger's error may hold a password, so only its type is told.
+        # The text of a stranger's error may hold a password: only its type is reported.
         self._breaker.open(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
 
 
@@ -133,22 +133,22 @@ class GuardedProvider:
         self._provider = provider
         self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
         try:
-            told = self._provider.fingerprint
+            fingerprint = self._provider.fingerprint
         except Exception as fault:
             raise _unspoken("fingerprint", fault) from fault
-        if not isinstance(told, str):
+        if not isinstance(fingerprint, str):
             raise EmbeddingError("the embedding provider has no fingerprint", kind="failed")
-        self.fingerprint = told
+        self.fingerprint = fingerprint
 
     @property
     def dimensions(self) -> int | None:
         try:
-            told = self._provider.dimensions
+            dimensions = self._provider.dimensions
         except Exception as fault:
             raise _unspoken("dimensions", fault) from fault
-        if not (told is None or isinstance(told, int)):
+        if not (dimensions is None or isinstance(dimensions, int)):
             raise EmbeddingError(f"{self.fingerprint} tells no dimensions", kind="dimensions")
-        return told
+        return dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._provider.embed(texts)
@@ -212,10 +212,10 @@ class GuardedNormalizer:
         Raises:
             McpgError: It does not say.
         """
-        told = attribute_of(self._normalizer, "fingerprint")
-        if not isinstance(told, str):
+        fingerprint = attribute_of(self._normalizer, "fingerprint")
+        if not isinstance(fingerprint, str):
             raise McpgError("what rewrites queries has no fingerprint")
-        return told
+        return fingerprint
 
     def rewrite(self, query: str) -> str:
         """Return what the normaliser makes of *query*.
@@ -236,9 +236,9 @@ class GuardedNormalizer:
         raise McpgError(reason)
 
     def _seconds(self) -> float:
-        told = attribute_of(self._normalizer, "seconds")
-        is_time = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
-        return float(told) if is_time else USUAL_SECONDS
+        seconds = attribute_of(self._normalizer, "seconds")
+        is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        return float(seconds) if is_time else USUAL_SECONDS
 
 
 def _reason(ended: Ended[Any] | None, seconds: float) -> str:
@@ -247,6 +247,6 @@ def _reason(ended: Ended[Any] | None, seconds: float) -> str:
     if isinstance(ended.fault, McpgError):
         return str(ended.fault)
     if ended.fault is not None:
-        # The text of a stranger's error may hold a key, so only its type is told.
+        # The text of a stranger's error may hold a key: only its type is reported.
         return f"rewriting ended in {type(ended.fault).__name__}"
     return f"it was rewritten as {type(ended.result).__name__}, which is no text"

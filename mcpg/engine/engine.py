@@ -34,7 +34,7 @@ class Engine:
     index is made anew and the search begins again, so that nobody but the clock can tell.
 
     Attributes:
-        diagnostics: What loading noticed.
+        diagnostics: What loading diagnostics.
         equipment: What it may use beside the index; `None` for nothing.
     """
 
@@ -49,7 +49,7 @@ class Engine:
 
         Args:
             index: What is searched.
-            diagnostics: What loading noticed.
+            diagnostics: What loading diagnostics.
             rebuild: Makes the index anew; one thread at a time calls it.
             equipment: What it may use beside the index.
 
@@ -131,18 +131,18 @@ class Engine:
         asked = Request(
             "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
-        request, noticed = check_request(query, context, asked)
+        request, diagnostics = check_request(query, context, asked)
         if self._guarded is not None and self._guarded.observer is not None:
             from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
 
             timings = Timings()
             with self._guarded.observer.search(request.query, request.strategy) as tell:
-                result = self._ask(self._answer, request, noticed, timings)
+                result = self._ask(self._answer, request, diagnostics, timings)
                 tell(search_facts(result, timings))
             if not tell.diagnostics:
                 return result
             return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
-        return self._ask(self._answer, request, noticed, None)
+        return self._ask(self._answer, request, diagnostics, None)
 
     def explain(  # noqa: PLR0913 - as above
         self,
@@ -172,23 +172,21 @@ class Engine:
         asked = Request(
             "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
         )
-        request, noticed = check_request(query, context, asked)
+        request, diagnostics = check_request(query, context, asked)
         if tool is None:
-            return self._ask(_explained, request, noticed)
+            return self._ask(_explained, request, diagnostics)
         tool_id = self.catalog.named(tool).id
         if request.is_browsing:
             raise _nothing_asked()
-        from mcpg.engine.why_not import standing  # noqa: PLC0415 - a search needs none of it
+        from mcpg.engine.why_not import by_graph, explain_rank  # noqa: PLC0415 - a search needs none of it
 
-        explanation = self._ask(_explained, request, noticed)
-        tool_standing = self._ask(standing, request, tool_id)
+        explanation = self._ask(_explained, request, diagnostics)
+        rank_explanation = self._ask(explain_rank, request, tool_id)
         if request.strategy != Strategy.GRAPH or request.normalize:
-            from mcpg.engine.diagnostics import by_graph  # noqa: PLC0415 - as above
-
             result = explanation.result
             diagnostics = (*result.diagnostics, by_graph(request, result, tool_id))
             explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
-        return replace(explanation, tool=tool_standing)
+        return replace(explanation, tool=rank_explanation)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
         """Return an engine that searches the same catalogue with *hints* added to one tool.
@@ -262,26 +260,26 @@ def _answering(equipment: EngineServices | None) -> Answering:
 
 
 def _answered(
-    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None
+    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...], trace: Trace | None
 ) -> SearchResult:
     if not _is_rewritten(searcher, request):
-        return searcher.answer(request, noticed, trace)[0]
+        return searcher.answer(request, diagnostics, trace)[0]
     from mcpg.engine.rewrite import normalized_answer  # noqa: PLC0415 - only where it is asked for
 
-    return normalized_answer(searcher, request, noticed, trace)
+    return normalized_answer(searcher, request, diagnostics, trace)
 
 
 def _explained(
-    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer as `_answered` does, and say how every part of the answer came about."""
     if _is_rewritten(searcher, request):
         from mcpg.engine.rewrite import normalized_explanation  # noqa: PLC0415 - as above
 
-        return normalized_explanation(searcher, request, noticed)
+        return normalized_explanation(searcher, request, diagnostics)
     from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
 
-    return explain(searcher, request, noticed)
+    return explain(searcher, request, diagnostics)
 
 
 def _is_rewritten(searcher: Searcher, request: Request) -> bool:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.engine.features import FEATURES, named_exactly
 from mcpg.engine.fusion import Fused, fuse
-from mcpg.engine.hybrid_scoring import COSINE, VECTOR_RANK, Scheme, rank, words_of
-from mcpg.engine.model import INPUTS, Model
-from mcpg.engine.provenance import provenance_of
+from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank, words_of
+from mcpg.engine.model import INPUTS, Model, provenance_of
 from mcpg.engine.query import Analysis, QueryTerm, TermExpansion
 from mcpg.engine.results import Request, SearchResult
 from mcpg.engine.retrieval import POOL, clause_impacts
@@ -39,7 +38,7 @@ from mcpg.index.tool_sections import field_shares
 from mcpg.text import fold, iter_words, stem
 
 if TYPE_CHECKING:
-    from mcpg.engine.pipeline import Outcome
+    from mcpg.engine.pipeline import RankedList
     from mcpg.engine.searcher import Searcher
     from mcpg.errors import Diagnostic
     from mcpg.json_types import JsonObject, JsonValue
@@ -50,13 +49,13 @@ class StageDetails:
 
     def __init__(
         self,
-        outcome: Outcome,
+        ranking: RankedList,
         result: SearchResult,
         reading: Reading,
         request: Request,
         searcher: Searcher,
     ) -> None:
-        self._outcome = outcome
+        self._outcome = ranking
         self._result = result
         self._reading = reading
         self._index = searcher.index
@@ -102,15 +101,15 @@ class StageDetails:
         return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
 
     def _retrieved(self) -> JsonObject:
-        outcome = self._outcome
-        found = _found(outcome, self._index)
-        exact = named_exactly(outcome.analysis, self._index)
+        ranking = self._outcome
+        found = _found(ranking, self._index)
+        exact = named_exactly(ranking.analysis, self._index)
         return {
-            "lists": [row for clause in outcome.analysis.clauses for row in self._lists(clause)],
+            "lists": [row for clause in ranking.analysis.clauses for row in self._lists(clause)],
             "found": len(found - self._disabled),
             "disabled": len(found & self._disabled),
-            "pool": len(outcome.candidates),
-            "bestLexical": _best_lexical(outcome),
+            "pool": len(ranking.candidates),
+            "bestLexical": _best_lexical(ranking),
             "exactNames": [
                 self._index.tool_id(document) for document in sorted(exact - self._disabled)
             ],
@@ -219,27 +218,27 @@ def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> Js
     }
 
 
-def hidden(outcome: Outcome, index: Index, disabled: frozenset[int]) -> list[str]:
+def hidden(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
     """Name the *disabled* tools that answer more of the query than any that was looked at."""
-    clauses = outcome.analysis.clauses
-    scores: dict[int, float] = dict.fromkeys(_found(outcome, index) & disabled, 0.0)
+    clauses = ranking.analysis.clauses
+    scores: dict[int, float] = dict.fromkeys(_found(ranking, index) & disabled, 0.0)
     for clause in clauses:
         for document, impact in clause_impacts(clause, scores, index).items():
             scores[document] += clause.weight * impact
-    least = _best_lexical(outcome) * outcome.analysis.total_weight
+    least = _best_lexical(ranking) * ranking.analysis.total_weight
     better = [document for document, score in scores.items() if score > least]
     better.sort(key=lambda document: (-scores[document], document))
     return [index.tool_id(document) for document in better]
 
 
-def _best_lexical(outcome: Outcome) -> float:
-    return max((one.lexical for one in outcome.candidates), default=0.0)
+def _best_lexical(ranking: RankedList) -> float:
+    return max((one.lexical for one in ranking.candidates), default=0.0)
 
 
-def _found(outcome: Outcome, index: Index) -> set[int]:
+def _found(ranking: RankedList, index: Index) -> set[int]:
     """Return the documents in which any word of the query stands, disabled ones too."""
     found: set[int] = set()
-    for clause in outcome.analysis.clauses:
+    for clause in ranking.analysis.clauses:
         for term, _ in clause.variants:
             found.update(index.postings(term)[0])
     return found
@@ -291,60 +290,62 @@ def _named(texts: Sequence[str]) -> str:
 _STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
 
 
-def explain(searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]) -> Explanation:
+def explain(
+    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
+) -> Explanation:
     """Answer *request* as `Searcher.answer` does, and say how every part came about."""
     trace = Trace()
-    result, outcome = searcher.answer(request, noticed, trace)
-    return explanation_of(request, result, outcome, trace, searcher)
+    result, ranking = searcher.answer(request, diagnostics, trace)
+    return explanation_of(request, result, ranking, trace, searcher)
 
 
 def explanation_of(
     request: Request,
     result: SearchResult,
-    outcome: Outcome | None,
+    ranking: RankedList | None,
     trace: Trace,
     searcher: Searcher,
 ) -> Explanation:
     """Put together what *result* was made of; browsing has nothing to explain but itself."""
-    if outcome is None:
+    if ranking is None:
         return Explanation(result, None, None, (), None, (), (), ())
     index, model = searcher.index, searcher.model
-    reading = _reading(request.query or request.context, outcome.analysis, index)
-    stage_details = StageDetails(outcome, result, reading, request, searcher)
-    asked = {clause.text: clause for clause in outcome.analysis.clauses if clause.origin == "query"}
-    added = (clause for clause in outcome.analysis.clauses if clause.origin == "context")
+    reading = _reading(request.query or request.context, ranking.analysis, index)
+    stage_details = StageDetails(ranking, result, reading, request, searcher)
+    asked = {clause.text: clause for clause in ranking.analysis.clauses if clause.origin == "query"}
+    added = (clause for clause in ranking.analysis.clauses if clause.origin == "context")
     words = (
         *(
-            _word(word, asked.get(word), outcome.analysis.total_weight)
-            for word in outcome.analysis.words
+            _word(word, asked.get(word), ranking.analysis.total_weight)
+            for word in ranking.analysis.words
         ),
-        *(_word(clause.text, clause, outcome.analysis.total_weight) for clause in added),
+        *(_word(clause.text, clause, ranking.analysis.total_weight) for clause in added),
     )
     return Explanation(
         result=result,
         normalized_query=None,
         reading=reading,
         words=words,
-        language=outcome.analysis.language,
+        language=ranking.analysis.language,
         stages=tuple(replace(one, details=stage_details.of(one.name)) for one in trace.stages),
-        matches=tuple(_matches(result, outcome, index, model)),
+        matches=tuple(_matches(result, ranking, index, model)),
         expansions=tuple(expansions_of(result)),
-        model=_model(index, numbers_of(outcome, model)),
-        advice=advice_on(result, words, (outcome,), index, searcher.disabled(request)),
+        model=_model(index, numbers_of(ranking, model)),
+        advice=advice_on(result, words, (ranking,), index, searcher.disabled(request)),
     )
 
 
 def advice_on(
     result: SearchResult,
     words: Sequence[QueryWord],
-    outcomes: Iterable[Outcome],
+    rankings: Iterable[RankedList],
     index: Index,
     disabled: frozenset[int],
 ) -> tuple[str, ...]:
-    """Describe what would make *result*, which *outcomes* ranked, surer where it is doubtful."""
+    """Describe what would make *result*, which *rankings* ranked, surer where it is doubtful."""
     if not is_doubtful(result):
         return ()
-    better = (one for outcome in outcomes for one in hidden(outcome, index, disabled))
+    better = (one for ranking in rankings for one in hidden(ranking, index, disabled))
     return tuple(advise(result, words, list(dict.fromkeys(better))))
 
 
@@ -363,19 +364,19 @@ def _reading(query: str, analysis: Analysis, index: Index) -> Reading:
     )
 
 
-def numbers_of(outcome: Outcome, model: Model) -> Scheme:
+def numbers_of(ranking: RankedList, model: Model) -> Scheme:
     """Return the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
-    if outcome.semantic is not None:
-        return outcome.semantic.scheme
+    if ranking.semantic is not None:
+        return ranking.semantic.scheme
     return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
 
 
 def _model(index: Index, numbers: Scheme) -> ModelExplanation:
     origin = provenance_of(index)
-    told = f"; with vectors: {numbers.provenance}" if numbers.name else ""
+    with_vectors = f"; with vectors: {numbers.provenance}" if numbers.name else ""
     return ModelExplanation(
         f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
-        f"{origin.provenance}{told}",
+        f"{origin.provenance}{with_vectors}",
         dict(zip(numbers.features, numbers.weights, strict=True)),
         numbers.intercept,
         dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
@@ -406,10 +407,10 @@ def _word(text: str, clause: QueryTerm | None, total: float) -> QueryWord:
 
 
 def _matches(
-    result: SearchResult, outcome: Outcome, index: Index, model: Model
+    result: SearchResult, ranking: RankedList, index: Index, model: Model
 ) -> Iterator[MatchExplanation]:
-    numbers = numbers_of(outcome, model)
-    rows = zip(result.matches, outcome.ranked, outcome.calibrations, strict=True)
+    numbers = numbers_of(ranking, model)
+    rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
         # Scores never rise down the ranks: the first of this score is the one that set it.
         first = next(one for one in result.matches if one.score == match.score)
@@ -425,7 +426,7 @@ def _matches(
             score=match.score,
             fused_score=fused.score,
             contributions=tuple(sorted(parts, key=lambda part: -part.contribution)),
-            terms=_terms(fused, outcome.analysis, index, numbers),
+            terms=_terms(fused, ranking.analysis, index, numbers),
             calibration=_calibration(calibration, first.tool_id, numbers),
         )
 

@@ -1,10 +1,9 @@
 """Fusion: one score from named features by a small linear model, and diversification by intents.
 
-Each intent of a query brings its own best tools into the pool, and the ranking is built from the
-top: a tool adds what it answers of the intents that the tools above it leave open. So a tool for
-another intent comes before one more variant of a tool that is there already. What a tool adds never
-grows with what is above it, so taking the best each time gives scores that never rise, and a limit
-only cuts.
+The ranking is built from the top: a tool adds what it answers of the intents that the tools above
+it leave open. So a tool for another intent comes before one more variant of a tool that is there.
+What a tool adds never grows with what is above it, so taking the best each time gives scores that
+never rise, and a limit only cuts.
 
 Scores are compared after rounding, so that a platform's floating point cannot reorder; `fsum`, here
 and elsewhere, because Python 3.12 sums floats otherwise than 3.11.
@@ -20,14 +19,10 @@ again).
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, inf
 from operator import mul
 
-from mcpg.engine.query import Analysis
-from mcpg.engine.retrieval import POOL, retrieve
-from mcpg.index import Index
 from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
@@ -38,46 +33,6 @@ if TYPE_CHECKING:
     from mcpg.engine.features import Candidate
 
     _Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
-
-
-# An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
-# common words are long, and find little that these do not.
-_TELLING_WORDS = 4
-# So many places of the pool at most are kept for the best tools of single intents.
-_OWN_PLACES = POOL // 2
-
-
-def retrieve_for_each(
-    analysis: Analysis,
-    index: Index,
-    *,
-    disabled: Iterable[int],
-    size: int,
-    among: Collection[int] | None = None,
-) -> list[int]:
-    """Return the *size* documents with the best lexical scores, those of each intent among them.
-
-    The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
-    which is at least that; the rest follows them. The order is not that of the scores. Where
-    *among* names documents, the others are not looked at.
-    """
-    hidden = frozenset(disabled)
-    whole = retrieve(analysis, index, disabled=hidden, size=size, among=among)
-    if not analysis.intents:
-        return whole
-    alone = (_alone(analysis, places) for places in analysis.intents)
-    bests = [
-        retrieve(each, index, disabled=hidden, size=_OWN_PLACES, among=among) for each in alone
-    ]
-    in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
-    own = list(in_turns)[:_OWN_PLACES]
-    return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
-
-
-def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
-    clauses = sorted([analysis.clauses[place] for place in places], key=lambda one: -one.weight)
-    telling = tuple(clauses[:_TELLING_WORDS])
-    return Analysis(telling, total_weight=fsum([one.weight for one in telling]))
 
 
 def spread(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,9 @@ from mcpg.documents.writer import write_document
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
-from mcpg.engine.model import Model
-from mcpg.engine.pipeline import gather
-from mcpg.engine.provenance import SECTION
+from mcpg.engine.model import PROVENANCE
+from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis, QueryTerm
-from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
@@ -33,6 +31,7 @@ from mcpg.index.reader import Index
 from mcpg.index.what_if import WhatIf
 from mcpg.text import iter_words
 from mcpg.text.words import share_of_texts
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
@@ -220,7 +219,7 @@ def recompiled(index: Index, tool: int, hints: Hints) -> Index:
     document = _hinted(documents[tool], hints)
     source = SourceDocument(document.path, write_document(document), document.uri)
     documents[tool] = parse_document(source)[0]
-    origin = Section(SECTION, "B", bytes(index.section(SECTION)))
+    origin = Section(PROVENANCE, "B", bytes(index.section(PROVENANCE)))
     model, pages = index.section("model"), index.pages()
     return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
 
@@ -271,16 +270,12 @@ class HintTrial:
 class HintSearch:
     """Tries edits to the hints of one tool for one request."""
 
-    def __init__(
-        self, request: Request, index: Index, model: Model, disabled: frozenset[int], tool: int
-    ) -> None:
-        self._request = request
-        self._model = model
-        self._disabled = disabled - {tool}
+    def __init__(self, search: Search, tool: int) -> None:
+        self._search = replace(search, disabled=search.disabled - {tool})
         self._tool = tool
-        self._what_if = WhatIf(index, tool)
+        self._what_if = WhatIf(search.index, tool)
         self._own = self._what_if.document.tool.hints
-        self._enabling = Hints(enabled_by_default=True) if tool in disabled else Hints()
+        self._enabling = Hints(enabled_by_default=True) if tool in search.disabled else Hints()
         self._tried: dict[Hints, HintTrial] = {}
 
     @property
@@ -294,48 +289,51 @@ class HintSearch:
         if known is None:
             index = self._what_if.with_hints(Hints.merge(added, self._own))
             hints = Hints.merge(added, self._enabling)
-            known = self._tried[added] = self._look(hints, index, self._disabled)
+            known = self._tried[added] = self._look(hints, replace(self._search, index=index))
         return known
 
     def prove(self, trial: HintTrial) -> HintTrial:
         """Return where the hints of *trial* really put the tool, by compiling the catalogue."""
         try:
-            index = recompiled(self._what_if.index, self._tool, trial.hints)
+            index = recompiled(self._search.index, self._tool, trial.hints)
         except DocumentError:
             return replace(trial, rank=None)
-        is_all = self._request.include_disabled
-        return self._look(
-            trial.hints, index, frozenset() if is_all else frozenset(index.disabled())
-        )
+        is_all = self._search.request.include_disabled
+        disabled = frozenset() if is_all else frozenset(index.disabled())
+        return self._look(trial.hints, replace(self._search, index=index, disabled=disabled))
 
     @property
     def is_provable(self) -> bool:
         """Whether the catalogue is small enough to be compiled while somebody waits."""
-        return len(self._what_if.index) <= MOST_TOOLS_COMPILED
+        return len(self._search.index) <= MOST_TOOLS_COMPILED
 
     def hint_words(self) -> list[HintWord]:
-        index = self._what_if.index
-        analysis, _ = gather(self._request, index, self._disabled, size=POOL)
+        index = self._search.index
+        analysis, _ = gather(self._search, POOL)
         (candidate,) = extract_features([self._tool], analysis, index)
-        text = self._request.query or self._request.context
         language = analysis.language or index.language
-        return hint_words(text, analysis, candidate.impacts, self._own.keywords, language)
+        return hint_words(self._text, analysis, candidate.impacts, self._own.keywords, language)
 
     def whole(self) -> str | None:
-        return whole_alias(self._request.query or self._request.context)
+        return whole_alias(self._text)
 
-    def _look(self, added: Hints, index: Index, disabled: frozenset[int]) -> HintTrial:
-        analysis, pool = gather(self._request, index, disabled, size=POOL)
+    @property
+    def _text(self) -> str:
+        return self._search.request.query or self._search.request.context
+
+    def _look(self, added: Hints, search: Search) -> HintTrial:
+        index, model = search.index, search.model
+        analysis, pool = gather(search, POOL)
         documents = dict.fromkeys((*pool.documents, self._tool))
         candidates = extract_features(documents, analysis, index)
-        ranked = fuse(candidates, self._model.weights, len(candidates), pool.ends)
+        ranked = fuse(candidates, model.weights, len(candidates), pool.ends)
         place = next(n for n, one in enumerate(ranked) if one.candidate.document == self._tool)
         own = ranked[place].score
         others = [one.score for one in ranked if one.candidate.document != self._tool]
         lead = own - max(others, default=0.0)
         if self._tool not in pool.documents:
             return HintTrial(added, None, lead, 0.0)
-        scores = calibrate(ranked, candidates, analysis, self._model, len(index))
+        scores = calibrate(ranked, candidates, analysis, model, len(index))
         return HintTrial(added, place + 1, lead, scores[place].score)
 
 

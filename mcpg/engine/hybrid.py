@@ -1,101 +1,361 @@
-"""The strategies with vectors: embed, analyse, retrieve, compare, fuse, calibrate."""
+"""Ranking with vectors: schemes of features and weights, fusion, and calibration.
+
+The weights of each scheme were fitted on judged queries; they stand in `data/vectors.json` with
+their provenance. They hold for every embedding model, tool and language.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import fsum
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import fsum, log, log1p
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from mcpg.engine.candidate_source import Selection
-from mcpg.engine.confidence import MARGIN_DEPTH, worth_offering
-from mcpg.engine.features import extract_features
-from mcpg.engine.fusion import Fused, fuse
-from mcpg.engine.hybrid_scoring import (
-    EMBEDDINGS,
-    LEARNED,
-    SEMANTIC,
-    WINDOW_FACTOR,
-    HybridDetails,
-    HybridPool,
-    VectorCalibration,
-    rank,
-    scheme_of,
-    words_of,
+from mcpg.engine.confidence import (
+    MARGIN_DEPTH,
+    Calibration,
+    CalibrationInputs,
+    logistic,
 )
-from mcpg.engine.model import Model
-from mcpg.engine.pipeline import Outcome, gather, stage
-from mcpg.engine.results import MAX_LIMIT, Request, Strategy
-from mcpg.engine.retrieval import POOL, Pool, depth
-from mcpg.engine.trace import Trace
-from mcpg.engine.vectors import SearchVectors, VectorScores
+from mcpg.engine.features import FEATURES, Candidate, extract_features
+from mcpg.engine.fusion import Fused, feature_values, fuse, greatest_lexical, spread
+from mcpg.engine.query import FOREIGN_POWER, Analysis
+from mcpg.engine.results import MAX_LIMIT, RankingMode, Request, Strategy
+from mcpg.engine.retrieval import POOL, Pool
+from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
+from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
-    from mcpg.engine.query import Analysis, Memo
+    from mcpg.embeddings.provider import EmbeddingError
+    from mcpg.engine.model import Model
+    from mcpg.engine.vectors import VectorScores
+
+    Values: TypeAlias = Callable[[Candidate], tuple[float, ...]]
+
+_FILE = Path(__file__).parent / "data" / "vectors.json"
+
+EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
+SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)
+"""By cosines alone; by cosines, but what is named exactly first; by one of two fusions."""
+
+COSINE, CLOSENESS = "vectorCosine", "closeness"
+GRAPH_RANK, VECTOR_RANK, EXACT_NAME = "graphRank", "vectorRank", "exactName"
+
+RANK_OFFSET = 60
+"""The *k* of reciprocal rank fusion.
+
+Source: Cormack, Clarke & Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual
+rank learning methods", SIGIR 2009.
+"""
+
+VECTOR_INPUTS = (
+    "graphLogit",
+    "nearness",
+    "nearnessLead",
+    "behindNearest",
+    "shareUnknown",
+    "graphAgrees",
+)
+"""The inputs of the calibration of every scheme, in order: the logit of the graph's own calibration
+for the match; the logarithm of one more than the standardised cosine, if that is above 0; that
+cosine less the mean of the ten nearest tools'; the nearest tool's less it; the share of the query
+that the catalogue does not know; 1 when the nearest tool is also the first of the graph alone."""
+
+# A name that is spelt out outweighs whatever the rest can add.
+_EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
+
+WINDOW_FACTOR = 4
+"""So many times the limit of a search are the tools that may stand beside its matches."""
+
+_LEAST_WINDOW = 8
+_INTENT = FEATURES.index("intent")
+_BASE_WORDS = 3
+_LEAST_KNOWN = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """The numbers of one way to rank with vectors.
+
+    Attributes:
+        name: One of `SCHEMES`.
+        provenance: What was fitted, on what, and how well it does.
+        features: What the fused score is made of.
+        weights: The weight of each of these.
+        inputs: What the calibration looks at.
+        intercept: The calibration's logit where every input is 0.
+        coefficients: The coefficients of these.
+    """
+
+    name: str
+    provenance: str
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
+    inputs: tuple[str, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+
+
+@lru_cache(maxsize=64)
+def scheme_of(name: str, model: Model) -> Scheme:
+    """Return the scheme called *name*; *model* has the weights of what the graph sees."""
+    fitted = json.loads(_FILE.read_bytes())
+    calibration = fitted["calibrations"][name]
+    features, weights = _ranking(name, model, float(fitted["closeness"]))
+    return Scheme(
+        name,
+        fitted["provenance"],
+        features,
+        weights,
+        VECTOR_INPUTS,
+        float(calibration["intercept"]),
+        tuple(float(calibration["coefficients"][one]) for one in VECTOR_INPUTS),
+    )
+
+
+def _ranking(
+    name: str, model: Model, closeness: float
+) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    if name == EMBEDDINGS:
+        return (COSINE,), (1.0,)
+    if name == SEMANTIC:
+        return (COSINE, EXACT_NAME), (1.0, _EXACT_ABOVE_COSINES)
+    if name == RRF:
+        return (GRAPH_RANK, VECTOR_RANK, EXACT_NAME), (1.0, 1.0, _EXACT_ABOVE_RANKS)
+    return (*FEATURES, CLOSENESS), (*model.weights, closeness)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridPool:
+    """Candidates of graph and vectors.
+
+    Attributes:
+        candidates: Those of the first tier, whatever the limit; the graph's come first.
+        found: How many of these the graph found.
+        graph: The graph's own ranking, best first.
+        further: The candidates that rank below the first tier.
+    """
+
+    candidates: list[Candidate]
+    found: int
+    graph: Sequence[Fused]
+    further: list[Candidate]
+
+
+@dataclass(frozen=True, slots=True)
+class HybridDetails:
+    """What vectors had to do with an answer.
+
+    Attributes:
+        scheme: The numbers that ranked.
+        vector_scores: How near the tools are to the query.
+        text: What was embedded.
+        pool: What was looked at.
+        lifted: Numbers of matches that stand above nearer ones because the query names them.
+        diagnostics: Faults of finding or making the vectors of the tools.
+    """
+
+    scheme: Scheme
+    vector_scores: VectorScores
+    text: str
+    pool: HybridPool
+    lifted: tuple[int, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_by_nearness(self) -> bool:
+        """Whether the nearest tools rank first, but for those that are named exactly."""
+        return self.scheme.name == SEMANTIC
+
+    def window(self, limit: int) -> tuple[int, ...]:
+        """Return the tools that may stand beside *limit* matches, the nearest first.
+
+        They have something in common with the query; where vectors rank alone there are none.
+        """
+        if self.scheme.name == EMBEDDINGS:
+            return ()
+        nearest = self.vector_scores.nearest[: max(WINDOW_FACTOR * limit, _LEAST_WINDOW)]
+        # Once all have lost what they have in common, the sign of a cosine says no more.
+        return tuple(number for number, cosine in nearest if cosine > 0 or self.vector_scores.shift)
+
+    def mode(self, *, is_expanded: bool) -> str:
+        """Return the ranking mode: `vector`, or `hybrid` where the graph contributed."""
+        is_fused = self.scheme.name not in {EMBEDDINGS, SEMANTIC}
+        is_hybrid = is_fused or is_expanded or bool(self.lifted)
+        return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
+
+
+def closeness(vector_scores: VectorScores, tool: int, words: int) -> float:
+    """Return how near a tool is, as a share of the nearest one, weighed by what the graph can see.
+
+    A graph sees each of many *words* that the catalogue knows, while one vector blurs them: so it
+    is divided by the logarithm of their number. Where the catalogue knows next to none of the
+    query, what the graph sees is next to nothing, and the vector is all there is to go by.
+    """
+    if not vector_scores.best:
+        return 0.0
+    share = max(vector_scores.standardised(tool), 0.0) / vector_scores.best
+    known = max(1 - vector_scores.foreign**FOREIGN_POWER, _LEAST_KNOWN)
+    return share / log(_BASE_WORDS + words) / known
+
+
+def words_of(analysis: Analysis) -> int:
+    """Return how many words of the query the catalogue knows."""
+    return sum(one.origin == "query" and bool(one.repairs) for one in analysis.clauses)
+
+
+def rank(
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, words: int, limit: int
+) -> list[Fused]:
+    """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
+
+    What every search looks at closely comes first, whatever the limit; so a limit only cuts.
+    *words* is how many words of the query the catalogue knows.
+    """
+    first, further = _tiers(scheme, pool, vector_scores)
+    if scheme.name == LEARNED:
+        values = _learned_values(pool.candidates, vector_scores, words)
+        ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
+        return [*ordered, *_ordered(scheme, further, values)][:limit]
+    ordered = _ordered(scheme, first, _values_of(scheme, vector_scores, pool.graph, POOL))
+    if len(ordered) < limit:
+        ordered += _ordered(scheme, further, _values_of(scheme, vector_scores, pool.graph))
+    return ordered[:limit]
+
+
+def _tiers(
+    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores
+) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
+    """Return what ranks first, and what ranks below it.
+
+    Where vectors alone rank, these are the nearest tools; where names count as well, those that
+    are named exactly stand among the first.
+    """
+    if scheme.name not in {EMBEDDINGS, SEMANTIC}:
+        return pool.candidates, pool.further
+    near = [number for number, _ in vector_scores.nearest[:MAX_LIMIT]]
+    everything = (*pool.candidates, *pool.further)
+    named = {one.document for one in everything if one.exact and scheme.name == SEMANTIC}
+    nearest, ranked = named.union(near[:POOL]), named.union(near)
+    first = [one for one in pool.candidates if one.document in nearest]
+    known = {one.document for one in first}
+    return first, [one for one in everything if one.document in ranked - known]
+
+
+def _learned_values(
+    candidates: Sequence[Candidate], vector_scores: VectorScores, words: int
+) -> Values:
+    lexical = greatest_lexical(candidates)
+    return lambda candidate: (
+        *feature_values(candidate, lexical),
+        closeness(vector_scores, candidate.document, words),
+    )
+
+
+def _values_of(
+    scheme: Scheme, vector_scores: VectorScores, graph: Sequence[Fused], most: int | None = None
+) -> Values:
+    """Return what tells the features of a sight, for all but the learned fusion.
+
+    Of each list only the first *most* places count, where that is given.
+    """
+    if scheme.name == EMBEDDINGS:
+        return lambda candidate: (vector_scores.cosines[candidate.document],)
+    if scheme.name != RRF:
+        return lambda candidate: (vector_scores.cosines[candidate.document], candidate.exact)
+    by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
+    nearest = vector_scores.nearest[:most]
+    by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
+
+    def values(candidate: Candidate) -> tuple[float, ...]:
+        places = by_graph.get(candidate.document), by_vector.get(candidate.document)
+        return (*(1 / (RANK_OFFSET + place) if place else 0.0 for place in places), candidate.exact)
+
+    return values
+
+
+def _ordered(scheme: Scheme, candidates: Sequence[Candidate], values_of: Values) -> list[Fused]:
+    found = []
+    for candidate in candidates:
+        values = values_of(candidate)
+        found.append(Fused(candidate, values, fsum(map(mul, values, scheme.weights))))
+    return sorted(found, key=lambda one: (-round(one.score, DECIMALS), one.candidate.document))
+
+
+def _spread(ranked: Sequence[Fused], weight: float, limit: int) -> list[Fused]:
+    """Spread the *ranked* over the intents of the query, if it has several."""
+    if not ranked or not ranked[0].candidate.intents:
+        return list(ranked)
+    answered = [one.candidate.intents for one in ranked]
+    chosen = []
+    for place, added, score in spread([one.score for one in ranked], answered, weight, limit):
+        one = ranked[place]
+        values = (*one.values[:_INTENT], added, *one.values[_INTENT + 1 :])
+        chosen.append(Fused(one.candidate, values, score))
+    return chosen
+
+
+class VectorCalibration:
+    """Gives the probabilities of the matches of one search."""
+
+    def __init__(
+        self,
+        pool: HybridPool,
+        analysis: Analysis,
+        model: Model,
+        tools: int,
+        vector_scores: VectorScores,
+    ) -> None:
+        """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
+        own = pool.candidates[: pool.found]
+        self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
+        self._lexical = greatest_lexical(own)
+        self._model = model
+        self._nearness = vector_scores
+        near = [
+            vector_scores.standardised(number) for number, _ in vector_scores.nearest[:MARGIN_DEPTH]
+        ]
+        self._usual = fsum(near) / len(near) if near else 0.0
+        firsts = [one.candidate.document for one in pool.graph[:1]]
+        self._agrees = float(firsts == [number for number, _ in vector_scores.nearest[:1]])
+
+    def calibrate(self, ranked: Sequence[Fused], scheme: Scheme) -> list[Calibration]:
+        """Return each of the *ranked* its probability; it never rises down the ranks."""
+        calibrations: list[Calibration] = []
+        lowest = 1.0
+        for fused in ranked:
+            inputs = self.inputs(fused.candidate)
+            lowest = min(lowest, logistic(inputs, scheme.intercept, scheme.coefficients))
+            calibrations.append(Calibration(inputs, lowest))
+        return calibrations
+
+    def inputs(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return the inputs of one match, in the order of `VECTOR_INPUTS`."""
+        vector_scores = self._nearness
+        standardised = vector_scores.standardised(candidate.document)
+        model = self._model
+        values = feature_values(candidate, self._lexical)
+        alone = Fused(candidate, values, fsum(map(mul, values, model.weights)))
+        products = map(mul, self._graph.of(alone), model.coefficients)
+        return (
+            round(fsum((model.intercept, *products)), DECIMALS),
+            log1p(max(standardised, 0.0)),
+            standardised - self._usual,
+            vector_scores.best - standardised,
+            vector_scores.foreign,
+            self._agrees,
+        )
+
 
 _UNKNOWN = "unknown"
 
 
-def run_with_vectors(
-    request: Request,
-    index: Index,
-    model: Model,
-    disabled: frozenset[int],
-    vectors: SearchVectors,
-    trace: Trace | None = None,
-    memo: Memo | None = None,
-    selection: Selection | None = None,
-) -> Outcome:
-    """Answer *request* from the vectors and the graph; as `run_graph` does.
-
-    Raises:
-        EmbeddingError: The query or the tools have no vectors.
-    """
-    scheme, text = scheme_of(scheme_name(request), model), embedded_text(request)
-    with stage(trace, "embed"):
-        built = vectors.built()
-        vector = vectors.embed(text)
-        if selection is not None:
-            selection.know(vector, vectors.semantics.provider().fingerprint)
-    size = depth(request.limit)
-    analysis, pool = gather(
-        request, index, disabled, size=size, trace=trace, memo=memo, selection=selection
-    )
-    with stage(trace, "compare"):
-        vector_scores = vectors.semantics.vector_scores(
-            built.vectors,
-            vector,
-            unknown_share(analysis),
-            # Whatever the limit, or a search that looks at some tools only would find others.
-            count=WINDOW_FACTOR * MAX_LIMIT,
-            without=disabled,
-            beside=pool.documents,
-        )
-    if scheme.name == SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
-        scheme = scheme_of(LEARNED, model)
-    with stage(trace, "fuse"):
-        hybrid_pool = _look(pool, analysis, index, model, vector_scores, size)
-        ranked = rank(
-            scheme, hybrid_pool, vector_scores, words_of(analysis), max(request.limit, MARGIN_DEPTH)
-        )
-    with stage(trace, "calibrate"):
-        vector_calibration = VectorCalibration(
-            hybrid_pool, analysis, model, len(index), vector_scores
-        )
-        calibrations = vector_calibration.calibrate(ranked[: request.limit], scheme)
-        best = calibrations[0].score if calibrations else None
-        count = worth_offering([one.score for one in calibrations], request)
-        ranked, calibrations = ranked[:count], calibrations[:count]
-    lifted = _lifted(ranked, vector_scores) if scheme.name == SEMANTIC else ()
-    semantic = HybridDetails(scheme, vector_scores, text, hybrid_pool, lifted, built.diagnostics)
-    candidates, ends = (
-        [*hybrid_pool.candidates, *hybrid_pool.further],
-        (len(hybrid_pool.candidates), len(hybrid_pool.candidates)),
-    )
-    return Outcome(analysis, ranked, calibrations, candidates, ends, best, semantic)
-
-
-def _look(
+def hybrid_pool_of(
     pool: Pool,
     analysis: Analysis,
     index: Index,
@@ -103,7 +363,7 @@ def _look(
     vector_scores: VectorScores,
     size: int,
 ) -> HybridPool:
-    """Look at what the graph and the vectors found, *size* by each.
+    """Return the candidates that the graph and the vectors found, *size* by each.
 
     The first `POOL` by each are what every search looks at closely; the graph's come first.
     """
@@ -143,8 +403,37 @@ def unknown_share(analysis: Analysis) -> float:
     return unknown / total if total else 0.0
 
 
-def _lifted(ranked: Sequence[Fused], vector_scores: VectorScores) -> tuple[int, ...]:
+def lifted_of(ranked: Sequence[Fused], vector_scores: VectorScores) -> tuple[int, ...]:
+    """Return the documents that rank above nearer ones because the query names them exactly."""
     order = [number for number, _ in vector_scores.nearest]
     found = [one.candidate.document for one in ranked]
     named = [one.candidate.document for one in ranked if one.candidate.exact]
     return tuple(one for one in named if order[: len(named)] != found[: len(named)])
+
+
+_FAULTS = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
+
+
+def fallbacks(strategy: str, fault: EmbeddingError) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a *strategy* with vectors that falls back to the graph."""
+    code = _FAULTS.get(fault.kind, Code.VECTOR_SEARCH_FAILED)
+    message = f"the strategy {strategy} asks for vectors: {fault.message}"
+    return warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")
+
+
+def merges(semantic: HybridDetails | None, related: int, next_steps: int) -> tuple[Diagnostic, ...]:
+    """Return the diagnostic of what the graph contributed to a ranking by vectors, if anything."""
+    is_expanded = related + next_steps > 0
+    if semantic is None or semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
+        return ()
+    if not semantic.is_by_nearness:
+        message = "the matches of the graph and of the vectors were made one list"
+        return (info(Code.HYBRID_VECTOR_MERGE_USED, message),)
+    counts = (
+        ("exactly named", "exactly named", len(semantic.lifted)),
+        ("related", "related", related),
+        ("next step", "next steps", next_steps),
+    )
+    parts = [f"{count} {one if count == 1 else several}" for one, several, count in counts if count]
+    message = f"the graph added to what the vectors found: {', '.join(parts)}"
+    return (info(Code.HYBRID_VECTOR_MERGE_USED, message),)

@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING, Any
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.engine.engine import Engine
 from mcpg.engine.features import FEATURES
-from mcpg.engine.model import INPUTS, Model, default_model, default_provenance, flatten, recipe
-from mcpg.engine.provenance import ModelProvenance, ignored_of, provenance_sections
+from mcpg.engine.model import (
+    INPUTS,
+    Model,
+    ModelProvenance,
+    default_model,
+    default_provenance,
+    flatten,
+    ignored_of,
+    provenance_sections,
+    recipe,
+)
 from mcpg.engine.results import LOCAL, NONE, EngineServices
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.files import is_file, present_paths
@@ -254,11 +263,11 @@ def _made(
 
     batch = read_sources(present, source_id=source_id)
     assembly = assemble(batch, source_id=source_id, texts=False)
-    noticed = (*missing, *assembly.diagnostics)
+    diagnostics = (*missing, *assembly.diagnostics)
     if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
-        return _indexed(only, assembly, key, noticed, cache_dir, equipment)
+        return _indexed(only, assembly, key, diagnostics, cache_dir, equipment)
     index = Index(compile_assembly(assembly))
-    return Engine(index, (*noticed, *_overruled(index)), equipment=equipment)
+    return Engine(index, (*diagnostics, *_overruled(index)), equipment=equipment)
 
 
 def open_engine(
@@ -283,11 +292,11 @@ def _engine(
     path: str,
     cache_dir: str | None,
     equipment: EngineServices,
-    noticed: tuple[Diagnostic, ...] = (),
+    diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Engine:
     return Engine(
         index,
-        (*noticed, *_overruled(index, path)),
+        (*diagnostics, *_overruled(index, path)),
         partial(_rebuilt, path, cache_dir, equipment.observer),
         replace(equipment, vectors=path, kept=_kept(path, cache_dir, equipment)),
     )
@@ -368,7 +377,7 @@ def _indexed(
     path: str,
     assembly: Assembly,
     key: bytes,
-    noticed: tuple[Diagnostic, ...],
+    diagnostics: tuple[Diagnostic, ...],
     cache_dir: str | None,
     equipment: EngineServices,
 ) -> Engine:
@@ -378,5 +387,5 @@ def _indexed(
     opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
     if opened.how == IN_MEMORY:
         message = "its index could not be written: it is made anew in memory every time"
-        noticed = (*noticed, info(Code.INDEX_IN_MEMORY, message, path))
-    return _engine(opened.index, path, cache_dir, equipment, noticed)
+        diagnostics = (*diagnostics, info(Code.INDEX_IN_MEMORY, message, path))
+    return _engine(opened.index, path, cache_dir, equipment, diagnostics)

@@ -1,4 +1,4 @@
-"""The fitted model: weights of the fused score, and the calibration of it.
+"""The fitted model: weights of the fused score, their calibration, and where both come from.
 
 An index holds the model that it was compiled with; the one that ships with mcpg is a data file.
 """
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from mcpg.engine.features import FEATURES
 from mcpg.index import Index
+from mcpg.index.layout import StaleIndexError
 from mcpg.values import value
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from mcpg.engine.provenance import ModelProvenance
+    from mcpg.index.layout import Section
 
 INPUTS = (
     "likenessLead",
@@ -63,8 +63,6 @@ def unflatten(numbers: Sequence[float]) -> Model:
     Raises:
         StaleIndexError: There are too few or too many of them.
     """
-    from mcpg.index.layout import StaleIndexError  # noqa: PLC0415 - only a damaged index needs it
-
     count = len(FEATURES)
     if len(numbers) != count + 1 + len(INPUTS):
         raise StaleIndexError("its model is of another kind")
@@ -82,9 +80,7 @@ def recipe() -> bytes:
 
 def default_provenance() -> ModelProvenance:
     """Return where the model of `data/ranking.json` comes from."""
-    import json  # noqa: PLC0415 - as below
-
-    from mcpg.engine.provenance import ModelProvenance  # noqa: PLC0415 - as below
+    import json  # noqa: PLC0415 - a search finds the model in its index
 
     members = json.loads(recipe())
     return ModelProvenance(members["name"], members["provenance"])
@@ -92,7 +88,7 @@ def default_provenance() -> ModelProvenance:
 
 def default_model() -> Model:
     """Read the model of `data/ranking.json`."""
-    import json  # noqa: PLC0415 - a search finds the model in its index
+    import json  # noqa: PLC0415 - as above
 
     members = json.loads(recipe())
     weights, calibration = members["weights"], members["calibration"]
@@ -101,3 +97,54 @@ def default_model() -> Model:
         float(calibration["intercept"]),
         tuple(float(calibration["coefficients"][name]) for name in INPUTS),
     )
+
+
+PROVENANCE = "model.origin"
+"""Section of an index with the provenance of its model, as JSON; no search reads it."""
+
+IGNORED = "model.ignored"
+"""Section with the reason why the model of the bundle is not used; absent where it is."""
+
+
+@value
+class ModelProvenance:
+    """A model's name, and for people what it was fitted on, how, and how well."""
+
+    name: str
+    provenance: str = ""
+
+
+def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Section]:
+    """Return the sections of an index that hold the provenance of its model.
+
+    *ignored* is the reason why the model of the bundle is not used, "" if it is or there is none.
+    """
+    import json  # noqa: PLC0415 - as above
+
+    from mcpg.index.layout import Section  # noqa: PLC0415 - as above
+
+    members = {"name": origin.name, "provenance": origin.provenance}
+    sections = [Section(PROVENANCE, "B", json.dumps(members).encode())]
+    return [*sections, Section(IGNORED, "B", ignored.encode())] if ignored else sections
+
+
+def provenance_of(index: Index) -> ModelProvenance:
+    """Return the provenance of the model of *index*.
+
+    Raises:
+        StaleIndexError: The section is missing or damaged.
+    """
+    import json  # noqa: PLC0415 - as above
+
+    try:
+        members = json.loads(bytes(index.section(PROVENANCE)))
+        return ModelProvenance(str(members["name"]), str(members["provenance"]))
+    except (KeyError, TypeError, ValueError, RecursionError) as fault:
+        raise StaleIndexError("the origin of its model is broken") from fault
+
+
+def ignored_of(index: Index) -> str:
+    """Return why *index* does not use the model of its bundle, "" if it does or there is none."""
+    if not index.has_section(IGNORED):
+        return ""
+    return bytes(index.section(IGNORED)).decode("utf-8", "replace")

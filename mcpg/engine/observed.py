@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from mcpg.embeddings.provider import counted_tokens
-from mcpg.engine.expansion import focused_graph
 from mcpg.engine.results import RankingMode, SearchResult
+from mcpg.engine.retrieval import focused_graph
 from mcpg.engine.trace import Trace
 from mcpg.index import Index
 from mcpg.telemetry.observer import BuildFacts, GuardedObserver, Observer, SearchFacts, VectorFacts

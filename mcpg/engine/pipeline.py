@@ -1,13 +1,17 @@
-"""The graph pipeline: analyse, retrieve, fuse, calibrate."""
+"""The pipeline: analyse, retrieve, extract features, fuse, calibrate.
+
+`run_graph` and `run_with_vectors` read from top to bottom; each stage is a module of its own.
+`Searcher` adds what edges reach from the matches.
+"""
 
 from __future__ import annotations
 
 from mcpg.engine.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
 from mcpg.engine.features import Candidate, extract_features, named_exactly
-from mcpg.engine.fusion import Fused, fuse, retrieve_for_each
+from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.query import analyse
-from mcpg.engine.results import Request
-from mcpg.engine.retrieval import Pool, depth, pooled
+from mcpg.engine.results import MAX_LIMIT, Request
+from mcpg.engine.retrieval import POOL, Pool, depth, pooled, retrieve_for_each
 from mcpg.index import Index
 from mcpg.values import value
 
@@ -16,24 +20,52 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mcpg.engine.candidate_source import Selection
-    from mcpg.engine.hybrid_scoring import HybridDetails
+    from mcpg.engine.hybrid import HybridDetails
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis, Memo
     from mcpg.engine.trace import Trace
+    from mcpg.engine.vectors import SearchVectors
 
 
 @value
-class Outcome:
-    """What one pass through the pipeline found.
+class Search:
+    """One search of one index: what every stage of the pipeline is given.
 
     Attributes:
-        analysis: What the query became.
+        request: What is asked.
+        index: What is searched.
+        model: The fitted model that ranks.
+        disabled: Numbers of the documents that are left out.
+        trace: Records the stages, `None` for nothing.
+        memo: Query terms by word and language, shared by the searches of an index.
+        selection: What a candidate source selects, `None` without one.
+    """
+
+    request: Request
+    index: Index
+    model: Model
+    disabled: frozenset[int]
+    trace: Trace | None = None
+    memo: Memo | None = None
+    selection: Selection | None = None
+
+    def stage(self, name: str) -> AbstractContextManager[None] | _NullTrace:
+        """Return a context manager that times a stage where the search is traced."""
+        return stage(self.trace, name)
+
+
+@value
+class RankedList:
+    """The result of the pipeline.
+
+    Attributes:
+        analysis: The analysed query.
         ranked: Primary candidates, best first.
         calibrations: The calibrated score of each of them.
-        candidates: What was seen in each document that was looked at, in the order of the pool.
-        ends: How many there are up to the end of each tier of these.
-        best: The best score, whether or not it was worth offering; `None` when nothing was found.
-        semantic: What vectors had to do with it; `None` where the graph alone ranked.
+        candidates: Features of all documents of the pool, in its order.
+        ends: The number of candidates up to the end of each tier of the pool.
+        best: The best score in [0, 1], offered or not; `None` without candidates.
+        semantic: What vectors contributed; `None` where the graph alone ranked.
     """
 
     analysis: Analysis
@@ -46,7 +78,7 @@ class Outcome:
 
     @property
     def primaries(self) -> list[tuple[int, float]]:
-        """The candidates' documents and scores, best first."""
+        """Document numbers and scores, best first."""
         return [
             (one.candidate.document, calibration.score)
             for one, calibration in zip(self.ranked, self.calibrations, strict=True)
@@ -54,7 +86,7 @@ class Outcome:
 
 
 class _NullTrace:
-    """Stands where a trace would be, and keeps nothing."""
+    """Null trace: records nothing."""
 
     def __enter__(self) -> None:
         pass
@@ -66,56 +98,85 @@ class _NullTrace:
 _NULL_TRACE = _NullTrace()
 
 
-def run_graph(
-    request: Request,
-    index: Index,
-    model: Model,
-    disabled: frozenset[int],
-    trace: Trace | None = None,
-    memo: Memo | None = None,
-    selection: Selection | None = None,
-) -> Outcome:
-    """Answer *request* from the graph without *disabled* tools; *trace* records the stages."""
-    size = depth(request.limit)
-    analysis, pool = gather(
-        request, index, disabled, size=size, trace=trace, memo=memo, selection=selection
-    )
-    with stage(trace, "fuse"):
+def run_graph(search: Search) -> RankedList:
+    """Rank tools by the graph alone."""
+    request, index, model = search.request, search.index, search.model
+    analysis, pool = gather(search, depth(request.limit))
+    with search.stage("fuse"):
         candidates = extract_features(pool.documents, analysis, index)
         ranked = fuse(candidates, model.weights, max(request.limit, MARGIN_DEPTH), pool.ends)
-    with stage(trace, "calibrate"):
+    with search.stage("calibrate"):
         calibrations = calibrate(ranked, candidates, analysis, model, len(index), request.limit)
         best = calibrations[0].score if calibrations else None
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
-    return Outcome(analysis, ranked, calibrations, candidates, pool.ends, best)
+    return RankedList(analysis, ranked, calibrations, candidates, pool.ends, best)
 
 
-def gather(
-    request: Request,
-    index: Index,
-    disabled: frozenset[int],
-    *,
-    size: int,
-    trace: Trace | None = None,
-    memo: Memo | None = None,
-    selection: Selection | None = None,
-) -> tuple[Analysis, Pool]:
-    """Return what the query became, and the documents to look at.
+def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
+    """Rank tools by the vectors and the graph.
 
-    They are the best *size* by their words, of those in *selection* if it has any, and those whose
-    name the query spells.
+    Raises:
+        EmbeddingError: The query or the tools have no vectors.
     """
-    with stage(trace, "analyse"):
+    from mcpg.engine import hybrid  # noqa: PLC0415 - the graph needs no vectors
+
+    request, index, model = search.request, search.index, search.model
+    scheme = hybrid.scheme_of(hybrid.scheme_name(request), model)
+    text = hybrid.embedded_text(request)
+    with search.stage("embed"):
+        built = vectors.built()
+        vector = vectors.embed(text)
+        if search.selection is not None:
+            search.selection.know(vector, vectors.semantics.provider().fingerprint)
+    size = depth(request.limit)
+    analysis, pool = gather(search, size)
+    with search.stage("compare"):
+        vector_scores = vectors.semantics.vector_scores(
+            built.vectors,
+            vector,
+            hybrid.unknown_share(analysis),
+            # Whatever the limit, or a search that looks at some tools only would find others.
+            count=hybrid.WINDOW_FACTOR * MAX_LIMIT,
+            without=search.disabled,
+            beside=pool.documents,
+        )
+    if scheme.name == hybrid.SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
+        scheme = hybrid.scheme_of(hybrid.LEARNED, model)
+    with search.stage("fuse"):
+        pools = hybrid.hybrid_pool_of(pool, analysis, index, model, vector_scores, size)
+        words, most = hybrid.words_of(analysis), max(request.limit, MARGIN_DEPTH)
+        ranked = hybrid.rank(scheme, pools, vector_scores, words, most)
+    with search.stage("calibrate"):
+        evidence = hybrid.VectorCalibration(pools, analysis, model, len(index), vector_scores)
+        calibrations = evidence.calibrate(ranked[: request.limit], scheme)
+        best = calibrations[0].score if calibrations else None
+        count = worth_offering([one.score for one in calibrations], request)
+        ranked, calibrations = ranked[:count], calibrations[:count]
+    lifted = hybrid.lifted_of(ranked, vector_scores) if scheme.name == hybrid.SEMANTIC else ()
+    semantic = hybrid.HybridDetails(scheme, vector_scores, text, pools, lifted, built.diagnostics)
+    candidates = [*pools.candidates, *pools.further]
+    ends = (len(pools.candidates), len(pools.candidates))
+    return RankedList(analysis, ranked, calibrations, candidates, ends, best, semantic)
+
+
+def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
+    """Analyse the query and retrieve the pool.
+
+    The pool holds the best *size* documents by lexical score, within the selection where there is
+    one, and those whose name the query spells.
+    """
+    request, index, disabled = search.request, search.index, search.disabled
+    with search.stage("analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
-        analysis = analyse(query, index, context=context, memo=memo)
-    with stage(trace, "retrieve"):
-        among = selection.among(analysis) if selection else None
+        analysis = analyse(query, index, context=context, memo=search.memo)
+    with search.stage("retrieve"):
+        among = search.selection.among(analysis) if search.selection else None
         by_words = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
         named = sorted(named_exactly(analysis, index) - disabled)
     return analysis, pooled(by_words, named, size)
 
 
 def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _NullTrace:
-    """Return what times a stage, or nothing where nothing is traced."""
+    """Return a context manager that times a stage of *trace*, if there is one."""
     return trace.stage(name) if trace else _NULL_TRACE

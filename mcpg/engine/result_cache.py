@@ -17,9 +17,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
 
-from mcpg.caches import RESULT
+from mcpg.caches import RESULT, json_bytes, key_of, sealed, unsealed
 from mcpg.catalog.model import Tool
-from mcpg.engine.cache_entries import json_bytes, key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedCache, attribute_of
 from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.engine.searcher import Searcher
@@ -155,21 +154,21 @@ class ResultCache:
         self,
         searcher: Searcher,
         request: Request,
-        noticed: tuple[Diagnostic, ...],
+        diagnostics: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
         """Answer *request* from the cache or anew, with diagnostics of the cache's failures."""
         makers = _makers(searcher, request)
-        key = self._key(searcher, request, noticed, makers)
+        key = self._key(searcher, request, diagnostics, makers)
         result = self._found(searcher, key) if key else None
         if result is None:
-            result = self._compute(searcher, request, noticed, trace)
+            result = self._compute(searcher, request, diagnostics, trace)
             # The search may have loaded vectors that the key has to name. Who else had a part in it
             # was asked before: what is published meanwhile must not be taken for its maker.
-            self._keep(result, key or self._key(searcher, request, noticed, makers))
+            self._keep(result, key or self._key(searcher, request, diagnostics, makers))
         elif trace is not None:
             trace.is_cached = True
-        failed = self._cache.noticed()
+        failed = self._cache.diagnostics()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
 
     def _found(self, searcher: Searcher, key: str) -> SearchResult | None:
@@ -184,7 +183,7 @@ class ResultCache:
         self,
         searcher: Searcher,
         request: Request,
-        noticed: tuple[Diagnostic, ...],
+        diagnostics: tuple[Diagnostic, ...],
         makers: dict[str, str] | None,
     ) -> str | None:
         """Return the key of the answer, `None` where nobody can say what it depends on."""
@@ -196,11 +195,11 @@ class ResultCache:
                 return None
             makers = {**makers, "vectors": vectors}
         asked = {name: getattr(request, name) for name in request.__match_args__}
-        told = [(one.code, one.message) for one in noticed]
+        found = [(one.code, one.message) for one in diagnostics]
         known = self._known
         if known is None or known[0] is not searcher.index:
             self._known = known = searcher.index, identity_of(searcher.index)
-        return key_of(RESULT, known[1], asked, told, makers)
+        return key_of(RESULT, known[1], asked, found, makers)
 
 
 def identity_of(index: Index) -> str:
@@ -221,12 +220,12 @@ def _makers(searcher: Searcher, request: Request) -> dict[str, str] | None:
     equipment = searcher.equipment
     if equipment is None:
         return None
-    told: dict[str, Any] = {}
+    makers: dict[str, Any] = {}
     if request.normalize and equipment.normalizer is not None:
-        told["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
+        makers["normalizer"] = attribute_of(equipment.normalizer, "fingerprint")
     if equipment.candidates is not None:
-        told["candidates"] = searcher.guarded_source(request).fingerprint()
-    return told if all(isinstance(one, str) for one in told.values()) else None
+        makers["candidates"] = searcher.guarded_source(request).fingerprint()
+    return makers if all(isinstance(one, str) for one in makers.values()) else None
 
 
 def _whole(vectors: ToolVectors | None) -> str | None:

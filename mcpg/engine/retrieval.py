@@ -1,7 +1,10 @@
-"""Retrieval: the bounded pool of documents that answer most of the query's words.
+"""Retrieval: the pool of documents that answer most of the query, and those that edges reach.
 
 Scores are summed word by word, the words that can add most first. Once the words that are left
 cannot lift a new document into the pool, only documents already seen are looked up in them.
+
+Each intent of a query brings its own best documents into the pool. Edges of the graph lead from the
+matches to related tools and next steps, which never displace a match.
 
 Source: Turtle & Flood, "Query evaluation: strategies and optimizations", Information Processing &
 Management 31(6), 1995 (max score).
@@ -10,17 +13,23 @@ Management 31(6), 1995 (max score).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice, zip_longest
 from math import fsum
 
-from mcpg.engine.results import MAX_LIMIT
+from mcpg.engine.query import Analysis
+from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
 from mcpg.values import DECIMALS, value
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from mcpg.engine.query import Analysis, QueryTerm
+    from typing import TypeAlias
+
+    from mcpg.engine.query import QueryTerm
     from mcpg.index import Index
+
+    _Edge: TypeAlias = tuple[float, bool, int, int, int, float]
 
 POOL = 20
 """Documents that every search looks at closely, whatever its limit."""
@@ -30,6 +39,12 @@ _SCALE = 1 / 0xFFFF
 _WORTH_SEARCHING = 40
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
 _SAMPLE = 3
+
+# An intent's own tools are looked up by this many of its words, those that weigh most: the lists of
+# common words are long, and find little that these do not.
+_TELLING_WORDS = 4
+# So many places of the pool at most are kept for the best tools of single intents.
+_OWN_PLACES = POOL // 2
 
 
 @value
@@ -69,6 +84,39 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
     documents = dict.fromkeys((*second, *by_words))
     return Pool(list(documents), (len(first), len(second)), by_words)
+
+
+def retrieve_for_each(
+    analysis: Analysis,
+    index: Index,
+    *,
+    disabled: Iterable[int],
+    size: int,
+    among: Collection[int] | None = None,
+) -> list[int]:
+    """Return the *size* documents with the best lexical scores, those of each intent among them.
+
+    The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
+    which is at least that; the rest follows them. The order is not that of the scores. Where
+    *among* names documents, the others are not looked at.
+    """
+    hidden = frozenset(disabled)
+    whole = retrieve(analysis, index, disabled=hidden, size=size, among=among)
+    if not analysis.intents:
+        return whole
+    alone = (_alone(analysis, places) for places in analysis.intents)
+    bests = [
+        retrieve(each, index, disabled=hidden, size=_OWN_PLACES, among=among) for each in alone
+    ]
+    in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
+    own = list(in_turns)[:_OWN_PLACES]
+    return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
+
+
+def _alone(analysis: Analysis, places: Iterable[int]) -> Analysis:
+    clauses = sorted([analysis.clauses[place] for place in places], key=lambda one: -one.weight)
+    telling = tuple(clauses[:_TELLING_WORDS])
+    return Analysis(telling, total_weight=fsum([one.weight for one in telling]))
 
 
 def retrieve(
@@ -216,3 +264,79 @@ def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[
         if documents[place] == document:
             found.append((document, place))
     return found
+
+
+RELATED, NEXT_STEP = "related", "nextStep"
+_PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
+# Places in an edge: minus its score, whether it is of the related kind, its target, its source,
+# its number in the index, its weight.
+_IS_RELATED, _TARGET = 1, 2
+
+
+@value
+class Reached:
+    """A document that an edge of a primary match reaches.
+
+    Attributes:
+        document: Number of the document.
+        score: Weight of the edge times the score of the match it leaves.
+        via: The edge.
+    """
+
+    document: int
+    score: float
+    via: Via
+
+
+def expand(
+    primaries: Sequence[tuple[int, float]],
+    index: Index,
+    *,
+    disabled: Collection[int],
+    limit: int,
+    within: Collection[int] | None = None,
+) -> tuple[list[Reached], list[Reached]]:
+    """Return at most *limit* related and *limit* next-step documents of the scored *primaries*.
+
+    No primary and no *disabled* document is among them, none that is not *within* those, where they
+    are given, and no document is in both: it goes where its edge is stronger, a next step before a
+    related tool when both are equal.
+    """
+    taken = {document for document, _ in primaries}
+    best: dict[float, _Edge] = {}
+    for edge in _edges(primaries, index):
+        target = edge[_TARGET]
+        if target in taken or target in disabled or (within is not None and target not in within):
+            continue
+        if target not in best or edge < best[target]:
+            best[target] = edge
+    ordered = sorted(best.values())
+    related = [edge for edge in ordered if edge[_IS_RELATED]][:limit]
+    next_steps = [edge for edge in ordered if not edge[_IS_RELATED]][:limit]
+    return (
+        [_reached(edge, index) for edge in related],
+        [_reached(edge, index) for edge in next_steps],
+    )
+
+
+def _edges(primaries: Sequence[tuple[int, float]], index: Index) -> Iterator[_Edge]:
+    for document, score in primaries:
+        for number, target, kind, weight in index.edges(document):
+            reached = round(weight * score, DECIMALS)
+            yield -reached, kind == RELATED, target, document, number, weight
+
+
+def _reached(edge: _Edge, index: Index) -> Reached:
+    negative, is_related, target, source, number, weight = edge
+    kind = RELATED if is_related else NEXT_STEP
+    reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
+    return Reached(target, -negative, Via(kind, index.tool_id(source), reason, weight))
+
+
+def focused_graph(shown: Sequence[int], index: Index) -> FocusedGraph:
+    """Count the shown tools, their groups, and the edges between all of these."""
+    among = frozenset(shown)
+    groups = [group for document in shown for group in index.groups(document)]
+    targets = chain.from_iterable(map(index.targets, shown))
+    links = sum(map(among.__contains__, targets))
+    return FocusedGraph(len(shown) + len(set(groups)), len(groups) + links)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.expansion import Reached, expand, focused_graph
 from mcpg.engine.model import model_of
-from mcpg.engine.pipeline import Outcome, run_graph, stage
+from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
 from mcpg.engine.results import (
     EngineServices,
     Evidence,
@@ -19,6 +18,7 @@ from mcpg.engine.results import (
     Strategy,
     Via,
 )
+from mcpg.engine.retrieval import Reached, expand, focused_graph
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.reader import add_fields
@@ -92,72 +92,76 @@ class Searcher:
         return number
 
     def answer(
-        self, request: Request, noticed: tuple[Diagnostic, ...], trace: Trace | None = None
-    ) -> tuple[SearchResult, Outcome | None]:
-        """Answer *request* by its query as it stands; *noticed* leads the diagnostics."""
+        self, request: Request, diagnostics: tuple[Diagnostic, ...], trace: Trace | None = None
+    ) -> tuple[SearchResult, RankedList | None]:
+        """Answer *request* by its query as it stands; *diagnostics* lead those of the result."""
         if not len(self.index):
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
-            return replace(nothing, diagnostics=noticed), None
+            return replace(nothing, diagnostics=diagnostics), None
         if request.is_browsing:
-            return self._browse(request, noticed), None
-        outcome, told = self.ranked(request, trace)
-        told = (*noticed, *told)
-        found = self.matches(outcome), [number for number, _ in outcome.primaries]
-        return self.result(request, (outcome,), *found, outcome.best, told, trace), outcome
+            return self._browse(request, diagnostics), None
+        ranking, found = self.ranked(request, trace)
+        numbers = [number for number, _ in ranking.primaries]
+        matches, faults = self.matches(ranking), (*diagnostics, *found)
+        result = self.result(request, (ranking,), matches, numbers, ranking.best, faults, trace)
+        return result, ranking
 
     def ranked(
         self, request: Request, trace: Trace | None = None, vectors: SearchVectors | None = None
-    ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
-        """Rank tools by the query of *request* as it stands; return what went wrong as well.
+    ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+        """Rank tools by the query of *request* as it stands; return the diagnostics as well.
 
         *vectors* are those of the search of which this is a part, if any.
         """
-        disabled = self.disabled(request)
-        selection = self.selection(request)
-        told: tuple[Diagnostic, ...] = ()
+        disabled, selection = self.disabled(request), self.selection(request)
+        search = Search(request, self.index, self.model, disabled, trace, self._memo, selection)
+        diagnostics: tuple[Diagnostic, ...] = ()
         if request.strategy == Strategy.GRAPH:
-            outcome = run_graph(
-                request, self.index, self.model, disabled, trace, self._memo, selection
-            )
+            ranking = run_graph(search)
         else:
-            vectors = vectors or self.search_vectors()
-            outcome, told = self._with_vectors(request, disabled, trace, selection, vectors)
-        return outcome, (*selection.diagnostics, *told) if selection else told
+            ranking, diagnostics = _run_with_vectors(search, vectors or self.search_vectors())
+        return ranking, (*selection.diagnostics, *diagnostics) if selection else diagnostics
 
-    def matches(self, outcome: Outcome) -> tuple[Match, ...]:
-        rows = zip(outcome.primaries, self._evidences(outcome), strict=True)
+    def matches(self, ranking: RankedList) -> tuple[Match, ...]:
+        rows = zip(ranking.primaries, self._evidences(ranking), strict=True)
         return tuple([self._match(number, score, evidence) for (number, score), evidence in rows])
 
     def result(
         self,
         request: Request,
-        outcomes: Sequence[Outcome],
+        rankings: Sequence[RankedList],
         matches: tuple[Match, ...],
         numbers: Sequence[int],
         best: float | None,
-        told: tuple[Diagnostic, ...],
+        diagnostics: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
-        """Return the answer that offers *matches*, with what edges reach from these.
+        """Return the result that offers *matches*, with what edges reach from these.
 
-        *numbers* are those of the matches, *best* is the best score, whether or not it was worth
-        offering, and *told* comes first among the diagnostics.
+        Args:
+            request: What was asked.
+            rankings: The ranked lists that the matches come from.
+            matches: The primary matches, best first.
+            numbers: The document number of each of them.
+            best: The best score in [0, 1], offered or not; `None` without candidates.
+            diagnostics: Those that come first.
+            trace: Records the stage.
         """
         with stage(trace, "expand"):
-            windows = [one.semantic.window(request.limit) for one in outcomes if one.semantic]
+            windows = [one.semantic.window(request.limit) for one in rankings if one.semantic]
             related, next_steps = expand(
                 [(one, match.score) for one, match in zip(numbers, matches, strict=True)],
                 self.index,
                 disabled=self.disabled(request),
                 limit=request.limit,
-                within=frozenset().union(*windows) if len(windows) == len(outcomes) else None,
+                within=frozenset().union(*windows) if len(windows) == len(rankings) else None,
             )
         counts = len(related), len(next_steps)
-        diagnostics = (*told, *_merges(outcomes, *counts), *_noticed(best, matches))
+        diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(best, matches))
         shown = [*numbers, *(one.document for one in (*related, *next_steps))]
         modes = {
             one.semantic.mode(is_expanded=any(counts)) if one.semantic else RankingMode.GRAPH
-            for one in outcomes
+            for one in rankings
         }
         return SearchResult(
             request.query,
@@ -199,29 +203,6 @@ class Searcher:
                 self._normalizer = GuardedNormalizer(self.equipment.normalizer)
             return self._normalizer
 
-    def _with_vectors(
-        self,
-        request: Request,
-        disabled: frozenset[int],
-        trace: Trace | None,
-        selection: Selection | None,
-        vectors: SearchVectors,
-    ) -> tuple[Outcome, tuple[Diagnostic, ...]]:
-        """Answer from vectors and graph, or from the graph alone where there are no vectors."""
-        from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
-        from mcpg.engine.diagnostics import fallbacks  # noqa: PLC0415 - as above
-        from mcpg.engine.hybrid import run_with_vectors  # noqa: PLC0415 - as above
-
-        index, model, memo = self.index, self.model, self._memo
-        try:
-            outcome = run_with_vectors(
-                request, index, model, disabled, vectors, trace, memo, selection
-            )
-        except EmbeddingError as fault:
-            told = (*vectors.semantics.diagnostics, *fallbacks(request.strategy, fault))
-            return run_graph(request, index, model, disabled, trace, memo, selection), told
-        return outcome, outcome.semantic.told if outcome.semantic else ()
-
     def guarded_source(self, request: Request) -> GuardedSource:
         """Return the candidate choice for *request*; a candidate source is configured."""
         from mcpg.engine.candidate_source import GuardedSource, source_of  # noqa: PLC0415 - most engines choose themselves
@@ -242,7 +223,7 @@ class Searcher:
 
         return Selection(self.guarded_source(request), self.index, self.disabled(request))
 
-    def _browse(self, request: Request, noticed: tuple[Diagnostic, ...]) -> SearchResult:
+    def _browse(self, request: Request, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
         index = self.index
         numbers = [
             number
@@ -258,7 +239,9 @@ class Searcher:
             )
         )
         matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
-        return SearchResult("", request.strategy, RankingMode.BROWSE, matches, diagnostics=noticed)
+        return SearchResult(
+            "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
+        )
 
     def _expanded(self, reached: Reached) -> Match:
         return self._match(reached.document, reached.score, via=reached.via)
@@ -294,10 +277,10 @@ class Searcher:
             self._cards[number] = card
         return card
 
-    def _evidences(self, outcome: Outcome) -> list[Evidence]:
-        clauses = outcome.analysis.clauses
+    def _evidences(self, ranking: RankedList) -> list[Evidence]:
+        clauses = ranking.analysis.clauses
         asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
-        candidates = [one.candidate for one in outcome.ranked]
+        candidates = [one.candidate for one in ranking.ranked]
         masks = {candidate.document: 0 for candidate in candidates}
         for place in asked:
             holders = [one.document for one in candidates if one.impacts[place]]
@@ -319,19 +302,39 @@ class Searcher:
         ]
 
 
-def _merges(outcomes: Sequence[Outcome], related: int, next_steps: int) -> list[Diagnostic]:
-    if not any(one.semantic for one in outcomes):
-        return []
-    from mcpg.engine.diagnostics import merges  # noqa: PLC0415 - as above
+def _run_with_vectors(
+    search: Search, vectors: SearchVectors
+) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+    """Rank by vectors and graph, or by the graph alone where there are no vectors."""
+    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
+    from mcpg.engine.hybrid import fallbacks  # noqa: PLC0415 - as above
 
-    return list(
-        dict.fromkeys(told for one in outcomes for told in merges(one, related, next_steps))
+    try:
+        ranking = run_with_vectors(search, vectors)
+    except EmbeddingError as fault:
+        faults = (*vectors.semantics.diagnostics, *fallbacks(search.request.strategy, fault))
+        return run_graph(search), faults
+    return ranking, ranking.semantic.diagnostics if ranking.semantic else ()
+
+
+def _merges(rankings: Sequence[RankedList], related: int, next_steps: int) -> Iterable[Diagnostic]:
+    if not any(one.semantic for one in rankings):
+        return ()
+    from mcpg.engine.hybrid import merges  # noqa: PLC0415 - as above
+
+    return dict.fromkeys(
+        found for one in rankings for found in merges(one.semantic, related, next_steps)
     )
 
 
-def _noticed(best: float | None, matches: Sequence[Match]) -> list[Diagnostic]:
+def _doubts(best: float | None, matches: Sequence[Match]) -> tuple[Diagnostic, ...]:
+    """Return a warning where the *best* score is low or nothing matches."""
     if best is not None and best >= LOW_CONFIDENCE:
-        return []
-    from mcpg.engine.diagnostics import doubts  # noqa: PLC0415 - most searches notice nothing
+        return ()
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
 
-    return doubts(best, is_offered=bool(matches))
+    if best is None:
+        return (warning(Code.LOW_CONFIDENCE, "no tool matches any word of the query"),)
+    advice = "add detail to the query" if matches else "it is not offered"
+    message = f"the best match has a score of {best:.2f}, below {LOW_CONFIDENCE}: {advice}"
+    return (warning(Code.LOW_CONFIDENCE, message),)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from mcpg.caches import QUERY, VECTOR, SearchCache
+from mcpg.caches import QUERY, VECTOR, SearchCache, key_of, sealed, unsealed
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings import EmbeddingProvider
 from mcpg.embeddings.provider import (
@@ -27,7 +27,6 @@ from mcpg.embeddings.provider import (
     embed_query,
     need_numpy,
 )
-from mcpg.engine.cache_entries import key_of, sealed, unsealed
 from mcpg.engine.circuit_breaker import GuardedProvider
 from mcpg.engine.query import FOREIGN_POWER
 from mcpg.engine.results import EngineServices

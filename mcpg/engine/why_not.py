@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mcpg.engine.candidate_source import Selection
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import FEATURES, extract_features, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, smallest_change
-from mcpg.engine.model import Model
-from mcpg.engine.pipeline import gather
+from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
-from mcpg.engine.results import MAX_LIMIT, Request
+from mcpg.engine.results import MAX_LIMIT, Request, SearchResult
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.searcher import Searcher
 from mcpg.engine.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
-from mcpg.index import Index
-from mcpg.values import DECIMALS
+from mcpg.errors import Code, Diagnostic, info
+from mcpg.values import DECIMALS, replace
 
 _SHOWN = 3
 _NEGLIGIBLE = 5e-7
@@ -90,24 +88,16 @@ MOST_RANKED = 10_000
 class Field:
     """All tools that one request retrieves, ranked, with one of them under the lens."""
 
-    def __init__(
-        self,
-        request: Request,
-        index: Index,
-        model: Model,
-        disabled: frozenset[int],
-        tool: int,
-        selection: Selection | None = None,
-    ) -> None:
-        """Rank them; *tool* is looked at whether or not it is retrieved, or *disabled*."""
+    def __init__(self, search: Search, tool: int) -> None:
+        """Rank them; *tool* is ranked whether or not it is retrieved, or disabled."""
+        index, model = search.index, search.model
         self.index = index
         self.model = model
         self.tool = tool
-        self.is_hidden = tool in disabled
+        self.is_hidden = tool in search.disabled
         size = min(MOST_RANKED, max(MAX_LIMIT, len(index)))
-        self.analysis, self.pool = gather(
-            request, index, disabled - {tool}, size=size, selection=selection
-        )
+        enabled = replace(search, disabled=search.disabled - {tool})
+        self.analysis, self.pool = gather(enabled, size)
         documents, ends = self.pool.documents, self.pool.ends
         everything = extract_features(dict.fromkeys((*documents, tool)), self.analysis, index)
         ranked = fuse(everything, model.weights, len(everything), ends)
@@ -126,12 +116,26 @@ class Field:
         self.is_named = tool in named_exactly(self.analysis, index)
 
 
-def standing(searcher: Searcher, request: Request, tool_id: str) -> RankExplanation:
+def by_graph(request: Request, result: SearchResult, tool_id: str) -> Diagnostic:
+    """Return the diagnostic that a rank is explained by the graph, with the rank in *result*."""
+    fusion = f" with fusion {request.fusion}" if request.fusion else ""
+    way = f"{request.strategy}{fusion}{', normalized' if request.normalize else ''}"
+    found = [match.tool_id for match in result.matches]
+    place = (
+        f"its rank is {found.index(tool_id) + 1}"
+        if tool_id in found
+        else f"it is not among the first {request.limit}"
+    )
+    message = f"why {tool_id} is where it is is told of the strategy graph; by {way} {place}"
+    return info(Code.TOOL_EXPLAINED_BY_GRAPH, message)
+
+
+def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExplanation:
     """Explain the rank of a tool for *request*, which must not browse."""
-    index, model, disabled = searcher.index, searcher.model, searcher.disabled(request)
     tool = searcher.number(tool_id)
-    field = Field(request, index, model, disabled, tool, searcher.selection(request))
-    hint_search = HintSearch(request, index, model, disabled, tool)
+    search = Search(request, searcher.index, searcher.model, searcher.disabled(request))
+    field = Field(replace(search, selection=searcher.selection(request)), tool)
+    hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first else smallest_change(hint_search)
     retrieval = _retrieval(field)

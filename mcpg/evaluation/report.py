@@ -21,16 +21,17 @@ from mcpg.evaluation.metrics import (
     RANKING,
     Found,
     Outcome,
+    Significance,
     auroc,
     figures,
     is_abstaining,
+    paired_randomisation,
     percentile,
     precision_coverage,
     reciprocal_rank,
     reliability_bins,
     split_scores,
 )
-from mcpg.evaluation.significance import Significance, paired_randomisation
 from mcpg.json_types import JsonObject
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, replace, to_json
 

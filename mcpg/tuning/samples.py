@@ -21,8 +21,8 @@ from mcpg.engine.confidence import MARGIN_DEPTH, calibrate
 from mcpg.engine.features import FEATURES, Candidate, extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.loading import BY_ORDER, FITTED, GIVEN, MOST_WEIGHT
-from mcpg.engine.model import Model
-from mcpg.engine.pipeline import gather
+from mcpg.engine.model import Model, model_of
+from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
@@ -81,7 +81,7 @@ def look(
     *right* are the documents that answer it, *count* is how many tools do, where that is more, and
     *hidden* documents are not to be found.
     """
-    analysis, pool = gather(Request(query), index, frozenset(hidden), size=POOL)
+    analysis, pool = gather(Search(Request(query), index, model_of(index), frozenset(hidden)), POOL)
     candidates = extract_features(pool.documents, analysis, index)
     known = max(len(right), count or 0)
     return Sample(analysis, candidates, frozenset(right - hidden), known, len(index))

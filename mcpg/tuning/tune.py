@@ -18,10 +18,9 @@ from typing import TypeVar
 
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
-from mcpg.engine.model import Model
-from mcpg.engine.provenance import ModelProvenance
+from mcpg.engine.model import Model, ModelProvenance
 from mcpg.evaluation.judged import Judgements
-from mcpg.evaluation.significance import Significance, paired_randomisation
+from mcpg.evaluation.metrics import Significance, paired_randomisation
 from mcpg.json_types import JsonObject
 from mcpg.tuning.fit import (
     Case,

@@ -30,10 +30,10 @@ from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.embeddings.stores import EmbeddingStore
 from mcpg.errors import Code, Diagnostic, OutputError, info, warning
 from mcpg.files import atomic_write
+from mcpg.vectors import RECIPE
 from mcpg.vectors.build import Built, Known, vectors_for
 from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, Stored, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
-from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

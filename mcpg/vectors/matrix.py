@@ -30,7 +30,7 @@ import numpy as np
 from mcpg.errors import OutputError
 from mcpg.files import atomic_write
 from mcpg.values import SHOWN_DECIMALS
-from mcpg.vectors.texts import RECIPE
+from mcpg.vectors import RECIPE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

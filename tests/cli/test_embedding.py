@@ -15,8 +15,8 @@ from mcpg.cli.folders import cache_folder
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.index.file import content_key
 from mcpg.vectors import build, matrix
+from mcpg.vectors.build import WEIGHTS
 from mcpg.vectors.file import open_vectors
-from mcpg.vectors.texts import WEIGHTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import pytest
 
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import main
-from mcpg.engine.provenance import provenance_of
+from mcpg.engine.model import provenance_of
 from mcpg.index.file import open_index
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.circuit_breaker import RESET_SECONDS
-from mcpg.engine.hybrid_scoring import SCHEMES, closeness, scheme_of
+from mcpg.engine.hybrid import SCHEMES, closeness, scheme_of
 from mcpg.engine.loading import shipped_ranking
 from mcpg.engine.results import EngineServices
 from mcpg.engine.vectors import IndexVectors, VectorScores

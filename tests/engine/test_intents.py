@@ -8,7 +8,7 @@ from builders import ids, make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.engine.fusion import retrieve_for_each, spread
+from mcpg.engine.fusion import spread
 from mcpg.engine.query import (
     FEWEST_WORDS,
     MOST_INTENTS,
@@ -17,7 +17,7 @@ from mcpg.engine.query import (
     segments_of,
     sentences_of,
 )
-from mcpg.engine.retrieval import POOL, retrieve
+from mcpg.engine.retrieval import POOL, retrieve, retrieve_for_each
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

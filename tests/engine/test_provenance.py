@@ -3,8 +3,13 @@ from __future__ import annotations
 import pytest
 from builders import make_engine, make_tool
 
-from mcpg.engine.model import default_provenance
-from mcpg.engine.provenance import SECTION, ModelProvenance, provenance_of, provenance_sections
+from mcpg.engine.model import (
+    PROVENANCE,
+    ModelProvenance,
+    default_provenance,
+    provenance_of,
+    provenance_sections,
+)
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section, StaleIndexError
@@ -35,4 +40,4 @@ def test_an_origin_is_read_as_it_was_written() -> None:
 def test_a_broken_origin_is_damage(data: bytes) -> None:
     """An origin that cannot be read is a damaged index, not a crash."""
     with pytest.raises(StaleIndexError):
-        provenance_of(index_with(Section(SECTION, "B", data)))
+        provenance_of(index_with(Section(PROVENANCE, "B", data)))

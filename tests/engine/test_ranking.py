@@ -33,8 +33,7 @@ from mcpg.engine.loading import (
     shipped_ranking,
     with_fitted,
 )
-from mcpg.engine.model import INPUTS, Model
-from mcpg.engine.provenance import ModelProvenance, provenance_of
+from mcpg.engine.model import INPUTS, Model, ModelProvenance, provenance_of
 from mcpg.errors import Code
 from mcpg.sources import RawBundle, SourceBatch
 

@@ -13,9 +13,8 @@ from vectorial import HashProvider
 
 import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
-from mcpg.caches import RESULT, MemoryCache, NoCache
+from mcpg.caches import RESULT, MemoryCache, NoCache, key_of
 from mcpg.embeddings import FunctionEmbeddings
-from mcpg.engine.cache_entries import key_of
 from mcpg.engine.circuit_breaker import RESET_SECONDS, GuardedCache
 from mcpg.engine.result_cache import decode_result, encode_result, identity_of
 from mcpg.engine.results import EngineServices, Request
@@ -248,7 +247,7 @@ def test_changed_hints_find_nothing_old() -> None:
 def test_a_key_holds_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another version of mcpg ranks otherwise, so it has keys of its own."""
     before = key_of("order")
-    monkeypatch.setattr("mcpg.engine.cache_entries.__version__", "0.0.0")
+    monkeypatch.setattr("mcpg.caches.__version__", "0.0.0")
     assert key_of("order") != before
 
 
@@ -406,9 +405,9 @@ def test_a_cache_that_failed_is_asked_again_after_a_rest() -> None:
     assert guarded.get("result", "a") is None
     guarded.put("result", "a", b"1")
     assert broken.calls == 1
-    assert "the pool is empty" in guarded.noticed()[0].message
+    assert "the pool is empty" in guarded.diagnostics()[0].message
     now[0] = RESET_SECONDS
-    assert guarded.noticed() == ()
+    assert guarded.diagnostics() == ()
     guarded.get("result", "a")
     assert broken.calls == 2
 

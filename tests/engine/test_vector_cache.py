@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mcpg.caches import QUERY, VECTOR, MemoryCache
+from mcpg.caches import QUERY, VECTOR, MemoryCache, key_of, sealed
 from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
-from mcpg.engine.cache_entries import key_of, sealed
 from mcpg.engine.vectors import cached_query_vector, cached_rewrite
 from mcpg.llm.normalizer import FunctionNormalizer
 

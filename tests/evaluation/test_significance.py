@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.evaluation.significance import RESAMPLES, paired_randomisation
+from mcpg.evaluation.metrics import RESAMPLES, paired_randomisation
 
 
 def test_small_samples_are_counted_out() -> None:

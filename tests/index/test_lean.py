@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = {
-    *("array", "collections", "contextlib", "dataclasses", "enum", "functools", "hashlib"),
+    *("array", "contextlib", "dataclasses", "enum", "functools", "hashlib"),
     *("importlib.resources", "json", "numpy", "pathlib", "re", "typing"),
 }
 SCRIPT = """

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from mcpg.bundle import assemble
 from mcpg.catalog.model import Hints
 from mcpg.engine.features import extract_features
-from mcpg.engine.pipeline import gather
+from mcpg.engine.model import default_model
+from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
 from mcpg.index import Index
@@ -48,7 +49,7 @@ def documents_of(*tools: object) -> Sequence[ToolDocument]:
 
 def seen(index: Index, query: str) -> object:
     """Give all that ranks are made of, without the numbers of terms."""
-    analysis, pool = gather(Request(query), index, frozenset(), size=POOL)
+    analysis, pool = gather(Search(Request(query), index, default_model(), frozenset()), POOL)
     clauses = [
         (
             clause.text,

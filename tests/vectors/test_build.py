@@ -11,8 +11,7 @@ from vectorial import FailingProvider, HashProvider, document_of, documents
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.embeddings.stores import EmbeddingKey, MemoryStore, StoreError
-from mcpg.vectors.build import BATCH, vectors_for
-from mcpg.vectors.texts import WEIGHTS, embedding_texts
+from mcpg.vectors.build import BATCH, WEIGHTS, embedding_texts, vectors_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vectorial import HashProvider, documents
 
 from mcpg.errors import OutputError
-from mcpg.vectors import file
+from mcpg.vectors import RECIPE, file
 from mcpg.vectors.build import vectors_for
 from mcpg.vectors.file import (
     NO_KEY,
@@ -24,7 +24,6 @@ from mcpg.vectors.file import (
     write_vectors,
 )
 from mcpg.vectors.matrix import INT8, KINDS, ToolVectors
-from mcpg.vectors.texts import RECIPE
 
 if TYPE_CHECKING:
     from pathlib import Path

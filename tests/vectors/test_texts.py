@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from vectorial import document_of
 
 from mcpg.catalog.model import ToolExample
-from mcpg.vectors.texts import RECIPE, document_hash, embedding_text, embedding_texts, hash_of_texts
+from mcpg.vectors import RECIPE
+from mcpg.vectors.build import document_hash, embedding_text, embedding_texts, hash_of_texts
 
 FULL = make_tool(
     "github.createPullRequest",

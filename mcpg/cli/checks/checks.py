@@ -338,8 +338,7 @@ def check_store(settings: Settings, equipping: Equipping) -> Check:
 
 def check_cache(settings: Settings, equipping: Equipping) -> Check:
     """Put an entry into the search cache and take it out again."""
-    from mcpg.caches import QUERY  # noqa: PLC0415 - help needs no cache
-    from mcpg.engine.cache_entries import key_of  # noqa: PLC0415 - as above
+    from mcpg.caches import QUERY, key_of  # noqa: PLC0415 - help needs no cache
 
     name, found = "search cache", settings.find("cache.kind")
     cache = equipping.cache()

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from mcpg.engine.confidence import worth_offering
 from mcpg.engine.explain import advice_on, expanded, expansions_of, explanation_of
-from mcpg.engine.pipeline import Outcome, stage
+from mcpg.engine.pipeline import RankedList, stage
 from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
 from mcpg.engine.rewrite.request import Rewrite, rewrite_of, trust_in
@@ -123,21 +123,21 @@ def _order(merged: Merged) -> tuple[float, float, str]:
 def normalized_answer(
     searcher: Searcher,
     request: Request,
-    noticed: tuple[Diagnostic, ...],
+    diagnostics: tuple[Diagnostic, ...],
     trace: Trace | None = None,
 ) -> SearchResult:
     """Answer *request*, whose query is rewritten where that is possible and worth while."""
     vectors = _vectors(searcher, request)
     rewrite = _rewrite(searcher, request, vectors, trace)
-    noticed = (*noticed, *rewrite.diagnostics)
+    diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
-        return searcher.answer(replace(request, normalize=False), noticed, trace)[0]
+        return searcher.answer(replace(request, normalize=False), diagnostics, trace)[0]
     halves = [searcher.ranked(part, trace, vectors) for part in _parts(request, rewrite)]
-    return _joined(searcher, request, rewrite, halves, noticed, trace)[0]
+    return _joined(searcher, request, rewrite, halves, diagnostics, trace)[0]
 
 
 def normalized_explanation(
-    searcher: Searcher, request: Request, noticed: tuple[Diagnostic, ...]
+    searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer as `normalized_answer` does, and say how every part of the answer came about."""
     from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
@@ -147,17 +147,17 @@ def normalized_explanation(
     vectors = _vectors(searcher, request)
     rewrite = _rewrite(searcher, request, vectors)
     duration = (time.perf_counter() - start) * 1e3
-    noticed = (*noticed, *rewrite.diagnostics)
+    diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
-        plain = explain(searcher, replace(request, normalize=False), noticed)
+        plain = explain(searcher, replace(request, normalize=False), diagnostics)
         return with_stage(plain, rewrite, duration)
     parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
     halves = [searcher.ranked(*each, vectors) for each in zip(parts, traces, strict=False)]
-    result, offered = _joined(searcher, request, rewrite, halves, noticed, traces[-1])
-    outcomes = [outcome for outcome, _ in halves]
+    result, offered = _joined(searcher, request, rewrite, halves, diagnostics, traces[-1])
+    rankings = [ranking for ranking, _ in halves]
     # Both are searched deeper than what is offered of them.
     parts = tuple(replace(part, limit=request.limit) for part in parts)
-    joined = joined_explanation(parts, outcomes, traces, result, offered, searcher)
+    joined = joined_explanation(parts, rankings, traces, result, offered, searcher)
     return with_stage(joined, rewrite, duration)
 
 
@@ -201,22 +201,22 @@ def _joined(
     searcher: Searcher,
     request: Request,
     rewrite: Rewrite,
-    halves: Sequence[tuple[Outcome, tuple[Diagnostic, ...]]],
-    noticed: tuple[Diagnostic, ...],
+    halves: Sequence[tuple[RankedList, tuple[Diagnostic, ...]]],
+    diagnostics: tuple[Diagnostic, ...],
     trace: Trace | None,
 ) -> tuple[SearchResult, list[Merged]]:
-    asked, rewritten = (searcher.matches(outcome) for outcome, _ in halves)
+    asked, rewritten = (searcher.matches(ranking) for ranking, _ in halves)
     found = merge(asked, rewritten, rewrite.trust)
     cut = found[: request.limit]
     offered = cut[: worth_offering([one.score for one in cut], request)]
     matches = tuple(one.match for one in offered)
     result = searcher.result(
         request,
-        [outcome for outcome, _ in halves],
+        [ranking for ranking, _ in halves],
         matches,
         [searcher.number(match.tool_id) for match in matches],
         found[0].score if found else None,
-        (*noticed, *dict.fromkeys(one for _, told in halves for one in told)),
+        (*diagnostics, *dict.fromkeys(one for _, found in halves for one in found)),
         trace,
     )
     return replace(result, normalized_query=rewrite.text), offered
@@ -235,7 +235,7 @@ def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -
 
 def joined_explanation(
     parts: Sequence[Request],
-    outcomes: Sequence[Outcome],
+    rankings: Sequence[RankedList],
     traces: Sequence[Trace],
     result: SearchResult,
     offered: Sequence[Merged],
@@ -245,7 +245,7 @@ def joined_explanation(
 
     Args:
         parts: What was asked: the query as it was given, and its rewrite.
-        outcomes: What came of each.
+        rankings: What came of each.
         traces: The stages of each, and those after merging.
         result: What was made of both.
         offered: Its matches, with their places in both.
@@ -254,12 +254,12 @@ def joined_explanation(
     asked, rewritten = (
         explanation_of(
             part,
-            SearchResult(part.query, part.strategy, result.ranking_mode, searcher.matches(outcome)),
-            outcome,
+            SearchResult(part.query, part.strategy, result.ranking_mode, searcher.matches(ranking)),
+            ranking,
             trace,
             searcher,
         )
-        for part, outcome, trace in zip(parts, outcomes, traces, strict=False)
+        for part, ranking, trace in zip(parts, rankings, traces, strict=False)
     )
     words = (*asked.words, *map(_of_rewrite, rewritten.words))
     disabled = searcher.disabled(parts[0])
@@ -278,7 +278,7 @@ def joined_explanation(
         ),
         matches=tuple(_matches((asked, rewritten), offered)),
         expansions=tuple(expansions_of(result)),
-        advice=advice_on(result, words, outcomes, searcher.index, disabled),
+        advice=advice_on(result, words, rankings, searcher.index, disabled),
     )
 
 

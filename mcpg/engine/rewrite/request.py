@@ -59,7 +59,7 @@ def _grams(text: str) -> set[str]:
 _LONGEST_SHOWN = 200
 
 
-class Outcome:
+class RewriteStatus:
     """The names of what may become of a query."""
 
     REWRITTEN = "rewritten"
@@ -76,7 +76,7 @@ class Rewrite:
 
     Attributes:
         query: The query as it was given.
-        outcome: One of the names in `Outcome`.
+        status: One of the names in `RewriteStatus`.
         text: What it was rewritten as; "" unless it was.
         trust: The probability, in [0, 1], that the rewrite asks for what the query asks for.
         reason: Why there is no rewrite, where there should be one.
@@ -87,7 +87,7 @@ class Rewrite:
     """
 
     query: str
-    outcome: str
+    status: str
     text: str = ""
     trust: float = 0.0
     reason: str = ""
@@ -98,21 +98,21 @@ class Rewrite:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        if self.outcome == Outcome.REWRITTEN:
+        if self.status == RewriteStatus.REWRITTEN:
             return self._rewritten()
-        if self.outcome == Outcome.FAILED:
+        if self.status == RewriteStatus.FAILED:
             message = f"the query was searched as it is: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_FAILED, message),)
-        if self.outcome == Outcome.REFUSED:
+        if self.status == RewriteStatus.REFUSED:
             message = f"the rewritten query is not used: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_REFUSED, message),)
-        if self.outcome == Outcome.MISSING:
+        if self.status == RewriteStatus.MISSING:
             message = "the query was searched as it is: nothing is set up to rewrite it"
             return (info(Code.QUERY_NORMALIZER_MISSING, message),)
         return ()
 
     def details(self) -> JsonObject:
-        details: JsonObject = {"outcome": self.outcome}
+        details: JsonObject = {"outcome": self.status}
         if self.language is not None:
             details |= {
                 "englishShare": round(self.language.english, 6),
@@ -133,12 +133,11 @@ class Rewrite:
 
     def _rewritten(self) -> tuple[Diagnostic, ...]:
         message = f"searched as {_quoted(self.text)} as well, trusted {self.trust:.2f}"
-        told = info(Code.QUERY_NORMALIZED, message)
+        found = (info(Code.QUERY_NORMALIZED, message),)
         if not self.restored:
-            return (told,)
+            return found
         names = ", ".join(_quoted(one.text) for one in self.restored)
-        lost_told = info(Code.QUERY_LITERALS_RESTORED, f"the rewritten query had lost {names}")
-        return told, lost_told
+        return *found, info(Code.QUERY_LITERALS_RESTORED, f"the rewritten query had lost {names}")
 
 
 def rewrite_of(
@@ -149,15 +148,15 @@ def rewrite_of(
     Nothing that the normaliser does is raised; only whoever interrupts the waiting is heard.
     """
     if normalizer is None:
-        return Rewrite(query, Outcome.MISSING)
+        return Rewrite(query, RewriteStatus.MISSING)
     literals = literals_of(query)
     language = language_in(query, literals, index)
     if language.is_plain_english:
-        return Rewrite(query, Outcome.PLAIN, language=language)
+        return Rewrite(query, RewriteStatus.PLAIN, language=language)
     try:
         answer = cached_rewrite(cache, normalizer, query)
     except McpgError as fault:
-        return Rewrite(query, Outcome.FAILED, reason=str(fault), language=language)
+        return Rewrite(query, RewriteStatus.FAILED, reason=str(fault), language=language)
     return _read(query, answer, literals, language)
 
 
@@ -175,13 +174,13 @@ def _read(
 ) -> Rewrite:
     verdict = judge(query, answer, literals)
     if verdict.reason:
-        return Rewrite(query, Outcome.REFUSED, reason=verdict.reason, language=language)
+        return Rewrite(query, RewriteStatus.REFUSED, reason=verdict.reason, language=language)
     missing = lost(literals, verdict.text)
     text = restored(verdict.text, missing) if verdict.text else ""
     if not text or fold(text) == fold(query):
-        return Rewrite(query, Outcome.UNCHANGED, language=language)
+        return Rewrite(query, RewriteStatus.UNCHANGED, language=language)
     trust = trust_in(query, text, language.foreign)
-    return Rewrite(query, Outcome.REWRITTEN, text, trust, "", language, literals, missing)
+    return Rewrite(query, RewriteStatus.REWRITTEN, text, trust, "", language, literals, missing)
 
 
 def _quoted(text: str) -> str:
