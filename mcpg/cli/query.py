@@ -1,9 +1,9 @@
-"""What `search`, `explain` and `route` share: the question, the answer, and its exit code."""
+"""What `search`, `explain` and `route` share: the query, the answer, and its exit code."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,15 @@ from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
-from mcpg.errors import McpgError, UsageError
+from mcpg.errors import Diagnostic, McpgError, UsageError
+from mcpg.gateway.json import answer_json, match_json, score_json
+from mcpg.values import TIME_DECIMALS, to_json
 
 if TYPE_CHECKING:
+    from mcpg.engine import Explanation
+    from mcpg.engine.trace import MatchExplanation, ModelExplanation, QueryWord
     from mcpg.json_types import JsonObject
+    from mcpg.reports.blocks import Block
 
 _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
@@ -107,7 +112,7 @@ def answer_search(question: Question, form: str, output: Output) -> int:
 
         output.json(search_json(result, engine.diagnostics))
         return exit_code(result, question)
-    from mcpg.cli.views.matches import search_text  # noqa: PLC0415 - as above
+    from mcpg.cli.matches import search_text  # noqa: PLC0415 - as above
 
     output.diagnostics((*engine.diagnostics, *result.diagnostics))
     output.text(search_text(result, output))
@@ -119,8 +124,6 @@ def answer_search(question: Question, form: str, output: Output) -> int:
 
 def answer_explain(question: Question, shown: Showing, output: Output) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
-    from mcpg.cli.views.explain import explain_json, explain_markdown, explain_text  # noqa: PLC0415 - a search does without
-
     arguments = arguments_of(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
@@ -128,13 +131,27 @@ def answer_explain(question: Question, shown: Showing, output: Output) -> int:
         report_explain(shown.html, explain_json(explanation, engine.diagnostics), shown, output)
     if shown.form == "json":
         output.json(explain_json(explanation, engine.diagnostics))
-        return exit_code(explanation.result, question)
-    output.diagnostics(engine.diagnostics)
-    if shown.form == "md":
-        output.text(explain_markdown(explanation, shows_times=shown.shows_times))
     else:
-        output.text(explain_text(explanation, output, shows_times=shown.shows_times))
+        from mcpg.reports.explain import explain_blocks  # noqa: PLC0415 - JSON does without
+
+        output.diagnostics(engine.diagnostics)
+        blocks = explain_blocks(explain_json(explanation), shows_times=shown.shows_times)
+        write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
     return exit_code(explanation.result, question)
+
+
+def write_blocks(
+    blocks: Iterable[Block], form: str, output: Output, title: str = "", about: str = ""
+) -> None:
+    """Write *blocks* as text, or as Markdown below a *title* that ends with *about*."""
+    if form == "md":
+        from mcpg.cli.markdown import markdown  # noqa: PLC0415 - only for this format
+
+        output.text(markdown(blocks, title, about))
+    else:
+        from mcpg.cli.text import text  # noqa: PLC0415 - a search does without
+
+        output.text(text(blocks, output))
 
 
 def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) -> None:
@@ -143,6 +160,59 @@ def report_explain(path: str, data: JsonObject, shown: Showing, output: Output) 
     from mcpg.reports.pages import explain_page  # noqa: PLC0415
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
+
+
+def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -> JsonObject:
+    """Return the object that `explain` prints: that of `search` and everything that led to it.
+
+    Only the stages' `durationMs` differ from run to run.
+    """
+    reasons = {match.tool_id: reasons_json(match) for match in explanation.matches}
+    return {
+        "schema": "mcpg/explain/1",
+        **answer_json(explanation.result, loading),
+        "matches": [
+            match_json(match) | reasons.get(match.tool_id, {})
+            for match in explanation.result.matches
+        ],
+        "language": explanation.language,
+        "words": [word_json(word) for word in explanation.words],
+        "expansions": [
+            {
+                "toolId": one.tool_id,
+                **to_json(one.via, {"source": "from"}),
+                "fromScore": one.from_score,
+                "score": one.score,
+            }
+            for one in explanation.expansions
+        ],
+        "stages": [
+            to_json(stage) | {"durationMs": round(stage.duration_ms, TIME_DECIMALS)}
+            for stage in explanation.stages
+        ],
+        "model": model_json(explanation.model) if explanation.model else None,
+        "advice": list(explanation.advice),
+    }
+
+
+def reasons_json(match: MatchExplanation) -> JsonObject:
+    """Return the summands at full precision, because they add up to the fused score exactly."""
+    without = ("tool_id", "score") if match.found_by else ("tool_id", "score", "found_by")
+    calibration: JsonObject = {"intercept": match.calibration.intercept}
+    calibration |= to_json(match.calibration, {"name": "input"})
+    return to_json(match, without=without) | {"calibration": calibration}
+
+
+def word_json(word: QueryWord) -> JsonObject:
+    """Return what became of a word of the query."""
+    repairs = [to_json(repair, without=["term"]) for repair in word.repairs]
+    return to_json(word) | {"weight": score_json(word.weight), "repairs": repairs}
+
+
+def model_json(model: ModelExplanation) -> JsonObject:
+    """Return the fitted numbers and where they come from."""
+    calibration = to_json(model, without=("name", "provenance", "weights"))
+    return to_json(model, without=("intercept", "coefficients")) | {"calibration": calibration}
 
 
 def arguments_of(question: Question) -> dict[str, Any]:

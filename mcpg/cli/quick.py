@@ -222,8 +222,8 @@ def _lay_out(result: SearchResult) -> tuple[str, str]:
     Raises:
         _UnusualError: Nothing is found.
     """
+    from mcpg.cli.matches import search_text  # noqa: PLC0415
     from mcpg.cli.terminal import Screen  # noqa: PLC0415 - as above
-    from mcpg.cli.views.matches import search_text  # noqa: PLC0415
 
     screen = Screen()
     text = search_text(result, screen)

@@ -31,8 +31,8 @@ from mcpg.reports.blocks import (
 )
 
 if TYPE_CHECKING:
-    from mcpg.cli.views.matches import View
-    from mcpg.reports.blocks import Block, Entry, Inline
+    from mcpg.cli.matches import View
+    from mcpg.reports.blocks import Block, Column, Entry, Inline
 
     Span: TypeAlias = tuple[str, str]
 
@@ -88,8 +88,8 @@ class _Layout:
 
     @lines.register(Notices)
     def _notices(self, block: Notices, indent: str = "") -> Iterator[str]:
-        told = (Paragraph(Code(diagnostic_text(item))) for item in block.items)
-        yield from self._all(told, indent)
+        lines = (Paragraph(Code(diagnostic_text(item))) for item in block.items)
+        yield from self._all(lines, indent)
 
     @lines.register(Details)
     def _details(self, block: Details, indent: str = "") -> Iterator[str]:
@@ -126,11 +126,11 @@ class _Layout:
 
     @lines.register(Facts)
     def _facts(self, facts: Facts, indent: str = "") -> Iterator[str]:
-        rows = [(name, told) for name, value in facts.rows if (told := self._plain(value))]
+        rows = [(name, shown) for name, value in facts.rows if (shown := self._plain(value))]
         columns = max((len(name) for name, _ in rows), default=0) + 2
-        for name, told in rows:
+        for name, shown in rows:
             first = f"{indent}{name:<{columns}}"
-            yield from hanging(told, self._view.columns, first, " " * len(first))
+            yield from hanging(shown, self._view.columns, first, " " * len(first))
 
     @lines.register(Table)
     def _table(self, table: Table, indent: str = "") -> Iterator[str]:
@@ -140,70 +140,74 @@ class _Layout:
             if not (column.is_wide or column.is_below)
             and any(self.spans(row[place]) for row in table.rows)
         ]
-        below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
-        columns = [table.columns[place] for place in kept]
         if not kept:
             return
+        below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
+        columns = [table.columns[place] for place in kept]
         rows = [[self.spans(row[place]) for place in kept] for row in table.rows]
-        if table.has_heads and rows:
-            rows = [[[(column.head, "bold")] for column in columns], *rows]
-        sizes = [
-            min(column.most, max((_width(row[place]) for row in rows), default=0))
-            for place, column in enumerate(columns[:-1])
-        ]
-        last = min(_LAST, max((_width(row[-1]) for row in rows), default=0))
-        excess = sum(sizes) + len(_GAP) * len(sizes) + len(indent) + last - self._view.columns
-        if excess > 0 and sizes:
-            widest = sizes.index(max(sizes))
-            sizes[widest] = max(_NARROWEST, sizes[widest] - excess)
-        numbers = [one.is_number for one in columns]
-        heads = len(rows) - len(table.rows)
-        for row in rows[:heads]:
-            yield from self._row(row, sizes, numbers, indent, table)
-        for row, cells in zip(rows[heads:], table.rows, strict=True):
-            yield from self._row(row, sizes, numbers, indent, table)
+        heads = [[[(column.head, "bold")] for column in columns]] if table.has_heads else []
+        sizes = self._sizes(columns, [*heads, *rows], len(indent))
+        for row in heads:
+            yield from self._row(row, columns, sizes, indent, wraps=False)
+        for row, cells in zip(rows, table.rows, strict=True):
+            yield from self._row(row, columns, sizes, indent, wraps=table.wraps)
             for place, head in below:
                 line = f"{indent}{INDENT}{head:<6} {self._plain(cells[place])}"
                 yield self._glyphs.cut(line, self._view.columns)
 
+    def _sizes(
+        self, columns: Sequence[Column], rows: Sequence[Sequence[list[Span]]], indent: int
+    ) -> list[int]:
+        """Return the width of each column; the last one takes what it needs or what is left."""
+        widest = [max(_width(row[place]) for row in rows) for place in range(len(columns))]
+        *sizes, last = (min(one.most, size) for one, size in zip(columns, widest, strict=True))
+        excess = sum(sizes) + len(_GAP) * len(sizes) + indent + min(_LAST, last)
+        excess -= self._view.columns
+        if excess > 0 and sizes:
+            largest = sizes.index(max(sizes))
+            sizes[largest] = max(_NARROWEST, sizes[largest] - excess)
+        room = self._view.columns - indent - sum(sizes) - len(_GAP) * len(sizes)
+        return [*sizes, min(widest[-1], room)]
+
     def _row(
         self,
         row: Sequence[list[Span]],
+        columns: Sequence[Column],
         sizes: Sequence[int],
-        numbers: Sequence[bool],
         indent: str,
-        table: Table,
+        *,
+        wraps: bool,
     ) -> Iterator[str]:
-        lead = indent
-        for cell, size, is_number in zip(row, sizes, numbers, strict=False):
+        cells = []
+        for cell, column, size in zip(row, columns, sizes, strict=True):
             shown = self._cut(cell, size)
-            gap = " " * (size - _width(shown))
-            painted = self._painted(shown)
-            lead += f"{gap}{painted}{_GAP}" if is_number else f"{painted}{gap}{_GAP}"
-        start = len(indent) + sum(sizes) + len(_GAP) * len(sizes)
-        last = row[-1]
-        if table.wraps:
-            told = "".join(text for text, _ in last)
-            yield from hanging(told, self._view.columns, lead, " " * start)
+            gap, painted = " " * (size - _width(shown)), self._painted(shown)
+            cells.append(f"{gap}{painted}" if column.is_number else f"{painted}{gap}")
+        lead = indent + "".join(f"{cell}{_GAP}" for cell in cells[:-1])
+        if wraps:
+            start = len(indent) + sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
+            whole = "".join(text for text, _ in row[-1])
+            yield from hanging(whole, self._view.columns, lead, " " * start)
         else:
-            yield f"{lead}{self._painted(self._cut(last, self._view.columns - start))}".rstrip()
+            yield f"{lead}{cells[-1]}".rstrip()
 
     def spans(self, inline: Inline, style: str = "") -> list[Span]:
         """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""
         match inline:
             case str():
-                return [(_spaced(inline).replace("→", self._glyphs.arrow), style)] if inline else []
+                shown = _spaced(inline).replace("→", self._glyphs.arrow)
             case Code():
-                told = one_line(repr(inline.text) if inline.is_quoted else inline.text)
-                return [(told, style)]
+                shown = one_line(repr(inline.text) if inline.is_quoted else inline.text)
             case Figure():
-                return [(format(inline.value, inline.form), style)]
+                shown = format(inline.value, inline.form)
             case Bar():
-                return [(self._glyphs.bar(inline.share, inline.columns), inline.style or style)]
+                shown = self._glyphs.bar(inline.share, inline.columns)
+                style = inline.style or style
             case Styled():
                 return self.spans(inline.content, inline.style)
             case _:
                 return [span for part in inline for span in self.spans(part, style)]
+        return [(shown, style)] if shown else []
 
     def _plain(self, inline: Inline) -> str:
         return "".join(text for text, _ in self.spans(inline)).strip()

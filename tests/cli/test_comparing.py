@@ -8,8 +8,10 @@ import pytest
 from builders import make_engine, make_tool
 from shop import HINTS, MANIFEST
 
+from mcpg.cli.comparison import Side, compare_blocks, compare_json
+from mcpg.cli.markdown import markdown
 from mcpg.cli.output import Output
-from mcpg.cli.views.compare import Compared, Side, compare_markdown, compare_text
+from mcpg.cli.text import text
 from mcpg.engine.compare import compare
 
 if TYPE_CHECKING:
@@ -148,17 +150,17 @@ def test_another_model_and_language_are_told() -> None:
     match = same.tools[0]
     weighed = tuple(replace(one, delta=0.5, by_weight=0.25) for one in match.features)
     changed = replace(match, features=weighed, then=replace(match.then, fused_score=0.0))
-    compared = Compared(
+    compared = compare_json(
         replace(same, then=then, tools=(changed,)), Side("old.mdld"), Side("new.mdld")
     )
 
-    told = compare_text(compared, Output())
+    told = text(compare_blocks(compared), Output())
     assert "model then  tuned on our queries" in told
     assert "language    german, now unknown" in told
     assert "(its weight)" in told
     others = 0.5 * (len(match.features) - 6)
     assert f"{others:+.6f} others" in told
-    assert "`tuned on our queries" in compare_markdown(compared)
+    assert "`tuned on our queries" in markdown(compare_blocks(compared))
 
 
 @pytest.mark.usefixtures("graph")

@@ -76,7 +76,7 @@ def test_the_graph_is_counted(run: Callable[..., Run]) -> None:
     assert sum(found["components"]["sizes"]) == 4
     assert 0 < len(found["hubs"]) <= 4
     text = run("graph", "stats").out
-    assert text.startswith("4 tools of ")
+    assert " ".join(text.split()).startswith("tools 4 of ")
     assert found["hubs"][0]["toolId"] in text
     assert run("graph", "stats", "-b", "tools").out == text
 
@@ -87,11 +87,11 @@ def test_a_graph_of_loose_ends_is_shown(run: Callable[..., Run], folder: Path) -
     for number in range(12):
         page = f"---\nname: t{number:02}\nsource: s\ngraph_related: [gone]\n---\nText.\n"
         (folder / f"loose/{number:02}.md").write_text(page, encoding="utf-8")
-    text = run("graph", "stats", "-b", "loose", "--quiet").out
-    assert "12 tools without an edge: t00, t01," in text
+    text = " ".join(run("graph", "stats", "-b", "loose", "--quiet").out.split())
+    assert "tools without an edge 12: t00, t01," in text
     assert "t09 and 2 more" in text
-    assert "dangling         12  to tools that are not here" in text
-    assert "0 parts joined by edges\n" in text
+    assert "dangling 12 to tools that are not here" in text
+    assert "connected parts 0 " in text
     assert "hubs" not in text
 
 

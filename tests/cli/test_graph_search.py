@@ -31,7 +31,7 @@ def test_matches_come_with_what_speaks_for_them(run: Callable[..., Run]) -> None
     done = run("graph", "search", "shipment")
 
     assert (done.code, done.err) == (0, "")
-    assert "1. " in done.out
+    assert done.out.startswith(" 1  ")
     assert "shipment_status" in done.out
     assert "[shipment]" in done.out
     assert "not probabilities" in done.out
@@ -51,9 +51,9 @@ def test_what_comes_with_matches_says_by_which_edge(run: Callable[..., Run]) -> 
     done = run("graph", "search", "refund order", "-n", "2", "-b", str(EXAMPLES))
 
     assert "\nrelated\n" in done.out
-    assert "(kb:relatedTo of Refund a payment)" in done.out
+    assert "kb:relatedTo of Refund a payment\n" in done.out
     assert "\nnext\n" in done.out
-    assert "(kb:nextStep of " in done.out
+    assert "kb:nextStep of " in done.out
     assert " more\n" in done.out
 
 

@@ -18,9 +18,11 @@ from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import is_terminal, one_line
+from mcpg.cli.terminal import is_terminal
+from mcpg.cli.text import text
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
 from mcpg.json_types import JsonObject
+from mcpg.reports.blocks import Code, Column, Table, counted
 
 # What mcpg keeps on this machine and can make again: which files, how large, and
 # how they go.
@@ -227,7 +229,7 @@ def cache(
         _show(chosen, output)
     if is_clearing and (yes or _agrees(chosen)):
         remove(chosen)
-        output.note(f"removed {_told(chosen)}")
+        output.note(f"removed {_counted_files(chosen)}")
     elif is_clearing:
         is_clearing = False
         output.note("nothing is removed")
@@ -237,15 +239,15 @@ def cache(
 
 
 def _show(files: Sequence[Kept], output: Output) -> None:
-    for kept in files:
-        output.text(f"{kept.kind:<8}{shown_size(kept.size):>12}  {one_line(str(kept.path))}")
+    rows = tuple((one.kind.value, shown_size(one.size), Code(str(one.path))) for one in files)
+    columns = (Column("kind"), Column("size", is_number=True), Column("path"))
+    output.text(text([Table("Files", columns, rows, wraps=True)], output))
     if not files:
         output.note("nothing is kept")
 
 
-def _told(files: Sequence[Kept]) -> str:
-    size = shown_size(sum(kept.size for kept in files))
-    return f"{len(files)} file{'s' if len(files) > 1 else ''}, {size}"
+def _counted_files(files: Sequence[Kept]) -> str:
+    return f"{counted(len(files), 'file')}, {shown_size(sum(kept.size for kept in files))}"
 
 
 def _agrees(files: Sequence[Kept]) -> bool:
@@ -256,4 +258,4 @@ def _agrees(files: Sequence[Kept]) -> bool:
     """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError("there is nobody to ask", place="clear", remedy="say --yes to remove")
-    return typer.confirm(f"Remove {_told(files)}?", err=True)
+    return typer.confirm(f"Remove {_counted_files(files)}?", err=True)

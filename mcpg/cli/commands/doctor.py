@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcpg.cli import checks as trials
 from mcpg.cli import options
-from mcpg.cli.checks import checks as catalogue
-from mcpg.cli.checks import checks as extras
-from mcpg.cli.checks import checks as models
-from mcpg.cli.checks import checks as stores
-from mcpg.cli.checks import checks as telling
-from mcpg.cli.checks import sources
-from mcpg.cli.checks.checks import Check, Status, tried
+from mcpg.cli.checks import Check, Status, failure, timed, tried
 from mcpg.cli.exits import ExitCode
+from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
+from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import one_line
+from mcpg.cli.text import text
+from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
+from mcpg.gateway.sources import FileSource, ServerSource, Source
 from mcpg.json_types import JsonObject
+from mcpg.reports.blocks import Code, Column, Styled, Table, counted
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
+from mcpg.sources.model import PYTHON, Reply, SourceBatch
 from mcpg.values import to_json
+
+if TYPE_CHECKING:
+    from mcpg.cli.source_settings import ConfiguredSource
+    from mcpg.reports.blocks import Inline
 
 EXAMPLES = """\
 mcpg doctor
@@ -66,52 +74,48 @@ def doctor(
     if form is OutputFormat.JSON:
         output.json(doctor_json(checks))
     else:
-        output.text("\n".join(doctor_text(check, output) for check in checks))
+        output.text(text([doctor_table(checks)], output))
     return ExitCode.DONE if is_healthy(checks) else ExitCode.FINDINGS
 
 
-# All trials of `mcpg doctor`, in the order in which one part needs the other.
+# The checks, in the order in which one part needs the other
 
 
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
+_TRIALS = {
+    "embeddings": trials.check_provider,
+    "normalization": trials.check_normalizer,
+    "postgres": trials.check_postgres,
+    "store": trials.check_store,
+    "search cache": trials.check_cache,
+    "telemetry": trials.check_telemetry,
+}
 
 
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
-    """Try out every part that *settings* configure, one after the other.
+    """Check every part that *settings* configure, one after the other.
 
-    Settings that make no sense end it, because nobody knows what they were to mean.
+    Invalid settings end it, because the parts cannot be told from them.
 
     Args:
         settings: What is configured.
         starts_sources: Whether the sources of the configuration file are started and read.
     """
-    read = tried("settings", lambda: catalogue.check_settings(settings))
+    read = tried("settings", lambda: trials.check_settings(settings))
     yield read
-    yield from (extras.check_extra(extra) for extra in extras.EXTRAS)
-    yield catalogue.check_cache_folder()
+    yield from map(trials.check_extra, trials.EXTRAS)
+    yield trials.check_cache_folder()
     if read.status is Status.FAILED:
         return
     equipping = Equipping(settings)
-    yield from _catalogue(settings, equipping)
-    for name, trial in (
-        ("embeddings", models.check_provider),
-        ("normalization", models.check_normalizer),
-        ("postgres", stores.check_postgres),
-        ("store", stores.check_store),
-        ("search cache", stores.check_cache),
-        ("telemetry", telling.check_telemetry),
-    ):
+    bundle, engine = trials.check_bundle(settings)
+    yield bundle
+    if engine is not None:
+        yield tried("index", lambda: trials.check_index(settings))
+        yield tried("vectors", lambda: trials.check_vectors(engine, equipping))
+    for name, trial in _TRIALS.items():
         yield tried(name, lambda trial=trial: trial(settings, equipping))  # type: ignore[misc]
-    yield from sources.check_sources(settings, starts=starts_sources)
-
-
-def _catalogue(settings: Settings, equipping: Equipping) -> Iterator[Check]:
-    found, engine = catalogue.check_bundle(settings)
-    yield found
-    if engine is None:
-        return
-    yield tried("index", lambda: catalogue.check_index(settings))
-    yield tried("vectors", lambda: catalogue.check_vectors(engine, equipping))
+    yield from _check_sources(settings, starts=starts_sources)
 
 
 def doctor_json(checks: Sequence[Check]) -> JsonObject:
@@ -123,13 +127,225 @@ def doctor_json(checks: Sequence[Check]) -> JsonObject:
     }
 
 
-def doctor_text(check: Check, output: Output) -> str:
-    """Return the lines that tell one check."""
-    label = output.paint(f"{check.status.value:<6}", _STYLES[check.status])
-    line = f"{label}  {one_line(check.name)}: {one_line(check.message)}"
-    return f"{line}\n        {one_line(check.remedy)}" if check.remedy else line
+def doctor_table(checks: Sequence[Check]) -> Table:
+    """Return a row for each check, and one below it for what to do."""
+    rows: list[tuple[Inline, ...]] = []
+    for check in checks:
+        status = Styled(check.status.value, _STYLES[check.status])
+        rows.append((status, Code(check.name), Code(check.message)))
+        if check.remedy:
+            rows.append(("", "", Code(check.remedy)))
+    columns = (Column("status"), Column("check"), Column("result"))
+    return Table("Checks", columns, tuple(rows), wraps=True)
 
 
 def is_healthy(checks: Sequence[Check]) -> bool:
     """Return whether everything that is configured works."""
     return all(check.status is not Status.FAILED for check in checks)
+
+
+# The sources of the configuration file: each is started or read
+
+
+_LONGEST_NAME = 80
+_SHOWN = 10
+_SEVERAL = 2
+_RAISE = "raise its 'timeout', or run it yourself: does it answer at all?"
+_PROGRAM = (
+    "run its command yourself: what it writes to standard error may be secret, and is not shown"
+)
+_ADDRESS = "check the address and its headers, and whether a server runs there"
+_SKIPPED = "they are not started: --no-sources"
+
+
+def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
+    """Open every source and list its tools, servers side by side, if it *starts* them at all."""
+    entries = settings.sources() or ()
+    if not entries:
+        yield Check(SOURCES, Status.OFF, "no configuration file names any")
+    elif not starts:
+        yield Check(SOURCES, Status.OFF, f"{counted(len(entries), 'source')}: {_SKIPPED}")
+    else:
+        yield from _Round(entries).checks()
+
+
+@dataclass(slots=True)
+class _Opened:
+    """An entry, and its sources: one for each server of a client configuration."""
+
+    entry: ConfiguredSource
+    sources: tuple[Source, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    fault: McpgError | None = None
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round of requests to all entries."""
+
+    entries: Sequence[ConfiguredSource]
+    replies: dict[str, Reply] = field(default_factory=dict)
+    batches: list[SourceBatch] = field(default_factory=list)
+
+    def checks(self) -> Iterator[Check]:
+        """Return a check for every source, and one for all of them together."""
+        live = ServerOptions(()).live()
+        opened = _open_all(self.entries, live)
+        failed = self._ask([source for one in opened for source in one.sources], live)
+        for one in opened:
+            yield from self._of_entry(one, failed)
+        yield from _together(self.batches)
+
+    def _ask(self, sources: Iterable[Source], live: Live) -> McpgError | None:
+        """Ask all servers, side by side; give why none of them can be asked."""
+        from mcpg.sources.live import query_each  # noqa: PLC0415 - help needs none of it
+
+        servers = [one for one in sources if isinstance(one, ServerSource)]
+        timeouts = [one.timeout for one in servers]
+        try:
+            replies = query_each([one.server for one in servers], live, timeouts=timeouts)
+        except McpgError as fault:
+            return fault
+        self.replies = {one.id: reply for one, reply in zip(servers, replies, strict=True)}
+        return None
+
+    def _of_entry(self, one: _Opened, failed: McpgError | None) -> Iterator[Check]:
+        if one.fault is not None:
+            yield failure(_name(one.entry.name), one.fault)
+        yield from map(_unopened, one.diagnostics)
+        for source in one.sources:
+            name = _name(source.id)
+            if isinstance(source, FileSource):
+                yield tried(name, lambda source=source, name=name: self._file(source, name))  # type: ignore[misc]
+            elif isinstance(source, ServerSource):
+                yield failure(name, failed) if failed else self._server(source, name)
+
+    def _file(self, source: FileSource, name: str) -> Check:
+        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
+
+        def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
+            batch = read_sources([source.path], source_id=source.source_id, imports=True)
+            return batch, *_contents(batch)
+
+        (batch, count, found), took = timed(read)
+        self.batches.append(batch)
+        kind = "python" if source.path.startswith(PYTHON) else "path"
+        message = f"{source.path}: {counted(count, 'tool')}, read in {took:g} ms"
+        return _judged(name, message, found, count, kind=kind, durationMs=took)
+
+    def _server(self, source: ServerSource, name: str) -> Check:
+        reply = self.replies[source.id]
+        took = round(reply.seconds * 1000, 1)
+        kind = _kind(source.server)
+        if not reply.has_answered:
+            message = reply.batch.diagnostics[0].message
+            details: dict[str, Any] = {"kind": kind, "durationMs": took}
+            return Check(name, Status.FAILED, message, _advice(source, reply), details)
+        self.batches.append(reply.batch)
+        count, found = _contents(reply.batch)
+        called = f"{reply.name} {reply.version}".strip()[:_LONGEST_NAME] or "it"
+        message = f"{called} answers in {took:g} ms: {counted(count, 'tool')}, MCP {reply.protocol}"
+        return _judged(
+            name,
+            message,
+            found,
+            count,
+            kind=kind,
+            server=reply.name[:_LONGEST_NAME],
+            version=reply.version[:_LONGEST_NAME],
+            protocolVersion=reply.protocol,
+            durationMs=took,
+        )
+
+
+def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_Opened]:
+    from mcpg.cli.source_settings import open_entry  # noqa: PLC0415 - as above
+    from mcpg.gateway.opening import Opening  # noqa: PLC0415
+
+    opening, opened, ends = Opening(live), [], []
+    for entry in entries:
+        one = _Opened(entry)
+        before = len(opening.diagnostics)
+        try:
+            open_entry(entry, opening, live)
+        except McpgError as fault:
+            one.fault = fault
+        one.diagnostics = opening.diagnostics[before:]
+        opened.append(one)
+        ends.append(len(opening.sources))
+    # Ids are settled once all sources are known.
+    for one, begin, end in zip(opened, [0, *ends], ends, strict=False):
+        one.sources = opening.sources[begin:end]
+    return opened
+
+
+def _contents(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
+    """Return the number of tools of *batch*, and the diagnostics about them."""
+    if batch.documents or batch.bundles:
+        from mcpg.bundle import assemble  # noqa: PLC0415 - as above
+
+        assembly = assemble(batch)
+        return len(assembly.catalog.tools), assembly.diagnostics
+    from mcpg.catalog.catalog import build_catalog  # noqa: PLC0415 - as above
+
+    # Hints alone name tools of other sources.
+    catalog = build_catalog(batch.tools, batch.rules if batch.tools else ())
+    return len(catalog.tools), (*batch.diagnostics, *catalog.diagnostics)
+
+
+def _together(batches: Sequence[SourceBatch]) -> Iterator[Check]:
+    """Return a check of what concerns several sources, such as equal names."""
+    if len(batches) < _SEVERAL:
+        return
+
+    def trial() -> Check:
+        count, found = _contents(SourceBatch.join(batches))
+        alone = {one for batch in batches for one in _contents(batch)[1]}
+        message = f"{counted(len(batches), 'source')}: {counted(count, 'tool')}"
+        return _judged(SOURCES, message, [one for one in found if one not in alone], count)
+
+    yield tried(SOURCES, trial)
+
+
+def _judged(
+    name: str, message: str, diagnostics: Iterable[Diagnostic], count: int, **details: Any
+) -> Check:
+    """Return the check of a source that was read, by the *diagnostics* about it."""
+    serious = [one for one in diagnostics if one.severity != Severity.INFO]
+    warnings = [
+        {"code": one.code, "message": one.message, "place": one.place} for one in serious[:_SHOWN]
+    ]
+    found = {"tools": count, **details, "warnings": warnings}
+    if not serious:
+        return Check(name, Status.OK if count else Status.NOTE, message, details=found)
+    is_broken = any(one.severity == Severity.ERROR for one in serious)
+    counts = Counter(one.code for one in serious)
+    codes = ", ".join(f"{code} ({number})" for code, number in counts.items())
+    first = serious[0]
+    remedy = f"{first.place}: {first.message}. {remedy_of(first.code)}"
+    status = Status.FAILED if is_broken else Status.NOTE
+    return Check(name, status, f"{message}; {codes}", remedy, found)
+
+
+def _unopened(item: Diagnostic) -> Check:
+    """Return the check of a source that is switched off, or cannot be used as it is configured."""
+    name = _name(str(item.place).rpartition(": ")[2])
+    status = Status.FAILED if item.severity == Severity.ERROR else Status.OFF
+    return Check(name, status, item.message, details={"place": item.place})
+
+
+def _name(source: str) -> str:
+    return f"source {source[:_LONGEST_NAME]}"
+
+
+def _kind(server: Server) -> str:
+    if isinstance(server, StdioServer):
+        return "stdio"
+    return "sse" if server.is_sse else "http"
+
+
+def _advice(source: ServerSource, reply: Reply) -> str:
+    """Return what to do about a server that did not answer."""
+    if reply.seconds >= (source.timeout or DEFAULT_TIMEOUT):
+        return _RAISE
+    return _PROGRAM if _kind(source.server) == "stdio" else _ADDRESS

@@ -15,18 +15,23 @@ from mcpg.cli.query import (
     answer_explain,
     arguments_of,
     exit_code,
+    explain_json,
     report_explain,
+    write_blocks,
 )
 from mcpg.cli.settings import Settings
 from mcpg.errors import NotFoundError, UsageError
+from mcpg.gateway.json import score_json
+from mcpg.values import to_json
 
 if TYPE_CHECKING:
     import typer
 
     from mcpg.engine import Engine
-    from mcpg.engine.trace import RankExplanation
+    from mcpg.engine.trace import HintSuggestion, RankExplanation
     from mcpg.evaluation.judged import Judgements
     from mcpg.evaluation.report import Comparison
+    from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
 mcpg explain shipmnt status
@@ -98,13 +103,6 @@ def answer_tool(
         shown: How the explanation is shown.
         output: Where it goes.
     """
-    from mcpg.cli.views.explain import (  # noqa: PLC0415 - as above
-        explain_json,
-        rank_explanation_json,
-        rank_explanation_markdown,
-        rank_explanation_text,
-    )
-
     arguments = arguments_of(question)
     judgements = None
     if judged is not None:
@@ -116,20 +114,19 @@ def answer_tool(
         explanation = engine.explain(**arguments, tool=tool)
         standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    told = rank_explanation_json(standing, effect)
-    data = explain_json(explanation, engine.diagnostics) | {"tool": told}
+    rank = rank_explanation_json(standing, effect)
+    data = explain_json(explanation, engine.diagnostics) | {"tool": rank}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":
         output.json(data)
         return exit_code(explanation.result, question)
-    noticed = judgements.diagnostics if judgements else ()
-    output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *noticed))
-    query = explanation.result.query
-    if shown.form == "md":
-        output.text(rank_explanation_markdown(query, told))
-    else:
-        output.text(rank_explanation_text(query, told, output))
+    from mcpg.reports.why_not import rank_explanation_blocks  # noqa: PLC0415 - of one tool alone
+
+    about_queries = judgements.diagnostics if judgements else ()
+    output.diagnostics((*engine.diagnostics, *explanation.result.diagnostics, *about_queries))
+    blocks = rank_explanation_blocks(explanation.result.query, rank, _snippet(rank))
+    write_blocks(blocks, shown.form, output, "### Why", standing.tool_id)
     return exit_code(explanation.result, question)
 
 
@@ -149,6 +146,53 @@ def _effect(
     )
 
 
+def rank_explanation_json(
+    standing: RankExplanation, effect: Comparison | None = None
+) -> JsonObject:
+    """Return the member `tool` of what `explain --tool` prints; gaps at full precision, as sums."""
+    members: JsonObject = to_json(standing) | {
+        "score": score_json(standing.score),
+        "above": [
+            to_json(rival)
+            | {
+                "score": score_json(rival.score),
+                "features": [
+                    to_json(gap) | {"difference": gap.difference} for gap in rival.features
+                ],
+            }
+            for rival in standing.above
+        ],
+        "change": None,
+    }
+    if standing.change:
+        members["change"] = {
+            "hints": hints_to_add(standing.change),
+            "rankAfter": standing.change.rank_after,
+            "scoreAfter": score_json(standing.change.score_after),
+            "verified": standing.change.is_verified,
+        }
+    return members if effect is None else members | {"effect": effect.json()}
+
+
+def hints_to_add(change: HintSuggestion) -> JsonObject:
+    """Return what belongs below the tool's id in a hints file."""
+    hints = change.hints
+    members: JsonObject = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
+    return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
+
+
+def _snippet(tool: Mapping[str, Any]) -> str:
+    """Return the hints file that makes the change, or what to add to the tool's entry of one."""
+    from mcpg.documents.front_matter import flow, quoted  # noqa: PLC0415 - of one tool alone
+
+    if tool["change"] is None:
+        return ""
+    members = tool["change"]["hints"].items()
+    lines = [f"    {key}: {flow(value)}" for key, value in members if value]
+    head = ["# add to a hints file:", "tools:", f"  {quoted(tool['toolId'])}:"]
+    return "\n".join([*head, *lines])
+
+
 def answer_compare(
     question: Question, paths: tuple[str, str], shown: Showing, output: Output
 ) -> int:
@@ -157,13 +201,7 @@ def answer_compare(
     Raises:
         UsageError: Nothing is asked, or an option is given that makes no sense for two catalogues.
     """
-    from mcpg.cli.views.compare import (  # noqa: PLC0415 - as above
-        Compared,
-        Side,
-        compare_json,
-        compare_markdown,
-        compare_text,
-    )
+    from mcpg.cli.comparison import Side, compare_blocks, compare_json  # noqa: PLC0415 - as above
     from mcpg.engine.compare import compare  # noqa: PLC0415
 
     refuse(
@@ -183,17 +221,16 @@ def answer_compare(
             remedy="add a query, or use `mcpg bundle --diff` to compare catalogues",
         )
     then, now = (_opened(path, question.settings, output) for path in paths)
-    compared = Compared(
+    data = compare_json(
         compare(then, now, **arguments),
         Side(paths[0], then.diagnostics),
         Side(paths[1], now.diagnostics),
     )
     if shown.form == "json":
-        output.json(compare_json(compared))
-    elif shown.form == "md":
-        output.text(compare_markdown(compared))
+        output.json(data)
     else:
-        output.text(compare_text(compared, output))
+        title = "### mcpg explain --compare"
+        write_blocks(compare_blocks(data), shown.form, output, title, str(data["query"]))
     return ExitCode.DONE
 
 

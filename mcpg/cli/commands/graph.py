@@ -1,70 +1,332 @@
-"""`mcpg graph`, a group of commands."""
+"""`mcpg graph`: its export, validation and statistics; `graph_query` holds what queries it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated
+from enum import StrEnum
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpg.bundle import Assembly
 from mcpg.cli import options
-from mcpg.cli.commands import graph_export, graph_query
+from mcpg.cli.commands import graph_query
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
-from mcpg.cli.options import group
-from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.terminal import and_pages, counted, cut, one_line, pad
-from mcpg.errors import Diagnostic
+from mcpg.cli.options import complete_tool, group
+from mcpg.cli.output import Output, OutputFormat, check_replaceable
+from mcpg.cli.terminal import and_pages, one_line
+from mcpg.cli.text import text as text_of
+from mcpg.documents.model import ToolDocument
+from mcpg.errors import Diagnostic, UsageError
+from mcpg.files import atomic_write
 from mcpg.gateway.json import diagnostics_json
 from mcpg.graph.network import Statistics
+from mcpg.graph.terms import Triple
 from mcpg.graph.validation import Finding, Validation
 from mcpg.json_types import JsonObject
+from mcpg.reports.blocks import Code, Column, Facts, Section, Table, counted, listed
 from mcpg.sources import SourceBatch
+from mcpg.sources.model import read_text
 from mcpg.values import to_json
 
-# `mcpg graph schema`.
+if TYPE_CHECKING:
+    from mcpg.engine import Engine
+    from mcpg.reports.blocks import Block, Inline
 
-
-SCHEMA_EXAMPLES = """\
+EXAMPLES = """\
+mcpg graph export -o graph.ttl
+mcpg graph export --around shipment_status --format mermaid
+mcpg graph sparql 'SELECT ?id ?then { ?tool mcpg:toolId ?id ; kb:nextStep/mcpg:toolId ?then }'
 mcpg graph schema
-mcpg graph schema --format json | jq -r '.predicates[].name'"""
+mcpg graph search "where is my parcel" --explain
+mcpg graph validate --shapes house-rules.ttl
+mcpg graph stats"""
 
 
-def register_schema(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "schema", examples=SCHEMA_EXAMPLES)(schema)
+def register(app: typer.Typer) -> None:
+    """Add the group to *app*."""
+    commands = group(
+        "graph",
+        text="The tools as linked data: export, search, query, validate, count.",
+        examples=EXAMPLES,
+    )
+    options.command(commands, "export", examples=EXPORT_EXAMPLES)(export)
+    graph_query.register(commands)
+    options.command(commands, "validate", examples=VALIDATE_EXAMPLES)(validate)
+    options.command(commands, "stats", examples=STATS_EXAMPLES)(stats)
+    app.add_typer(commands)
 
 
-def schema(
+# `mcpg graph export`
+
+
+STDOUT = "-"
+
+
+class GraphFormat(StrEnum):
+    """The formats of an export, by rdflib's names where it has one."""
+
+    TURTLE = "turtle"
+    JSON_LD = "json-ld"
+    NQUADS = "nquads"
+    GRAPHML = "graphml"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    HTML = "html"
+
+
+EXTENSIONS = {
+    ".ttl": GraphFormat.TURTLE,
+    ".turtle": GraphFormat.TURTLE,
+    ".jsonld": GraphFormat.JSON_LD,
+    ".nq": GraphFormat.NQUADS,
+    ".nt": GraphFormat.NQUADS,
+    ".graphml": GraphFormat.GRAPHML,
+    ".mmd": GraphFormat.MERMAID,
+    ".mermaid": GraphFormat.MERMAID,
+    ".dot": GraphFormat.DOT,
+    ".gv": GraphFormat.DOT,
+    ".html": GraphFormat.HTML,
+    ".htm": GraphFormat.HTML,
+}
+"""The format of each file name extension."""
+
+_MARK = "A graph of tools, made by mcpg"
+_OPENINGS = {
+    GraphFormat.TURTLE: f"# {_MARK}\n",
+    GraphFormat.JSON_LD: '{\n  "@context": {\n    "@version": 1.1,\n    "kb": "urn:managedcode:',
+    GraphFormat.NQUADS: f"# {_MARK}\n",
+    GraphFormat.GRAPHML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
+    GraphFormat.MERMAID: f"%% {_MARK}\n",
+    GraphFormat.DOT: f"// {_MARK}\n",
+    GraphFormat.HTML: '<!doctype html>\n<html lang="en" data-mcpg-report=',
+}
+"""The start of files of each format that mcpg wrote."""
+
+
+def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
+    """Return the format that is *stated*, or the one that the name of the file *target* ends in.
+
+    Raises:
+        UsageError: Neither says which.
+    """
+    if stated is not None:
+        return stated
+    if target == STDOUT:
+        return GraphFormat.TURTLE
+    found = EXTENSIONS.get(PurePath(target).suffix.lower())
+    if found is None:
+        raise UsageError(
+            "the name of the file does not say in which format to write",
+            place=f"--output {target}",
+            remedy=f"add --format, or end the name in one of {', '.join(EXTENSIONS)}",
+        )
+    return found
+
+
+def written_graph(
+    documents: Sequence[ToolDocument], form: GraphFormat, *, is_framed: bool = False
+) -> str:
+    """Write what *documents* say as *form*; JSON-LD *is_framed* where asked for."""
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415 - help needs no graph
+
+    if form is GraphFormat.HTML:
+        from mcpg.reports.graph import graph_page  # noqa: PLC0415
+
+        return graph_page(documents)
+    pieces = _pieces(triples_of(documents), form, is_framed=is_framed)
+    # JSON has no comments.
+    opening = () if form is GraphFormat.JSON_LD else (_OPENINGS[form],)
+    return "".join((*opening, *pieces))
+
+
+def _pieces(triples: Iterator[Triple], form: GraphFormat, *, is_framed: bool) -> Iterator[str]:
+    from mcpg.graph import exports  # noqa: PLC0415
+    from mcpg.graph.network import network_of  # noqa: PLC0415
+
+    statements = {
+        GraphFormat.TURTLE: exports.turtle,
+        GraphFormat.NQUADS: exports.nquads,
+        GraphFormat.JSON_LD: exports.framed_json_ld if is_framed else exports.json_ld,
+    }
+    drawings = {
+        GraphFormat.GRAPHML: exports.graphml,
+        GraphFormat.MERMAID: exports.mermaid,
+        GraphFormat.DOT: exports.dot,
+    }
+    if form in statements:
+        return statements[form](triples)
+    return drawings[form](network_of(triples))
+
+
+def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
+    """Write *text* to the file *target*, or to standard output, and give its size in bytes.
+
+    Raises:
+        OutputError: The file holds something else than an export of mcpg, or cannot be written.
+    """
+    data = text.encode()
+    if target == STDOUT:
+        output.document(text)
+        return len(data)
+    if not force:
+        check_replaceable(
+            target,
+            (_OPENINGS[form].encode(),),
+            "graph that mcpg wrote in this format",
+            "name another file, or add --force",
+        )
+    atomic_write(target, data)
+    return len(data)
+
+
+EXPORT_EXAMPLES = """\
+mcpg graph export -o graph.ttl
+mcpg graph export --around shipment_status --depth 2
+mcpg graph export --query "where is my parcel" -o parcel.nq"""
+
+_DEFAULT_DEPTH = 1
+
+Target = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
+]
+Form = Annotated[
+    GraphFormat | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help=f"How to write: {', '.join(GraphFormat)}. Otherwise by the end of the file's name; "
+        "turtle on standard output.",
+    ),
+]
+Around = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--around",
+        metavar="TOOL",
+        autocompletion=complete_tool,
+        help="Only this tool and those near it; give it again for several.",
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="TEXT",
+        help="Only what a search for this finds, with what edges bring in.",
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth",
+        metavar="N",
+        min=0,
+        help=f"How many edges to follow from --around (otherwise {_DEFAULT_DEPTH}), or further "
+        "from what --query finds (otherwise 0).",
+    ),
+]
+
+
+Framed = Annotated[
+    bool,
+    typer.Option(
+        "--framed",
+        help="In JSON-LD, put parameters, examples, groups and edges within each tool.",
+    ),
+]
+
+
+def export(
     output: Output,
     *,
     bundle: options.BundlePaths = None,
-    form: options.Format = OutputFormat.TEXT,
+    target: Target = STDOUT,
+    form: Form = None,
+    around: Around = None,
+    query: Query = None,
+    depth: Depth = None,
+    framed: Framed = False,
+    include_disabled: options.IncludeDisabled = False,
+    force: options.Force = False,
 ) -> int:
-    """Describe the graph of the tools, for whoever writes a query.
+    """Write the graph of the tools, or a part of it, for other programs to read.
 
-    Prefixes, classes, predicates with what stands on either side of them and an example each, and
-    what `mcpg graph search` reads.
+    The same tools give the same bytes on every machine.
     """
-    from mcpg.cli.commands.graph_query import schema_text  # noqa: PLC0415 - help needs none
-    from mcpg.gateway.json import schema_json  # noqa: PLC0415
-    from mcpg.graph.schema import schema_of  # noqa: PLC0415
-    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
-
+    chosen = format_for(target, form)
+    if depth is not None and not around and query is None:
+        raise UsageError(
+            "there is no tool to begin with", place="--depth", remedy="add --around or --query"
+        )
+    if framed and chosen is not GraphFormat.JSON_LD:
+        raise UsageError(
+            f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
+        )
     engine = open_engine(settings_of(bundle=bundle), output)
-    documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
-    found = schema_of(documents)
-    diagnostics = (*engine.diagnostics, *noticed)
-    if form is OutputFormat.JSON:
-        output.json(schema_json(found, diagnostics))
-    else:
-        output.diagnostics(diagnostics)
-        output.text(schema_text(found))
+    output.diagnostics(engine.diagnostics)
+    documents = _documents(engine, around or [], query, depth, include_disabled=include_disabled)
+    text = _written(documents, chosen, output, is_framed=framed)
+    size = write_graph(target, text, chosen, output, force=force)
+    if target != STDOUT:
+        output.note(f"wrote {target}: {_counts(documents)}, {size:,} bytes")
     return ExitCode.DONE
 
 
-# `mcpg graph stats`.
+def _documents(
+    engine: Engine,
+    around: list[str],
+    query: str | None,
+    depth: int | None,
+    *,
+    include_disabled: bool,
+) -> list[ToolDocument]:
+    """Return the documents of the whole graph, or of the part that is asked for."""
+    from mcpg.graph.network import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
+
+    tools = engine.documents
+    documents = [*tools.values(), *engine.pages]
+    if not around and query is None:
+        return documents
+    found: set[str] = set()
+    if around:
+        catalog = engine.catalog
+        roots = {tools[catalog.named(name).id].uri for name in around}
+        found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
+    if query is not None:
+        matches = {tools[one].uri for one in _matches(engine, query, include_disabled)}
+        found |= neighbourhood(documents, matches, depth or 0)
+    return induced(documents, found)
+
+
+def _counts(documents: list[ToolDocument]) -> str:
+    pages = sum(document.is_page for document in documents)
+    edges = sum(len(document.links) for document in documents)
+    tools = counted(len(documents) - pages, "tool")
+    return f"{tools}{and_pages(pages)}, {counted(edges, 'edge')}"
+
+
+def _matches(engine: Engine, query: str, include_disabled: bool) -> set[str]:
+    result = engine.search(query, include_disabled=include_disabled)
+    lists = (result.matches, result.related_matches, result.next_step_matches)
+    return {match.tool_id for matches in lists for match in matches}
+
+
+def _written(
+    documents: list[ToolDocument], form: GraphFormat, output: Output, *, is_framed: bool
+) -> str:
+    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
+
+    kept, repeated = distinct_documents(documents)
+    output.diagnostics(repeated)
+    return written_graph(kept, form, is_framed=is_framed)
+
+
+# `mcpg graph stats`
 
 
 STATS_EXAMPLES = """\
@@ -75,11 +337,6 @@ mcpg graph stats --format json | jq -r '.orphans[]'"""
 Top = Annotated[
     int, typer.Option("--top", metavar="N", min=1, help="The most hubs and groups to name.")
 ]
-
-
-def register_stats(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "stats", examples=STATS_EXAMPLES)(stats)
 
 
 def stats(
@@ -102,11 +359,90 @@ def stats(
         output.json(stats_json(found, engine.diagnostics))
     else:
         output.diagnostics(engine.diagnostics)
-        output.text(stats_text(found))
+        output.text(text_of(stats_blocks(found), output))
     return ExitCode.DONE
 
 
-# `mcpg graph validate`.
+def stats_json(found: Statistics, diagnostics: Iterable[Diagnostic]) -> JsonObject:
+    """Return the object that `graph stats` prints."""
+    return {
+        "schema": "mcpg/graph-stats/1",
+        "tools": found.tools,
+        "sources": found.sources,
+        "groups": found.groups,
+        "things": found.things,
+        "pages": found.pages,
+        "edges": [to_json(edges) for edges in found.kinds],
+        "danglingEdges": found.dangling,
+        "degrees": {
+            "incoming": to_json(found.incoming),
+            "outgoing": to_json(found.outgoing),
+            "total": to_json(found.degree),
+        },
+        "components": {"count": len(found.components), "sizes": list(found.components)},
+        "orphans": list(found.orphans),
+        "hubs": [to_json(hub, {"tool": "toolId"}) for hub in found.hubs],
+        "densestGroups": [to_json(dense) for dense in found.densest],
+        "diagnostics": diagnostics_json(diagnostics),
+    }
+
+
+_NAMED = 10
+
+
+def stats_blocks(found: Statistics) -> list[Block]:
+    """Return what the graph holds, its degrees, hubs and groups."""
+    joined = [f"{size:,}" for size in found.components if size > 1]
+    facts: tuple[tuple[str, Inline], ...] = (
+        ("tools", f"{found.tools:,} of {counted(found.sources, 'source')}"),
+        ("groups", f"{found.groups:,}"),
+        ("things", f"{found.things:,}"),
+        ("pages", f"{found.pages:,}" if found.pages else ""),
+        ("connected parts", _counted_names(joined)),
+        ("tools without an edge", _counted_names(found.orphans)),
+    )
+    edges: list[tuple[Inline, ...]] = [
+        (one.kind, f"{one.count:,}", f"{one.authored:,} by authors, mean weight {one.weight:.2f}")
+        for one in found.kinds
+    ]
+    if found.dangling:
+        edges.append(("dangling", f"{found.dangling:,}", "to tools that are not here"))
+    spreads = {"incoming": found.incoming, "outgoing": found.outgoing, "both": found.degree}
+    degrees = [
+        (name, f"{one.smallest:,}", f"{one.median:g}", f"{one.mean:.2f}", f"{one.largest:,}")
+        for name, one in spreads.items()
+    ]
+    hubs = [(Code(one.tool), f"{one.incoming:,}", f"{one.outgoing:,}") for one in found.hubs]
+    groups = [
+        (Code(one.name), f"{one.members:,}", f"{one.edges:,}", f"{one.density:.3f}")
+        for one in found.densest
+    ]
+    columns = (Column("kind"), Column("edges", is_number=True), Column("origin"))
+    return [
+        Facts(facts),
+        Section("edges", "Edges", (Table("Edges", columns, tuple(edges)),)),
+        _table("Edges of a tool", ("direction", "least", "median", "mean", "most"), degrees),
+        _table("Hubs", ("tool", "in", "out"), hubs),
+        _table("Densest groups", ("group", "tools", "edges", "density"), groups),
+    ]
+
+
+def _table(title: str, heads: Sequence[str], rows: Iterable[tuple[Inline, ...]]) -> Section:
+    """Return a table of numbers behind a name, under its title."""
+    columns = tuple(Column(head, is_number=bool(place)) for place, head in enumerate(heads))
+    table = Table(title, columns, tuple(rows), has_heads=True)
+    return Section(title.lower().replace(" ", "-"), title, (table,) if table.rows else ())
+
+
+def _counted_names(names: Sequence[str]) -> Inline:
+    """Return how many *names* there are, and the first of them."""
+    if not names:
+        return "0"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return (f"{len(names):,}: ", listed([Code(one) for one in names[:_NAMED]]), more)
+
+
+# `mcpg graph validate`
 
 
 VALIDATE_EXAMPLES = """\
@@ -131,11 +467,6 @@ Timeout = Annotated[
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")]
 
 
-def register_validate(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "validate", examples=VALIDATE_EXAMPLES)(validate)
-
-
 def validate(
     output: Output,
     *,
@@ -150,17 +481,17 @@ def validate(
     Shapes for tools, documents and edges come with mcpg. A finding names the file and line that is
     at fault. Exits 1 when something violates a shape.
     """
-    texts = {name: _read(name) for name in shapes or []}
+    texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(settings_of(bundle=bundle), output)
     found, assembly = _validated(batch, texts, timeout, output)
-    noticed = (*assembly.diagnostics, *found.diagnostics)
+    diagnostics = (*assembly.diagnostics, *found.diagnostics)
     if form is OutputFormat.JSON:
-        output.json(validation_json(found, list(texts), noticed))
+        output.json(validation_json(found, list(texts), diagnostics))
     else:
-        output.diagnostics(noticed)
+        output.diagnostics(diagnostics)
         output.text(validation_text(found, output))
-    counted = found.count("violation") + (found.count("warning") if strict else 0)
-    return ExitCode.FINDINGS if counted else ExitCode.DONE
+    is_bad = found.count("violation") or (strict and found.count("warning"))
+    return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 
 def _validated(
@@ -181,161 +512,27 @@ def _validated(
 
 
 def _originals(batch: SourceBatch, assembly: Assembly) -> dict[str, tuple[str, str]]:
-    """Give place and text of what authors wrote; a bundle's texts stand for themselves."""
+    """Return place and text of what authors wrote, by path and by place."""
     texts = (*(assembly.texts if batch.bundles else ()), *batch.documents)
     written = [(text.path, text.place or text.path, text.content) for text in texts]
     by_place = {place: (place, content) for _, place, content in written}
     return by_place | {path: (place, content) for path, place, content in written}
 
 
-def _read(name: str) -> str:
-    from pathlib import Path  # noqa: PLC0415 - as above
-
-    from mcpg.sources.model import read_text  # noqa: PLC0415
-
-    return read_text(Path(name), name)
-
-
-EXAMPLES = """\
-mcpg graph export -o graph.ttl
-mcpg graph export --around shipment_status --format mermaid
-mcpg graph sparql 'SELECT ?id ?then { ?tool mcpg:toolId ?id ; kb:nextStep/mcpg:toolId ?then }'
-mcpg graph schema
-mcpg graph search "where is my parcel" --explain
-mcpg graph validate --shapes house-rules.ttl
-mcpg graph stats"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the group to *app*."""
-    commands = group(
-        "graph",
-        text="The tools as linked data: export, search, query, validate, count.",
-        examples=EXAMPLES,
-    )
-    graph_export.register(commands)
-    register_schema(commands)
-    graph_query.register(commands)
-    graph_query.register_sparql(commands)
-    register_validate(commands)
-    register_stats(commands)
-    app.add_typer(commands)
-
-
-# What a graph is made of, as text and as JSON.
-
-
-_NAME = 40
-_TOLD = 10
-
-
-def stats_text(found: Statistics) -> str:
-    """Return everything in blocks: what there is, degrees, parts, hubs, groups."""
-    blocks = (_counts(found), _degrees(found), _parts(found), _hubs(found), _groups(found))
-    return "\n\n".join("\n".join(block) for block in map(list, blocks) if block)
-
-
-def stats_json(found: Statistics, noticed: Iterable[Diagnostic]) -> JsonObject:
-    """Return the object that `graph stats` prints."""
-    return {
-        "schema": "mcpg/graph-stats/1",
-        "tools": found.tools,
-        "sources": found.sources,
-        "groups": found.groups,
-        "things": found.things,
-        "pages": found.pages,
-        "edges": [to_json(edges) for edges in found.kinds],
-        "danglingEdges": found.dangling,
-        "degrees": {
-            "incoming": to_json(found.incoming),
-            "outgoing": to_json(found.outgoing),
-            "total": to_json(found.degree),
-        },
-        "components": {"count": len(found.components), "sizes": list(found.components)},
-        "orphans": list(found.orphans),
-        "hubs": [to_json(hub, {"tool": "toolId"}) for hub in found.hubs],
-        "densestGroups": [to_json(dense) for dense in found.densest],
-        "diagnostics": diagnostics_json(noticed),
-    }
-
-
-def _counts(found: Statistics) -> Iterator[str]:
-    yield (
-        f"{counted(found.tools, 'tool')} of {counted(found.sources, 'source')}, "
-        f"{counted(found.groups, 'group')}, {counted(found.things, 'thing')}"
-        f"{and_pages(found.pages)}"
-    )
-    for edges in found.kinds:
-        told = f"{edges.authored:,} by authors, mean weight {edges.weight:.2f}"
-        yield f"    {pad(edges.kind, 10)} {edges.count:>8,}  {told}"
-    if found.dangling:
-        yield f"    {pad('dangling', 10)} {found.dangling:>8,}  to tools that are not here"
-
-
-def _degrees(found: Statistics) -> Iterator[str]:
-    yield f"{pad('edges of a tool', 18)}{'least':>8}{'median':>8}{'mean':>8}{'most':>8}"
-    for label, spread in (
-        ("incoming", found.incoming),
-        ("outgoing", found.outgoing),
-        ("both", found.degree),
-    ):
-        figures = f"{spread.smallest:>8,}{spread.median:>8g}{spread.mean:>8.2f}{spread.largest:>8,}"
-        yield f"    {pad(label, 14)}{figures}"
-
-
-def _parts(found: Statistics) -> Iterator[str]:
-    joined = [size for size in found.components if size > 1]
-    sizes = _listed([f"{size:,}" for size in joined])
-    yield f"{counted(len(joined), 'part')} joined by edges{f': {sizes}' if sizes else ''}"
-    orphans = _listed([one_line(tool) for tool in found.orphans])
-    count = counted(len(found.orphans), "tool")
-    yield f"{count} without an edge{f': {orphans}' if orphans else ''}"
-
-
-def _hubs(found: Statistics) -> Iterator[str]:
-    if found.hubs:
-        yield f"{pad('hubs', _NAME + 4)}{'in':>8}{'out':>8}"
-    for hub in found.hubs:
-        yield f"    {_named(hub.tool)}{hub.incoming:>8,}{hub.outgoing:>8,}"
-
-
-def _groups(found: Statistics) -> Iterator[str]:
-    if found.densest:
-        yield f"{pad('densest groups', _NAME + 4)}{'tools':>8}{'edges':>8}{'density':>9}"
-    for dense in found.densest:
-        figures = f"{dense.members:>8,}{dense.edges:>8,}{dense.density:>9.3f}"
-        yield f"    {_named(dense.name)}{figures}"
-
-
-def _named(name: str) -> str:
-    return pad(cut(one_line(name), _NAME), _NAME)
-
-
-def _listed(names: Sequence[str]) -> str:
-    told = ", ".join(names[:_TOLD])
-    more = len(names) - _TOLD
-    return f"{told} and {more:,} more" if more > 0 else told
-
-
-# What a validation found, as text and as JSON.
-
-
 _STYLES = {"violation": "red", "warning": "yellow", "info": "cyan"}
 
 
 def validation_text(found: Validation, output: Output) -> str:
-    """Give one finding a line, and at the end how many there are of each kind."""
+    """Return a line for each finding, as compilers write them, and their counts."""
     lines = [_line(finding, output) for finding in found.findings]
     documents = f"{counted(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
-    size = f"{documents}, {counted(found.triples, 'triple')}"
-    told = ", ".join(
-        counted(found.count(severity), severity) for severity in ("violation", "warning")
-    )
-    return "\n".join((*lines, f"{size}: {told}"))
+    triples = counted(found.triples, "triple")
+    violations, warnings = (counted(found.count(one), one) for one in ("violation", "warning"))
+    return "\n".join((*lines, f"{documents}, {triples}: {violations}, {warnings}"))
 
 
 def validation_json(
-    found: Validation, shapes: Sequence[str], noticed: Iterable[Diagnostic]
+    found: Validation, shapes: Sequence[str], diagnostics: Iterable[Diagnostic]
 ) -> JsonObject:
     """Return the object that `graph validate` prints."""
     return {
@@ -348,7 +545,7 @@ def validation_json(
         "violations": found.count("violation"),
         "warnings": found.count("warning"),
         "findings": [_finding_json(finding) for finding in found.findings],
-        "diagnostics": diagnostics_json(noticed),
+        "diagnostics": diagnostics_json(diagnostics),
     }
 
 

@@ -1,4 +1,4 @@
-"""`mcpg graph search`."""
+"""`mcpg graph search`, `mcpg graph sparql` and `mcpg graph schema`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.terminal import counted, cut, one_line, pad, standard_input, width
+from mcpg.cli.terminal import cut, one_line, pad, standard_input, width
+from mcpg.cli.text import text as text_of
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
-from mcpg.graph.schema import ClassUse, GraphSchema, PredicateUse
+from mcpg.graph.schema import GraphSchema
 from mcpg.graph.search import (
     Evidence,
     GraphMatch,
@@ -25,10 +26,24 @@ from mcpg.graph.search import (
     SearchProfile,
 )
 from mcpg.graph.search.model import ScoreKind
-from mcpg.graph.sparql_worker import Answer, shortened
+from mcpg.graph.sparql_worker import Answer, shortened, shown
+from mcpg.reports.blocks import (
+    Code,
+    Column,
+    Entries,
+    Entry,
+    Figure,
+    Paragraph,
+    Section,
+    Source,
+    Styled,
+    Table,
+    counted,
+)
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
+    from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
 mcpg graph search "where is my parcel"
@@ -87,8 +102,10 @@ Explain = Annotated[bool, typer.Option("--explain", help="Show the SPARQL that w
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
+    """Add the commands to *app*."""
+    options.command(app, "schema", examples=SCHEMA_EXAMPLES)(schema)
     options.command(app, "search", examples=EXAMPLES)(search)
+    options.command(app, "sparql", examples=SPARQL_EXAMPLES)(sparql)
 
 
 def search(
@@ -125,7 +142,7 @@ def search(
         output.json(result_json(found, engine.diagnostics))
     else:
         output.diagnostics((*engine.diagnostics, *found.diagnostics))
-        output.text(result_text(found, explain=explain))
+        output.text(text_of(result_blocks(found, explain=explain), output))
     is_unheard = no_local and not found.endpoints
     return ExitCode.FINDINGS if is_unheard else ExitCode.DONE
 
@@ -165,8 +182,8 @@ def _searcher(
         for document in engine.documents.values()
         if include_disabled or document.tool.enabled
     )
-    documents, noticed = distinct_documents((*offered, *engine.pages))
-    output.diagnostics(noticed)
+    documents, repeated = distinct_documents((*offered, *engine.pages))
+    output.diagnostics(repeated)
     return GraphSearcher(
         documents,
         allowed=request.endpoints,
@@ -222,11 +239,11 @@ def write_answer(answer: Answer, form: ResultFormat | None, output: Output) -> N
     is_graph = answer.form == "graph"
     form = form or (ResultFormat.TTL if is_graph else ResultFormat.TABLE)
     if is_graph != (form is ResultFormat.TTL):
-        told = ("triples", "ttl") if is_graph else ("rows", "table, json or csv")
+        content, forms = ("triples", "ttl") if is_graph else ("rows", "table, json or csv")
         raise UsageError(
-            f"the answer has {told[0]}, which {form} cannot hold",
+            f"the answer has {content}, which {form} cannot hold",
             place="--format",
-            remedy=f"use {told[1]}, or leave it out",
+            remedy=f"use {forms}, or leave it out",
         )
     if is_graph:
         output.document(answer.turtle())
@@ -241,8 +258,6 @@ def write_answer(answer: Answer, form: ResultFormat | None, output: Output) -> N
 
 
 def _table(answer: Answer, output: Output) -> str:
-    from mcpg.graph.sparql_worker import shown  # noqa: PLC0415 - help needs no graph
-
     names = answer.variables
     rows = [[one_line(shown(row.get(name))) for name in names] for row in answer.rows]
     columns = [
@@ -310,11 +325,6 @@ AllowService = Annotated[
 ]
 
 
-def register_sparql(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "sparql", examples=SPARQL_EXAMPLES)(sparql)
-
-
 def sparql(
     output: Output,
     *,
@@ -336,8 +346,8 @@ def sparql(
 
     text = query_of(query)
     engine = open_engine(settings_of(bundle=bundle), output)
-    documents, noticed = distinct_documents((*engine.documents.values(), *engine.pages))
-    output.diagnostics((*engine.diagnostics, *noticed))
+    documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
+    output.diagnostics((*engine.diagnostics, *repeated))
     limits = Limits(seconds=timeout, rows=rows)
     with SparqlEndpoint(documents, services=services or (), limits=limits) as endpoint:
         answer = endpoint.query(text)
@@ -348,12 +358,46 @@ def sparql(
     return ExitCode.DONE
 
 
-# What a search of the graph finds, and what the graph is made of, as
-# text.
+# `mcpg graph schema`
+
+
+SCHEMA_EXAMPLES = """\
+mcpg graph schema
+mcpg graph schema --format json | jq -r '.predicates[].name'"""
+
+
+def schema(
+    output: Output,
+    *,
+    bundle: options.BundlePaths = None,
+    form: options.Format = OutputFormat.TEXT,
+) -> int:
+    """Describe the graph of the tools, for whoever writes a query.
+
+    Prefixes, classes, predicates with what stands on either side of them and an example each, and
+    what `mcpg graph search` reads.
+    """
+    from mcpg.gateway.json import schema_json  # noqa: PLC0415 - help needs none of it
+    from mcpg.graph.schema import schema_of  # noqa: PLC0415
+    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
+
+    engine = open_engine(settings_of(bundle=bundle), output)
+    documents, repeated = distinct_documents((*engine.documents.values(), *engine.pages))
+    found = schema_of(documents)
+    diagnostics = (*engine.diagnostics, *repeated)
+    if form is OutputFormat.JSON:
+        output.json(schema_json(found, diagnostics))
+    else:
+        output.diagnostics(diagnostics)
+        output.text(text_of(schema_blocks(found), output))
+    return ExitCode.DONE
+
+
+# What a search of the graph finds, and what the graph is made of, as blocks
 
 
 _EVIDENCE = 3
-_NAME, _TEXT = 28, 60
+_TEXT = 60
 _MEANINGS = {
     ScoreKind.COVERAGE: "how much of the query its texts cover, by the rarity of the words",
     ScoreKind.NEARNESS: "1 / (1 + distance) of the nearest text, by runs of characters",
@@ -361,98 +405,110 @@ _MEANINGS = {
 }
 
 
-def result_text(found: GraphSearchResult, *, explain: bool) -> str:
-    """Give matches, what comes with them, what the scores are, and perhaps the queries."""
-    blocks = [list(_matches(found.matches))] if found.matches else [["no match"]]
-    for title, matches in (("related", found.related), ("next", found.next_steps)):
-        if matches:
-            blocks.append([title, *_comers(matches)])
+def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]:
+    """Return matches, what comes with them, the meaning of the scores, and perhaps the queries."""
+    if not found.matches:
+        yield Paragraph("no match")
+    yield Entries("match", tuple(_entry(rank, one) for rank, one in enumerate(found.matches, 1)))
+    for title, matches in (("Related", found.related), ("Next", found.next_steps)):
+        rows = tuple(
+            (
+                Styled(Code(one.tool_id or one.node), "cyan"),
+                Styled(Figure(one.score, ".3f"), "bold"),
+                _label(one),
+                (Code(shortened(edge.predicate)), " of ", Code(edge.related_label)),
+            )
+            for one in matches
+            for edge in one.evidence[:1]
+        )
+        columns = (
+            Column("node", most=_TEXT),
+            Column("score", is_number=True),
+            Column("name"),
+            Column("edge"),
+        )
+        yield Section(title.lower(), title, (Table(title, columns, rows, wraps=True),))
     if found.matches:
         kinds = dict.fromkeys(match.score_kind for match in found.matches)
         meanings = "; of the tools after that, ".join(map(_MEANINGS.__getitem__, kinds))
-        blocks.append([f"scores: {meanings}; not probabilities"])
+        yield Paragraph(f"scores: {meanings}; not probabilities")
     if explain:
-        blocks += ([query] for query in (found.sparql, found.expansion_sparql) if query)
-    return "\n\n".join("\n".join(block) for block in blocks)
+        queries = filter(None, (found.sparql, found.expansion_sparql))
+        yield from (Source(query, "sparql") for query in queries)
 
 
-def schema_text(found: GraphSchema) -> str:
-    """Give prefixes, classes, predicates, and what a search reads."""
-    prefixes = (f"    {pad(prefix, 10)}{iri}" for prefix, iri in found.prefixes.items())
-    blocks = (
-        [f"{counted(found.triples, 'triple')}"],
-        ["prefixes", *prefixes],
-        ["classes", *map(_class_line, found.classes)],
-        ["predicates", *(line for one in found.predicates for line in _predicate_lines(one))],
-        ["read by `mcpg graph search`, with weights", *_profile_lines(found.profile)],
+def _entry(rank: int, match: GraphMatch) -> Entry:
+    """Return *match* with the first of its evidence."""
+    score = Figure(match.score, ".3f")
+    lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
+    if len(match.evidence) > _EVIDENCE:
+        lines.append(Paragraph(f"and {len(match.evidence) - _EVIDENCE:,} more"))
+    return Entry(rank, match.tool_id or match.node, score, _label(match), tuple(lines))
+
+
+def _label(match: GraphMatch) -> Code:
+    return Code("" if match.label == (match.tool_id or match.node) else match.label)
+
+
+def _evidence(evidence: Evidence) -> Inline:
+    path = "/".join(shortened(one) for one in (evidence.via, evidence.predicate) if one)
+    parts: list[Inline] = [Code(path), ": ", Code(cut(one_line(evidence.text), _TEXT))]
+    if evidence.terms:
+        parts += ["  [", Code(", ".join(evidence.terms)), "]"]
+    if evidence.endpoint:
+        parts += ["  at ", Code(evidence.endpoint)]
+    return tuple(parts)
+
+
+def schema_blocks(found: GraphSchema) -> list[Block]:
+    """Return prefixes, classes, predicates, and what a search reads."""
+    number = Column("nodes", is_number=True)
+    prefixes = tuple((Code(prefix), Code(iri)) for prefix, iri in found.prefixes.items())
+    classes = tuple(
+        (Code(shortened(one.iri)), f"{one.count:,}", Code(one.example)) for one in found.classes
     )
-    return "\n\n".join("\n".join(block) for block in blocks)
+    predicates = tuple(
+        (
+            Code(shortened(one.iri)),
+            f"{one.count:,}",
+            (_names(one.subjects), " → ", _names(one.objects)),
+            Code(cut(one_line(shortened(one.example)), _TEXT)),
+        )
+        for one in found.predicates
+    )
+    columns = (Column("predicate"), number, Column("between"), Column("e.g.", is_below=True))
+    tables = (
+        Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
+        Table("Classes", (Column("class"), number, Column("example")), classes, wraps=True),
+        Table("Predicates", columns, predicates, wraps=True),
+        _profile_table(found.profile),
+    )
+    sections = [Section(one.title.lower(), one.title, (one,)) for one in tables]
+    return [Paragraph(counted(found.triples, "triple")), *sections]
 
 
-def _matches(matches: Sequence[GraphMatch]) -> Iterator[str]:
-    for place, match in enumerate(matches, start=1):
-        yield f"{place}. {_score(match)}  {_titled(match)}"
-        for evidence in match.evidence[:_EVIDENCE]:
-            yield f"     {_evidence_line(evidence)}"
-        if len(match.evidence) > _EVIDENCE:
-            yield f"     and {len(match.evidence) - _EVIDENCE:,} more"
+def _names(iris: Iterable[str]) -> Inline:
+    return Code(", ".join(map(shortened, iris)) or "-")
 
 
-def _comers(matches: Iterable[GraphMatch]) -> Iterator[str]:
-    for match in matches:
-        edge = match.evidence[0]
-        told = f"{shortened(edge.predicate)} of {one_line(edge.related_label)}"
-        yield f"   {_score(match)}  {_titled(match)}  ({told})"
-
-
-def _score(match: GraphMatch) -> str:
-    return f"{match.score:.3f}"
-
-
-def _titled(match: GraphMatch) -> str:
-    label = one_line(match.label)
-    name = one_line(match.tool_id or match.node)
-    return label if label == name else f"{name}  {label}"
-
-
-def _evidence_line(evidence: Evidence) -> str:
-    path = shortened(evidence.predicate)
-    if evidence.via:
-        path = f"{shortened(evidence.via)}/{path}"
-    words = f"  [{one_line(', '.join(evidence.terms))}]" if evidence.terms else ""
-    where = f"  at {evidence.endpoint}" if evidence.endpoint else ""
-    return f"{one_line(path)}: {cut(one_line(evidence.text), _TEXT)}{words}{where}"
-
-
-def _class_line(one: ClassUse) -> str:
-    name = cut(one_line(shortened(one.iri)), _NAME)
-    return f"    {pad(name, _NAME)}{one.count:>10,}  {one_line(one.example)}"
-
-
-def _predicate_lines(one: PredicateUse) -> Iterator[str]:
-    name = cut(one_line(shortened(one.iri)), _NAME)
-    sides = f"{_named(one.subjects)} -> {_named(one.objects)}"
-    yield f"    {pad(name, _NAME)}{one.count:>10,}  {sides}"
-    yield f"    {' ' * _NAME}{' ' * 10}  {cut(one_line(shortened(one.example)), _TEXT)}"
-
-
-def _named(iris: Iterable[str]) -> str:
-    return one_line(", ".join(map(shortened, iris))) or "-"
-
-
-def _profile_lines(profile: SearchProfile) -> Iterator[str]:
-    yield f"    {pad('nodes of', 14)}{_named(profile.types)}"
-    for text in profile.texts:
-        yield _weighted("text", shortened(text.iri), text.weight, "")
-    for beside in profile.relationships:
-        mark = "^" if beside.is_inbound else ""
-        reads = f"reads {_named(beside.reads)}"
-        yield _weighted("relationship", f"{mark}{shortened(beside.iri)}", beside.weight, reads)
-    for edge in profile.expansions:
-        yield _weighted("expansion", shortened(edge.iri), edge.weight, edge.role)
-    limits = f"{profile.related_limit} related, {profile.next_limit} next"
-    yield f"    {pad('at most', 14)}{limits}"
-
-
-def _weighted(kind: str, name: str, weight: float, told: str) -> str:
-    return f"    {pad(kind, 14)}{pad(one_line(name), 24)}{weight:>5g}  {told}".rstrip()
+def _profile_table(profile: SearchProfile) -> Table:
+    """Return what a search of the graph reads, and how much each part counts."""
+    rows: list[tuple[Inline, ...]] = [("nodes of", _names(profile.types), "", "")]
+    rows += [("text", Code(shortened(one.iri)), f"{one.weight:g}", "") for one in profile.texts]
+    rows += [
+        (
+            "relationship",
+            Code(f"{'^' if one.is_inbound else ''}{shortened(one.iri)}"),
+            f"{one.weight:g}",
+            ("reads ", _names(one.reads)),
+        )
+        for one in profile.relationships
+    ]
+    rows += [
+        ("expansion", Code(shortened(one.iri)), f"{one.weight:g}", one.role)
+        for one in profile.expansions
+    ]
+    rows.append(("at most", f"{profile.related_limit} related, {profile.next_limit} next", "", ""))
+    heads = ("part", "predicate", "weight", "use")
+    columns = tuple(Column(head, is_number=head == "weight") for head in heads)
+    return Table("Read by `mcpg graph search`, with weights", columns, tuple(rows))

@@ -47,7 +47,7 @@ def run(
     if form == "json":
         output.json(_list_json(tools, opened.diagnostics))
         return ExitCode.DONE
-    from mcpg.cli.views.matches import list_text  # noqa: PLC0415 - text needs no JSON
+    from mcpg.cli.matches import list_text  # noqa: PLC0415 - text needs no JSON
 
     output.diagnostics(opened.diagnostics)
     output.text(list_text(tools, output))

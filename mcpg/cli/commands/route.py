@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.markdown import markdown
+from mcpg.cli.matches import id_columns, match_line, score_text
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, FORMAT, LIMIT, PREFER, QUESTION, Parameter
-from mcpg.cli.query import Question, Showing, arguments_of, exit_code
+from mcpg.cli.query import (
+    Question,
+    Showing,
+    arguments_of,
+    exit_code,
+    explain_json,
+    write_blocks,
+)
 from mcpg.cli.terminal import counted, cut, one_line
-from mcpg.cli.text import text
-from mcpg.cli.views.explain import explain_json
-from mcpg.cli.views.matches import id_columns, match_line, score_text
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
 from mcpg.gateway.json import route_json, routing_json
@@ -244,10 +248,7 @@ def answer_explain(question: Question, prefer: str | None, shown: Showing, outpu
         *explain_blocks(explain_json(explanation), shows_times=shown.shows_times),
         *routing_blocks(result),
     ]
-    if shown.form == "md":
-        output.text(markdown(blocks, "### mcpg explain", explanation.result.query))
-    else:
-        output.text(text(blocks, output))
+    write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
     return exit_code(explanation.result, question)
 
 

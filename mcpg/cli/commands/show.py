@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import Hints, Tool, ToolExample, walk_parameters
+from mcpg.catalog.model import Hints, Tool, walk_parameters
 from mcpg.catalog.model import Parameter as Argument
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import Opened, open_catalog, settings_of
 from mcpg.cli.output import Output
-from mcpg.cli.terminal import cut, lines_kept, one_line, pad, width
+from mcpg.cli.terminal import lines_kept
+from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
 from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.reports.blocks import Bullets, Code, Column, Facts, Figure, Section, Styled, Table
 from mcpg.values import to_json
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from mcpg.documents.model import ToolDocument
     from mcpg.json_types import JsonObject, JsonValue
+    from mcpg.reports.blocks import Block, Inline
 
 EXAMPLES = """\
 mcpg show shipment_status
@@ -89,22 +92,17 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
     opened = open_catalog(settings_of(bundle=bundle), output, texts=document)
     card = _card(opened, tool)
     if document:
-        return _print_document(card, output)
-    if form == "json":
+        if card.document is None:
+            raise NotFoundError(
+                f"{card.tool.id!r} has no document, because the graph cannot be made",
+                remedy="see what `mcpg show` says about the graph",
+            )
+        output.document(card.text)
+    elif form == "json":
         output.json(_show_json(card, opened.diagnostics))
     else:
         output.diagnostics(opened.diagnostics)
         output.text(_show_text(card, output))
-    return ExitCode.DONE
-
-
-def _print_document(card: Card, output: Output) -> int:
-    if card.document is None:
-        raise NotFoundError(
-            f"{card.tool.id!r} has no document, because the graph cannot be made",
-            remedy="see what `mcpg show` says about the graph",
-        )
-    output.document(card.text)
     return ExitCode.DONE
 
 
@@ -169,78 +167,69 @@ def _tool_json(tool: Tool) -> JsonObject:
     }
 
 
-_LABEL = 14
-_NAME_LIMIT = 32
-_TYPE_LIMIT = 20
-_HEADINGS = {EdgeKind.RELATED: "related", EdgeKind.NEXT_STEP: "next steps"}
+_NAME_LIMIT, _TYPE_LIMIT = 32, 20
+_ANY = 1_000
 
 
 def _show_text(card: Card, output: Output) -> str:
     """Return everything about the tool of *card*, from what it is to where it comes from."""
     tool = card.tool
-    blocks = [
-        _title(tool, output),
-        _described(tool, output),
-        _facts(card, output),
-        _parameters(walk_parameters(tool.input_schema), output, "arguments"),
-        _parameters(walk_parameters(tool.output_schema or {}), output, "result"),
-        _examples(tool.hints.examples, output),
-        *(_neighbours(card.neighbours, kind, output) for kind in _HEADINGS),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
-def _title(tool: Tool, output: Output) -> list[str]:
-    name = output.paint(one_line(tool.id), "cyan")
-    title = one_line(tool.display_name)
-    state = "" if tool.enabled else "  (disabled by default)"
-    return [f"{name}{'' if title in {tool.id, tool.name} else f'  {title}'}{state}"]
-
-
-def _described(tool: Tool, output: Output) -> list[str]:
-    paragraphs = lines_kept(tool.description.strip()).split("\n")
-    return [
+    described = [
         line
-        for paragraph in paragraphs
+        for paragraph in lines_kept(tool.description.strip()).split("\n")
         for line in textwrap.wrap(paragraph, max(20, output.columns - 2)) or [""]
-        if tool.description.strip()
     ]
+    parts = [
+        text([_title(tool)], output),
+        "\n".join(described),
+        text(_blocks(card), output),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
-def _facts(card: Card, output: Output) -> list[str]:
+def _title(tool: Tool) -> Table:
+    title = "" if tool.display_name in {tool.id, tool.name} else tool.display_name
+    state = "" if tool.enabled else "(disabled by default)"
+    columns = (Column("id", most=_ANY), Column("title", most=_ANY), Column("state"))
+    row = (Styled(Code(tool.id), "cyan"), Code(title), state)
+    return Table("Tool", columns, (row,), wraps=True)
+
+
+def _blocks(card: Card) -> Iterator[Block]:
+    """Return origin, hints, arguments, examples and neighbours of the tool of *card*."""
     tool = card.tool
-    rows = [
-        ("source", f"{tool.source_id} ({tool.source_kind})"),
-        ("name", tool.name),
-        ("read from", tool.place),
-        ("document", card.document.path if card.document else ""),
-        ("URI", card.document.uri if card.document else ""),
-        ("behaviour", ", ".join(_behaviour(tool.hints))),
-        *_hint_rows(tool.hints),
-        ("groups", ", ".join(card.groups)),
+    hints = {"behaviour": [*_behaviour(tool.hints)], "aliases": tool.hints.aliases}
+    hints |= {"keywords": tool.hints.keywords, "categories": tool.hints.categories}
+    hints |= {"tags": tool.hints.tags, "data sources": tool.hints.data_sources}
+    facts = {
+        "source": f"{tool.source_id} ({tool.source_kind})",
+        "name": tool.name,
+        "read from": tool.place,
+        "document": card.document.path if card.document else "",
+        "URI": card.document.uri if card.document else "",
+        **{name: ", ".join(values) for name, values in hints.items()},
+        "groups": ", ".join(card.groups),
+    }
+    yield Facts(tuple((name, Code(value)) for name, value in facts.items()))
+    yield _parameters("Arguments", walk_parameters(tool.input_schema))
+    yield _parameters("Result", walk_parameters(tool.output_schema or {}))
+    examples: list[Inline] = [
+        (Code(one.input), *((" (", Code(one.description), ")") if one.description else ()))
+        for one in tool.hints.examples
     ]
-    return [line for label, value in rows if value for line in _fact(label, value, output)]
-
-
-def _fact(label: str, value: str, output: Output) -> list[str]:
-    return textwrap.wrap(
-        one_line(value),
-        max(40, output.columns),
-        initial_indent=f"{label:<{_LABEL}}",
-        subsequent_indent=" " * _LABEL,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    yield Section("examples", "Examples", (Bullets(tuple(examples)),))
+    yield _neighbours("Related", card, EdgeKind.RELATED)
+    yield _neighbours("Next steps", card, EdgeKind.NEXT_STEP)
 
 
 def _behaviour(hints: Hints) -> Iterator[str]:
-    said = {
+    stated = {
         ("read-only", "writes"): hints.read_only,
         ("idempotent", "not idempotent"): hints.idempotent,
         ("destructive", "not destructive"): hints.destructive,
         ("open world", "closed world"): hints.open_world,
     }
-    for (yes, no), value in said.items():
+    for (yes, no), value in stated.items():
         if value is not None:
             yield yes if value else no
     for what, tier in (("cost", hints.cost_tier), ("latency", hints.latency_tier)):
@@ -248,58 +237,28 @@ def _behaviour(hints: Hints) -> Iterator[str]:
             yield f"{tier.lower()} {what}"
 
 
-def _hint_rows(hints: Hints) -> list[tuple[str, str]]:
-    lists = {
-        "aliases": hints.aliases,
-        "keywords": hints.keywords,
-        "categories": hints.categories,
-        "tags": hints.tags,
-        "data sources": hints.data_sources,
-    }
-    return [(label, ", ".join(values)) for label, values in lists.items()]
+def _parameters(title: str, parameters: Iterable[Argument]) -> Section:
+    rows = tuple(
+        (
+            Code(one.path),
+            Code((one.type or "any") + ("" if one.required else "?")),
+            Code(one.description + (f" ({', '.join(one.values)})" if one.values else "")),
+        )
+        for one in parameters
+    )
+    columns = (
+        Column("name", most=_NAME_LIMIT),
+        Column("type", most=_TYPE_LIMIT),
+        Column("description"),
+    )
+    return Section(title.lower(), title, (Table(title, columns, rows),))
 
 
-def _parameters(parameters: Sequence[Argument], output: Output, heading: str) -> list[str]:
-    if not parameters:
-        return []
-    names = min(_NAME_LIMIT, max(width(one_line(one.path)) for one in parameters))
-    kinds = min(_TYPE_LIMIT, max(len(_kind(one)) for one in parameters))
-    rows = [_parameter(one, names, kinds, output) for one in parameters]
-    return [output.paint(heading, "bold"), *rows]
-
-
-def _parameter(parameter: Argument, names: int, kinds: int, output: Output) -> str:
-    lead = f"  {pad(one_line(parameter.path), names)}  {_kind(parameter):<{kinds}}  "
-    values = f" ({', '.join(parameter.values)})" if parameter.values else ""
-    text = one_line(f"{parameter.description}{values}")
-    return f"{lead}{cut(text, output.columns - width(lead))}".rstrip()
-
-
-def _kind(parameter: Argument) -> str:
-    return one_line(parameter.type or "any") + ("" if parameter.required else "?")
-
-
-def _examples(examples: Iterable[ToolExample], output: Output) -> list[str]:
-    rows = [
-        f"  {one_line(one.input)}" + (f" ({one_line(one.description)})" if one.description else "")
-        for one in examples
-    ]
-    return [output.paint("examples", "bold"), *rows] if rows else []
-
-
-def _neighbours(neighbours: Iterable[Neighbour], kind: EdgeKind, output: Output) -> list[str]:
-    edges = [one for one in neighbours if one.kind is kind]
-    if not edges:
-        return []
-    columns = max(width(one_line(edge.name)) for edge in edges)
-    return [
-        output.paint(_HEADINGS[kind], "bold"),
-        *(
-            cut(
-                f"  {edge.weight:.3f}  {pad(one_line(edge.name), columns)}  "
-                f"{one_line(edge.reason or edge.origin)}",
-                output.columns,
-            )
-            for edge in edges
-        ),
-    ]
+def _neighbours(title: str, card: Card, kind: EdgeKind) -> Section:
+    rows = tuple(
+        (Figure(one.weight, ".3f"), Code(one.name), Code(one.reason or one.origin))
+        for one in card.neighbours
+        if one.kind is kind
+    )
+    columns = (Column("weight", is_number=True), Column("tool", most=_ANY), Column("reason"))
+    return Section(kind.lower(), title, (Table(title, columns, rows),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from mcpg.cli.folders import cache_folder
 from mcpg.cli.open_bundle import judgements_of, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.settings import Settings
+from mcpg.cli.text import text as text_of
 from mcpg.engine import load
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, Ranking, ranking_json, shipped_ranking
@@ -23,10 +24,9 @@ from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
 from mcpg.files import is_folder
 from mcpg.gateway.json import diagnostics_json
+from mcpg.reports.blocks import Column, Facts, Paragraph, Section, Table
 from mcpg.tuning.fit import Case, cases_of, drawn
 from mcpg.tuning.tune import (
-    Figure,
-    Part,
     TuneReport,
     Tuning,
     provenance_of_tuning,
@@ -37,6 +37,7 @@ from mcpg.tuning.tune import (
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
+    from mcpg.reports.blocks import Block
 
 EXAMPLES = """\
 mcpg tune queries.jsonl
@@ -117,76 +118,56 @@ def tune_bundle(
     return run(asked, form, settings_of(bundle=bundle), output)
 
 
-# What `mcpg tune` found, as text.
+# What `mcpg tune` found, as blocks
 
 
-_COLUMN = 16
-_INDENT = "    "
-
-
-def tune_text(report: TuneReport) -> str:
-    """Return a report as text; "" when there was too little to learn from."""
+def tune_blocks(report: TuneReport) -> Iterator[Block]:
+    """Return what was fitted, and what came of it; nothing when there was too little to fit."""
     tuning = report.tuning
     if tuning is None:
-        return ""
-    blocks = [[_summary(tuning)], list(_held_out(tuning)), list(_verdicts(tuning))]
-    if report.ranking:
-        shipped, tuned = report.shipped.model, report.ranking.model
-        blocks.append([_row("", ("shipped", "now"))])
-        if tuning.weights.is_kept:
-            blocks[-1] += _weights(shipped, tuned)
-        if tuning.calibration.is_kept:
-            blocks[-1] += _coefficients(shipped, tuned)
-    return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _summary(tuning: Tuning) -> str:
-    return (
+        return
+    yield Paragraph(
         f"fitted: {tuning.answerable} queries with an answer, {tuning.answerless} without, in"
         f" {tuning.groups} groups; {tuning.folds} folds, seed {tuning.seed}"
     )
-
-
-def _held_out(tuning: Tuning) -> Iterator[str]:
-    yield _row("on what was held out", ("before", "after", ""))
-    for part in (tuning.weights, tuning.calibration):
-        for name, figure in part.figures.items():
-            yield _row(name, _cells(figure))
-
-
-def _cells(figure: Figure) -> tuple[str, str, str]:
-    return (
-        f"{figure.before:.4f} ±{figure.spread_before:.3f}",
-        f"{figure.after:.4f} ±{figure.spread_after:.3f}",
-        f"{figure.after - figure.before:+.4f}",
+    parts = {"weights": tuning.weights, "calibration": tuning.calibration}
+    metrics = [
+        (
+            name,
+            f"{metric.before:.4f} ±{metric.spread_before:.3f}",
+            f"{metric.after:.4f} ±{metric.spread_after:.3f}",
+            f"{metric.after - metric.before:+.4f}",
+        )
+        for part in parts.values()
+        for name, metric in part.figures.items()
+    ]
+    yield _numbers("On what was held out", ("metric", "before", "after", "change"), metrics)
+    verdicts = {True: "fitted", False: "as shipped: no gain beyond chance"}
+    yield Facts(
+        tuple((name, f"{verdicts[part.is_kept]}, p {part.p:.4f}") for name, part in parts.items())
     )
+    if report.ranking:
+        rows = _parameters(tuning, report.shipped.model, report.ranking.model)
+        yield _numbers("Parameters", ("name", "shipped", "now"), rows)
 
 
-def _verdicts(tuning: Tuning) -> Iterator[str]:
-    yield _verdict("weights", tuning.weights)
-    yield _verdict("calibration", tuning.calibration)
+def _parameters(tuning: Tuning, shipped: Model, tuned: Model) -> Iterator[tuple[str, str, str]]:
+    """Return the parameters that were fitted, before and after."""
+    if tuning.weights.is_kept:
+        for name, before, now in zip(FEATURES, shipped.weights, tuned.weights, strict=True):
+            if name in FITTED:
+                yield name, f"{before:g}", f"{now:g}"
+    if tuning.calibration.is_kept:
+        names = ("intercept", *INPUTS)
+        old = (shipped.intercept, *shipped.coefficients)
+        new = (tuned.intercept, *tuned.coefficients)
+        for name, before, now in zip(names, old, new, strict=True):
+            yield name, f"{before:g}", f"{now:g}"
 
 
-def _verdict(name: str, part: Part) -> str:
-    chance = f"p {part.p:.4f}"
-    found = "fitted, " if part.is_kept else "as shipped: no gain beyond chance, "
-    return f"{name:<13}{found}{chance}"
-
-
-def _weights(shipped: Model, tuned: Model) -> Iterator[str]:
-    for name, before, now in zip(FEATURES, shipped.weights, tuned.weights, strict=True):
-        if name in FITTED:
-            yield _row(name, (f"{before:g}", f"{now:g}"))
-
-
-def _coefficients(shipped: Model, tuned: Model) -> Iterator[str]:
-    yield _row("intercept", (f"{shipped.intercept:g}", f"{tuned.intercept:g}"))
-    for name, before, now in zip(INPUTS, shipped.coefficients, tuned.coefficients, strict=True):
-        yield _row(name, (f"{before:g}", f"{now:g}"))
-
-
-def _row(name: str, cells: Sequence[str]) -> str:
-    return f"{_INDENT}{name:<24}{''.join(f'{cell:>{_COLUMN}}' for cell in cells)}".rstrip()
+def _numbers(title: str, heads: Sequence[str], rows: Iterable[tuple[str, ...]]) -> Section:
+    columns = tuple(Column(head, is_number=bool(place)) for place, head in enumerate(heads))
+    return Section(heads[0], title, (Table(title, columns, tuple(rows), has_heads=True),))
 
 
 # `mcpg tune` once its options are read: look, fit, judge, write.
@@ -241,7 +222,7 @@ def run(asked: Asked, form: OutputFormat, settings: Settings, output: Output) ->
         output.json(told | {"diagnostics": diagnostics_json(noticed)})
     else:
         output.diagnostics(noticed)
-        output.text(tune_text(report))
+        output.text(text_of(tune_blocks(report), output))
     return _judged(report, target, asked, output, is_written=is_written)
 
 

@@ -11,7 +11,8 @@ from loopback import Conversation, answer, chat, serving
 
 from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
-from mcpg.cli.views.explain import explain_json, explain_markdown
+from mcpg.cli.markdown import markdown
+from mcpg.cli.query import explain_json
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.engine.circuit_breaker import RESET_SECONDS, SLOW, GuardedNormalizer
@@ -21,6 +22,7 @@ from mcpg.errors import Code, McpgError
 from mcpg.gateway.json import search_json
 from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
+from mcpg.reports.explain import explain_blocks
 from mcpg.reports.pages import explain_page
 
 if TYPE_CHECKING:
@@ -423,8 +425,9 @@ def test_an_explanation_is_shown_in_every_form() -> None:
     assert data["normalizedQuery"] == "parcel status"
     first = data["matches"][0]  # type: ignore[index]
     assert first["foundBy"][-1]["text"] == "rewrite"  # type: ignore[index,call-overload]
-    assert "parcel status" in explain_markdown(explanation)
-    assert "by the rewrite" in explain_markdown(explanation)
+    shown = markdown(explain_blocks(data))
+    assert "parcel status" in shown
+    assert "by the rewrite" in shown
     assert "by the rewrite" in explain_page(data)
     plain = explain_json(ENGINE.explain("invoice"))
     assert "foundBy" not in plain["matches"][0]  # type: ignore[index,operator]
@@ -434,7 +437,7 @@ def test_an_explanation_of_a_refusal_says_why() -> None:
     """Without a rewrite the query is explained as it is, and the reason told."""
     explanation = engine(constant("a\nb")).explain(QUERY, normalize=True)
     assert explanation.stages[0].details["reason"] == "it has several lines"
-    assert "several lines" in explain_markdown(explanation)
+    assert "several lines" in markdown(explain_blocks(explain_json(explanation)))
 
 
 def test_rewrites_are_cached() -> None:

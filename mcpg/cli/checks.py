@@ -1,4 +1,4 @@
-"""One thing that was tried out, and how it went."""
+"""The checks of `mcpg doctor`: settings, extras, bundle, providers, stores, telemetry."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """How a trial went."""
+    """The result of a check."""
 
     OK = "ok"
     """It works."""
     NOTE = "note"
-    """It works, or is not needed now; there is something to know about it."""
+    """It works or is not needed now, with a remark."""
     OFF = "off"
-    """Nothing asks for it, so it was not tried."""
+    """Nothing asks for it, so it was not checked."""
     FAILED = "failed"
     """It is configured, and does not work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What came of one trial.
+    """The result of one check.
 
     Attributes:
-        name: What was tried.
-        status: How it went.
+        name: What was checked.
+        status: The result.
         message: What was found, in one sentence without a secret.
         remedy: What to do about it, `None` where nothing is to be done.
-        details: Figures of it, by name in camelCase.
+        details: Values by name in camelCase.
     """
 
     name: str
@@ -55,25 +55,30 @@ class Check:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+def failure(name: str, fault: McpgError) -> Check:
+    """Return the check of what cannot be used because of *fault*."""
+    where = f"{fault.place}: " if fault.place else ""
+    return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
+
+
 def tried(name: str, trial: Callable[[], Check]) -> Check:
-    """Return what came of *trial*; whatever it raises becomes a failure."""
+    """Return the result of *trial*; whatever it raises becomes a failure."""
     try:
         return trial()
     except McpgError as fault:
-        where = f"{fault.place}: " if fault.place else ""
-        return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
-    except Exception as fault:  # noqa: BLE001 - the text of a stranger's error may hold a secret
+        return failure(name, fault)
+    except Exception as fault:  # noqa: BLE001 - the text of an unknown error may hold a secret
         return Check(name, Status.FAILED, f"it failed with {type(fault).__name__}")
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Do *work* and give what came of it, and the milliseconds it took."""
+    """Return what *work* returns, and the milliseconds it took."""
     start = time.perf_counter()
     done = work()
     return done, round((time.perf_counter() - start) * 1000, 1)
 
 
-# The settings, the folder for caches, the bundle, its index and its vectors.
+# The settings, the folder for caches, the bundle, its index and its vectors
 
 
 _EMBED = "make them with `mcpg bundle SOURCE... -o FILE --embed`"
@@ -88,8 +93,8 @@ def check_settings(settings: Settings) -> Check:
     settings.sources()
     found = {key: setting for key in KEYS if (setting := settings.find(key))}
     origins = {key: setting.origin for key, setting in found.items()}
-    told = ", ".join(f"{key} ({origin})" for key, origin in origins.items())
-    message = f"set: {told}" if told else "nothing is set: the defaults hold"
+    listed = ", ".join(f"{key} ({origin})" for key, origin in origins.items())
+    message = f"set: {listed}" if listed else "using defaults"
     return Check("settings", Status.OK, message, details=dict(origins))
 
 
@@ -122,14 +127,13 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
     try:
         engine, took = timed(lambda: _loaded(paths))
     except McpgError as fault:
-        where = f"{fault.place}: " if fault.place else ""
-        return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy), None
-    told = ", ".join(paths)
+        return failure(name, fault), None
+    names = ", ".join(paths)
     count = len(engine.index)
     details = {"paths": [*paths], "tools": count, "durationMs": took}
     if not count:
-        return Check(name, Status.FAILED, f"{told} holds no tool", _REBUILD, details), engine
-    message = f"{told} holds {count:,} tools, loaded in {took:g} ms"
+        return Check(name, Status.FAILED, f"{names} holds no tool", _REBUILD, details), engine
+    message = f"{names} holds {count:,} tools, loaded in {took:g} ms"
     return Check(name, Status.OK, message, details=details), engine
 
 
@@ -164,16 +168,16 @@ def check_vectors(engine: Engine, equipping: Equipping) -> Check:
         return Check(name, Status.OFF, message, "bundle the sources with `mcpg bundle`")
     provider = _provider(equipping)
     if provider is None:
-        return Check(name, Status.OFF, "nobody makes vectors")
+        return Check(name, Status.OFF, "no embedding provider")
     from mcpg.cli.embedding import Target  # noqa: PLC0415 - graph searches need no vectors
     from mcpg.vectors.file import find_vectors  # noqa: PLC0415 - as above
 
     target = Target(given, engine.index.header.key, len(engine.index))
     found = find_vectors(target.places, target.key, target.tools, provider)
     if found.file is None:
-        told = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
-        status = Status.NOTE if told or equipping.needs_vectors else Status.OFF
-        message = told or f"there is no {target.places[0]}"
+        reasons = "; ".join(f"{one.place}: {one.message}" for one in found.diagnostics)
+        status = Status.NOTE if reasons or equipping.needs_vectors else Status.OFF
+        message = reasons or f"there is no {target.places[0]}"
         return Check(name, status, f"{message}; a search that needs vectors makes them", _EMBED)
     details = {
         "path": found.path,
@@ -189,7 +193,7 @@ def check_vectors(engine: Engine, equipping: Equipping) -> Check:
 
 
 def _provider(equipping: Equipping) -> EmbeddingProvider | None:
-    """Return the embedding provider; that nobody does is told by a check of its own."""
+    """Return the embedding provider; a check of its own reports why there is none."""
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
 
     try:
@@ -204,7 +208,7 @@ def _loaded(paths: list[str]) -> Engine:
     return load(paths, cache_dir=cache_folder())
 
 
-# Which optional packages are installed.
+# Extras
 
 
 DISTRIBUTION = "mcpg-graph"
@@ -236,8 +240,8 @@ def check_extra(extra: str) -> Check:
         message = f"not installed: {', '.join(missing)}"
         return Check(name, Status.OFF, message, install_command(extra), {"missing": [*missing]})
     found = {module: _version(module) for module in EXTRAS[extra]}
-    told = ", ".join(f"{module} {number}" for module, number in found.items())
-    return Check(name, Status.OK, f"installed: {told}", details=found)
+    versions = ", ".join(f"{module} {number}" for module, number in found.items())
+    return Check(name, Status.OK, f"installed: {versions}", details=found)
 
 
 def _version(module: str) -> str:
@@ -247,7 +251,7 @@ def _version(module: str) -> str:
         return "of unknown version"
 
 
-# Who makes vectors, and who rewrites queries: each is asked for one text.
+# The embedding provider and the language model
 
 
 TEXT = "track a shipment"
@@ -263,7 +267,7 @@ def check_provider(settings: Settings, equipping: Equipping) -> Check:
     try:
         provider = equipping.provider()
         if provider is None:
-            return Check(name, Status.OFF, "no provider is wanted")
+            return Check(name, Status.OFF, "no embedding provider is configured")
         vector, took = timed(lambda: embed_query(provider, TEXT))
     except EmbeddingError as fault:
         if is_wanted or fault.kind != "missing":
@@ -279,7 +283,7 @@ def check_provider(settings: Settings, equipping: Equipping) -> Check:
 
 
 def check_normalizer(settings: Settings, equipping: Equipping) -> Check:
-    """Have one query rewritten."""
+    """Rewrite one query."""
     name = "normalization"
     is_set = settings.find("normalization.model") is not None
     if not (is_set or equipping.is_normalizing):
@@ -287,20 +291,20 @@ def check_normalizer(settings: Settings, equipping: Equipping) -> Check:
     normalizer = equipping.normalizer()
     if normalizer is None:
         remedy = "set MCPG_LLM_MODEL, and MCPG_LLM_URL or MCPG_LLM_API_KEY"
-        return Check(name, Status.FAILED, "it is enabled, and no model is named", remedy)
+        return Check(name, Status.FAILED, "normalization is enabled, but no model is named", remedy)
     answer, took = timed(lambda: normalizer.rewrite(FOREIGN_TEXT))
     details = {"fingerprint": normalizer.fingerprint, "durationMs": took}
     if not answer.strip():
-        message = f"{normalizer.fingerprint!r} answers nothing"
+        message = f"{normalizer.fingerprint!r} returned an empty response"
         return Check(name, Status.FAILED, message, "name another model", details)
-    message = f"{normalizer.fingerprint!r} answers in {took:g} ms"
+    message = f"{normalizer.fingerprint!r} responded in {took:g} ms"
     if not equipping.is_normalizing:
         remedy = "ask for it with --normalize or MCPG_NORMALIZE"
         return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
     return Check(name, Status.OK, message, details=details)
 
 
-# What keeps things: the store of vectors, the search cache, PostgreSQL.
+# The store of vectors, the search cache, PostgreSQL
 
 
 _MARK = "mcpg doctor"
@@ -313,7 +317,7 @@ def check_store(settings: Settings, equipping: Equipping) -> Check:
     kind, path = (found.value if found else "sqlite"), equipping.store_path()
     is_set = found is not None or settings.find("store.path") is not None
     if not (is_set or equipping.needs_vectors or (path and os.path.exists(path))):  # noqa: PTH110
-        return Check(name, Status.OFF, "nothing asks for vectors yet")
+        return Check(name, Status.OFF, "no search needs vectors yet")
     store = equipping.store()
     if store is None:
         return Check(name, Status.OFF, "vectors are not kept between runs")
@@ -343,7 +347,7 @@ def check_cache(settings: Settings, equipping: Equipping) -> Check:
     name, found = "search cache", settings.find("cache.kind")
     cache = equipping.cache()
     if cache is None or found is None:
-        return Check(name, Status.OFF, "searches are not kept")
+        return Check(name, Status.OFF, "search results are not cached")
     key, value = key_of(_MARK), _MARK.encode()
 
     def trip() -> bytes | None:
@@ -357,7 +361,7 @@ def check_cache(settings: Settings, equipping: Equipping) -> Check:
     details = {"kind": found.value, "durationMs": took}
     message = f"{found.value}: written and read in {took:g} ms"
     if found.value == _MEMORY:
-        message = f"{message}; it ends with the process, so that it helps hosts, not single runs"
+        message = f"{message}; it ends with the process, so it serves hosts, not single runs"
         return Check(name, Status.NOTE, message, details=details)
     return Check(name, Status.OK, message, details=details)
 
@@ -382,7 +386,7 @@ def check_postgres(settings: Settings, equipping: Equipping) -> Check:
         "durationMs": took,
     }
     message = (
-        f"{database.address} answers in {took:g} ms: PostgreSQL {server}, pgvector {vector}, "
+        f"{database.address} responded in {took:g} ms: PostgreSQL {server}, pgvector {vector}, "
         f"tables up to date in the schema {database.settings.schema!r}"
     )
     return Check(name, Status.OK, message, details=details)
@@ -396,14 +400,14 @@ def _versions(connection: Any) -> tuple[str, str | None]:
     return str(server), row[0] if row else None
 
 
-# Telemetry: whether what is told reaches anybody.
+# Telemetry
 
 
 def check_telemetry(_settings: Settings, equipping: Equipping) -> Check:
-    """Look who takes spans; nothing is sent."""
+    """Look for an SDK that receives spans; nothing is sent."""
     name = "telemetry"
     if not equipping.is_telling:
-        return Check(name, Status.OFF, "it is not enabled")
+        return Check(name, Status.OFF, "telemetry is not enabled")
     from mcpg.telemetry import is_installed, listener  # noqa: PLC0415 - only where it is enabled
 
     if not is_installed():
@@ -412,5 +416,5 @@ def check_telemetry(_settings: Settings, equipping: Equipping) -> Check:
     taker = listener()
     if taker is None:
         remedy = "run mcpg with `opentelemetry-instrument`, or set up the SDK in the host"
-        return Check(name, Status.NOTE, "it is enabled, and no SDK takes what it tells", remedy)
+        return Check(name, Status.NOTE, "telemetry is enabled, but no SDK receives it", remedy)
     return Check(name, Status.OK, f"spans go to {taker}", details={"provider": taker})

@@ -1,4 +1,4 @@
-"""A comparison of one query in two catalogues: as JSON, and as text and Markdown made of that."""
+"""A comparison of one query in two catalogues, as JSON and as blocks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.markdown import markdown
-from mcpg.cli.output import Output
+from mcpg.cli.query import model_json, word_json
 from mcpg.cli.terminal import diagnostic_text
-from mcpg.cli.text import text
-from mcpg.cli.views.explain import model_json, word_json
 from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED, Comparison, ToolChange
 from mcpg.engine.trace import MatchExplanation
 from mcpg.errors import Diagnostic
@@ -61,35 +58,14 @@ class Side:
     loading: tuple[Diagnostic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A comparison and the two catalogues it is of."""
-
-    comparison: Comparison
-    then: Side
-    now: Side
-
-
-def compare_text(compared: Compared, output: Output) -> str:
-    """Return what moved, and what moved it, the second catalogue's order first."""
-    return text(compare_blocks(compare_json(compared)), output)
-
-
-def compare_markdown(compared: Compared) -> str:
-    """Return the same as Markdown."""
-    data = compare_json(compared)
-    return markdown(compare_blocks(data), "### mcpg explain --compare", str(data["query"]))
-
-
-def compare_json(compared: Compared) -> JsonObject:
+def compare_json(comparison: Comparison, before: Side, after: Side) -> JsonObject:
     """Return the object that `explain --compare` prints, its numbers at full precision."""
-    comparison = compared.comparison
-    now = _side(compared.now, comparison.now, comparison.size_now)
+    now = _side(after, comparison.now, comparison.size_now)
     return {
         "schema": "mcpg/explain-compare/1",
         "query": comparison.now.result.query,
         "strategy": comparison.now.result.strategy,
-        "then": _side(compared.then, comparison.then, comparison.size_then),
+        "then": _side(before, comparison.then, comparison.size_then),
         "now": now,
         "tools": [_tool(change) for change in comparison.tools],
         "words": [

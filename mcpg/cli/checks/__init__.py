@@ -1,1 +1,0 @@
-"""What `mcpg doctor` tries out: every part that is configured, for real."""

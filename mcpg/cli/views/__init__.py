@@ -1,1 +1,0 @@
-"""Renderings of command results as text, Markdown, HTML and JSON."""
