@@ -1,4 +1,4 @@
-"""Value objects for the search path, and the decimals of numbers.
+"""Value objects for the search path, and how numbers are written.
 
 Value objects are frozen and slotted, at a fraction of the cost to import: the `dataclasses` module
 takes longer to import than Python takes to start, and compiles source code for every class. What a
@@ -33,6 +33,11 @@ SHOWN_DECIMALS = 6
 
 TIME_DECIMALS = 3
 """Decimals of times in milliseconds."""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 @dataclass_transform(frozen_default=True)

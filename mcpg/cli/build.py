@@ -21,7 +21,7 @@ from mcpg.cli.folders import cache_folder
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.output import Output
 from mcpg.cli.setting_keys import SOURCES
-from mcpg.cli.terminal import counted, standard_input
+from mcpg.cli.terminal import standard_input
 from mcpg.engine.loading import ignored, ranking_json, ranking_of
 from mcpg.errors import (
     Code,
@@ -37,6 +37,7 @@ from mcpg.files import MAX_BYTES, is_file, read_bytes, text_of_path
 from mcpg.index.file import cached_path
 from mcpg.sources import SourceBatch
 from mcpg.sources.client_config import Live
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.cli.settings import Settings

@@ -23,11 +23,10 @@ from mcpg.reports.blocks import (
     Section,
     Styled,
     Table,
-    counted,
     listed,
 )
 from mcpg.reports.explain import became
-from mcpg.values import to_json
+from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Explanation

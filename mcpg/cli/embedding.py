@@ -13,12 +13,12 @@ from mcpg.cli.folders import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import counted
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.embeddings.stores import EmbeddingStore
 from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
+from mcpg.values import counted
 from mcpg.vectors import SUFFIX
 from mcpg.vectors.build import Built, vectors_for
 from mcpg.vectors.file import Found, find_vectors, pack_vectors, write_vectors

@@ -7,6 +7,8 @@ import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 
+from mcpg.values import counted
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -185,11 +187,6 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 # Wording
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def and_pages(number: int) -> str:

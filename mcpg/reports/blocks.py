@@ -232,11 +232,6 @@ class Section:
     heading: str | None = None
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return *number* and its noun: `1 tool`, `2 tools`."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
 def listed(parts: list[Inline], between: str = ", ") -> Inline:
     """Return *parts* with *between* them."""
     return tuple(one for part in parts for one in (between, part))[1:]

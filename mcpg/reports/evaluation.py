@@ -17,9 +17,9 @@ from mcpg.reports.blocks import (
     Section,
     Styled,
     Table,
-    counted,
     listed,
 )
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.reports.blocks import Block, Inline

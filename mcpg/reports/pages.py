@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.reports.blocks import Chart, Column, Details, Facts, Notices, Section, Table, counted
+from mcpg.reports.blocks import Chart, Column, Details, Facts, Notices, Section, Table
 from mcpg.reports.evaluation import (
     MAIN,
     comparison_section,
@@ -34,6 +34,7 @@ from mcpg.reports.page import (
     rendered,
 )
 from mcpg.reports.why_not import rank_explanation_blocks
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.reports.blocks import Block, Inline

@@ -19,10 +19,10 @@ from mcpg.reports.blocks import (
     Source,
     Styled,
     Table,
-    counted,
     listed,
 )
 from mcpg.reports.evaluation import changes_of
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.reports.blocks import Block, Inline

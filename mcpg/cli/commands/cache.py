@@ -22,7 +22,8 @@ from mcpg.cli.terminal import is_terminal
 from mcpg.cli.text import text
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Table, counted
+from mcpg.reports.blocks import Code, Column, Table
+from mcpg.values import counted
 
 # What mcpg keeps on this machine and can make again: which files, how large, and
 # how they go.

@@ -23,10 +23,10 @@ from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of
 from mcpg.gateway.sources import FileSource, ServerSource, Source
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Styled, Table, counted
+from mcpg.reports.blocks import Code, Column, Styled, Table
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
 from mcpg.sources.model import PYTHON, Reply, SourceBatch
-from mcpg.values import to_json
+from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource

@@ -15,9 +15,10 @@ from mcpg.cli.build import Intake
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.terminal import counted, lines_kept
+from mcpg.cli.terminal import lines_kept
 from mcpg.gateway.json import diagnostics_json
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import counted
 
 EXAMPLES = """\
 mcpg generate manifests/ -o docs/tools

@@ -26,10 +26,10 @@ from mcpg.graph.network import Statistics
 from mcpg.graph.terms import Triple
 from mcpg.graph.validation import Finding, Validation
 from mcpg.json_types import JsonObject
-from mcpg.reports.blocks import Code, Column, Facts, Section, Table, counted, listed
+from mcpg.reports.blocks import Code, Column, Facts, Section, Table, listed
 from mcpg.sources import SourceBatch
 from mcpg.sources.model import read_text
-from mcpg.values import to_json
+from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

@@ -38,8 +38,8 @@ from mcpg.reports.blocks import (
     Source,
     Styled,
     Table,
-    counted,
 )
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

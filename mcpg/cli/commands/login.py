@@ -19,7 +19,7 @@ from mcpg.cli.folders import login_folder
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import counted, one_line
+from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.sources import live as servers
 from mcpg.sources.client_config import (
@@ -32,6 +32,7 @@ from mcpg.sources.client_config import (
 )
 from mcpg.sources.live.login_options import LoginOptions
 from mcpg.sources.model import read_text
+from mcpg.values import counted
 
 LoginServer = Annotated[
     str,

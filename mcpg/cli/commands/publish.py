@@ -10,7 +10,7 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
-from mcpg.cli.terminal import counted
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     from mcpg.cli.publishing import Published

@@ -18,7 +18,7 @@ from mcpg.cli.query import (
     explain_json,
     write_blocks,
 )
-from mcpg.cli.terminal import counted, cut, one_line
+from mcpg.cli.terminal import cut, one_line
 from mcpg.engine.results import RankingMode
 from mcpg.errors import UsageError
 from mcpg.gateway.json import route_json, routing_json
@@ -26,7 +26,7 @@ from mcpg.gateway.routing.preference import NONE, Preference, WordLeaning
 from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.reports.blocks import Code, Column, Facts, Figure, Section, Styled, Table, listed
 from mcpg.reports.explain import explain_blocks
-from mcpg.values import replace
+from mcpg.values import counted, replace
 
 if TYPE_CHECKING:
     import typer

@@ -61,11 +61,6 @@ def listed(items: Iterable[str], most: int) -> str:
     return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def counted(number: int, one: str) -> str:
-    """Return *number* and its noun: `1 tool`, `2 tools`."""
-    return f"{number:,} {one}{'' if number == 1 else 's'}"
-
-
 def written(value: JsonValue) -> str:
     """Return *value* as JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway import serve
-from mcpg.gateway.serve.answers import counted, listed, source_name
+from mcpg.gateway.serve.answers import listed, source_name
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import counted
 
 MOST_MATCHES = 50
 MOST_CATEGORIES = 20
