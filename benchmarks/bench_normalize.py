@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any
 import measuring
 
 import mcpg
-from mcpg.engine.rewrite import DEPTH, SURE, merge
+from mcpg.engine.rewrite import DEPTH, SURE, language_in, merge, trust_in
 from mcpg.engine.rewrite.answers import literals_of
-from mcpg.engine.rewrite.request import language_in, trust_in
 from mcpg.evaluation.metrics import ndcg_at
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.query import model_json, word_json
 from mcpg.cli.terminal import diagnostic_text
-from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED, Comparison, ToolChange
+from mcpg.engine.compare import ABSENT, DISABLED, RANKED, UNRANKED, RankingComparison, ToolChange
 from mcpg.engine.trace import MatchExplanation
 from mcpg.errors import Diagnostic
 from mcpg.gateway.json import diagnostics_json, score_json
@@ -57,7 +57,7 @@ class Side:
     loading: tuple[Diagnostic, ...] = ()
 
 
-def compare_json(comparison: Comparison, before: Side, after: Side) -> JsonObject:
+def compare_json(comparison: RankingComparison, before: Side, after: Side) -> JsonObject:
     """Return the object that `explain --compare` prints, its numbers at full precision."""
     now = _side(after, comparison.now, comparison.size_now)
     return {
@@ -95,8 +95,8 @@ def _side(side: Side, explanation: Explanation, size: int) -> JsonObject:
 def _tool(change: ToolChange) -> JsonObject:
     return {
         "toolId": change.tool_id,
-        "then": _place(change.then, change.standing_then),
-        "now": _place(change.now, change.standing_now),
+        "then": _place(change.then, change.status_then),
+        "now": _place(change.now, change.status_now),
         "fusedDelta": change.fused_delta,
         "features": [to_json(one) for one in change.features],
         "terms": [to_json(one) for one in change.terms],

@@ -52,8 +52,8 @@ class ToolChange:
 
     Attributes:
         tool_id: Its id in the second catalogue, or in the first where the second has it not.
-        standing_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
-        standing_now: How it stands in the second.
+        status_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
+        status_now: How it stands in the second.
         then: Why it stands there in the first, `None` unless ranked.
         now: Why it stands there in the second, `None` unless ranked.
         features: What moved its fused score, the greatest change first; of tools ranked in both.
@@ -61,8 +61,8 @@ class ToolChange:
     """
 
     tool_id: str
-    standing_then: str
-    standing_now: str
+    status_then: str
+    status_now: str
     then: MatchExplanation | None
     now: MatchExplanation | None
     features: tuple[FeatureChange, ...] = ()
@@ -84,7 +84,7 @@ class WordChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RankingComparison:
     """One query in two catalogues.
 
     Attributes:
@@ -108,7 +108,7 @@ class Comparison:
 
 def compare(
     then: Engine, now: Engine, query: str | None, *, limit: int, **asked: Any
-) -> Comparison:
+) -> RankingComparison:
     """Search both engines for *query* and compare the rankings.
 
     Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
@@ -119,36 +119,36 @@ def compare(
     """
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)
-    roll_then, roll_now = then.enabled_by_id, now.enabled_by_id
-    return Comparison(
+    enabled_then, enabled_now = then.enabled_by_id, now.enabled_by_id
+    return RankingComparison(
         before,
         after,
-        tuple(_tools(before, after, limit, _standing(roll_then), _standing(roll_now))),
+        tuple(_tools(before, after, limit, _status_of(enabled_then), _status_of(enabled_now))),
         tuple(_words(before.words, after.words)),
-        len(roll_then),
-        len(roll_now),
-        tuple(tool_id for tool_id in roll_then if tool_id not in roll_now),
-        tuple(tool_id for tool_id in roll_now if tool_id not in roll_then),
+        len(enabled_then),
+        len(enabled_now),
+        tuple(tool_id for tool_id in enabled_then if tool_id not in enabled_now),
+        tuple(tool_id for tool_id in enabled_now if tool_id not in enabled_then),
     )
 
 
-def _standing(enabled_by_id: Mapping[str, bool]) -> Callable[[str, MatchExplanation | None], str]:
-    def standing(tool_id: str, match: MatchExplanation | None) -> str:
+def _status_of(enabled_by_id: Mapping[str, bool]) -> Callable[[str, MatchExplanation | None], str]:
+    def status(tool_id: str, match: MatchExplanation | None) -> str:
         if match is not None:
             return RANKED
         if tool_id not in enabled_by_id:
             return ABSENT
         return UNRANKED if enabled_by_id[tool_id] else DISABLED
 
-    return standing
+    return status
 
 
 def _tools(
     before: Explanation,
     after: Explanation,
     limit: int,
-    standing_then: Callable[[str, MatchExplanation | None], str],
-    standing_now: Callable[[str, MatchExplanation | None], str],
+    status_then: Callable[[str, MatchExplanation | None], str],
+    status_now: Callable[[str, MatchExplanation | None], str],
 ) -> Iterator[ToolChange]:
     then = {match.tool_id: match for match in before.matches}
     now = {match.tool_id: match for match in after.matches}
@@ -157,8 +157,8 @@ def _tools(
         old, new = then.get(tool_id), now.get(tool_id)
         yield ToolChange(
             tool_id,
-            standing_then(tool_id, old),
-            standing_now(tool_id, new),
+            status_then(tool_id, old),
+            status_now(tool_id, new),
             old,
             new,
             _features(old, new) if old and new else (),

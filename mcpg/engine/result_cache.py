@@ -198,11 +198,11 @@ class ResultCache:
         found = [(one.code, one.message) for one in diagnostics]
         known = self._known
         if known is None or known[0] is not searcher.index:
-            self._known = known = searcher.index, identity_of(searcher.index)
+            self._known = known = searcher.index, index_digest(searcher.index)
         return key_of(RESULT, known[1], asked, found, makers)
 
 
-def identity_of(index: Index) -> str:
+def index_digest(index: Index) -> str:
     """Return the digest of what *index* was made of; equal indexes have equal ones.
 
     An index of which nobody has kept what it was made of is read as a whole.

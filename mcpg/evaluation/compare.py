@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import InputError
-from mcpg.evaluation.metrics import Found, Outcome
+from mcpg.evaluation.metrics import Found, QueryOutcome
 from mcpg.evaluation.report import SCHEMA
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
 from mcpg.json_types import JsonObject, JsonValue
@@ -29,7 +29,7 @@ class Baseline:
         limit: The most matches that it looked at for a query.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[QueryOutcome, ...]
     limit: int
 
 
@@ -61,9 +61,9 @@ class _Reader:
             self._refuse("is a damaged report: a 'limit' is no number of matches")
         return Baseline(outcomes, limit)
 
-    def _outcome(self, entry: JsonValue) -> Outcome:
+    def _outcome(self, entry: JsonValue) -> QueryOutcome:
         members = self._object(entry)
-        outcome = Outcome(
+        outcome = QueryOutcome(
             self._get(members, "id", str),
             self._get(members, "query", str),
             self._texts(members, "judged"),

@@ -213,7 +213,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QueryOutcome:
     """What a search made of one judged query.
 
     Attributes:
@@ -266,7 +266,7 @@ class Outcome:
         return self.top_score, any(self.hits[:1])
 
 
-RANKING: Mapping[str, Callable[[Outcome], float]] = {
+RANKING: Mapping[str, Callable[[QueryOutcome], float]] = {
     "ndcg@5": lambda one: ndcg_at(one.hits, one.relevant_count, 5),
     "ndcg@10": lambda one: ndcg_at(one.hits, one.relevant_count, 10),
     "recall@1": lambda one: recall_at(one.hits, one.relevant_count, 1),
@@ -278,7 +278,7 @@ RANKING: Mapping[str, Callable[[Outcome], float]] = {
 """The figures of a ranking: means over the queries that a tool answers; more is better."""
 
 
-def figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
+def figures(outcomes: Sequence[QueryOutcome]) -> dict[str, float | None]:
     """Return every figure of the *outcomes*, with `SHOWN_DECIMALS` decimals.
 
     The keys are those of `RANKING`, then `ece`, `brier`, `auroc` and `abstention`. What there is
@@ -299,13 +299,13 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
     return {name: None if one is None else round(one, SHOWN_DECIMALS) for name, one in made.items()}
 
 
-def split_scores(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+def split_scores(outcomes: Sequence[QueryOutcome]) -> tuple[list[float], list[float]]:
     """Return the best scores of the queries whose best match was right, and of all others."""
     pick = partial(_scores_of, [one.scored for one in outcomes])
     return pick(is_right=True), pick(is_right=False)
 
 
-def is_abstaining(outcome: Outcome) -> bool:
+def is_abstaining(outcome: QueryOutcome) -> bool:
     """Return whether the search said that it is not sure, or said nothing."""
     return outcome.top_score < LOW_CONFIDENCE
 

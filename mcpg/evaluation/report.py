@@ -20,7 +20,7 @@ from mcpg.evaluation.metrics import (
     DEPTH,
     RANKING,
     Found,
-    Outcome,
+    QueryOutcome,
     Significance,
     auroc,
     figures,
@@ -69,15 +69,15 @@ class Report:
     fusion: str
     normalize: bool
     limit: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[QueryOutcome, ...]
     figures: dict[str, float | None]
     durations: tuple[float, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    baseline: Comparison | None = None
+    baseline: RunComparison | None = None
     gates: tuple[Gate, ...] = ()
 
     @property
-    def answerless(self) -> tuple[Outcome, ...]:
+    def answerless(self) -> tuple[QueryOutcome, ...]:
         return tuple(one for one in self.outcomes if one.is_answerless)
 
     @property
@@ -126,7 +126,7 @@ def evaluate(
         search(resolved.queries[0])  # the first search of an engine pays for what all later share
     searched = [search(one) for one in resolved.queries]
     outcomes = tuple(outcome for outcome, _, _ in searched)
-    noticed = _noticed([told for _, _, told in searched])
+    found = _search_diagnostics([one for _, _, one in searched])
     return Report(
         tools=len(catalog.tools),
         strategy=check_strategy(strategy),
@@ -138,7 +138,7 @@ def evaluate(
         durations=tuple(duration for _, duration, _ in searched),
         diagnostics=(
             *(*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics),
-            *(*off, *noticed),
+            *(*off, *found),
         ),
     )
 
@@ -173,7 +173,7 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
     }
 
 
-def outcome_json(one: Outcome) -> JsonObject:
+def outcome_json(one: QueryOutcome) -> JsonObject:
     """Return what a search made of one query as a JSON object."""
     return {
         **to_json(one, without=["matches"]),
@@ -186,8 +186,8 @@ def outcome_json(one: Outcome) -> JsonObject:
 
 def _searcher(
     engine: Engine, asked: Mapping[str, Any]
-) -> Callable[[ResolvedQuery], tuple[Outcome, float, tuple[Diagnostic, ...]]]:
-    def search(one: ResolvedQuery) -> tuple[Outcome, float, tuple[Diagnostic, ...]]:
+) -> Callable[[ResolvedQuery], tuple[QueryOutcome, float, tuple[Diagnostic, ...]]]:
+    def search(one: ResolvedQuery) -> tuple[QueryOutcome, float, tuple[Diagnostic, ...]]:
         begin = perf_counter()
         result = engine.search(one.judged.query, **asked)
         duration = (perf_counter() - begin) * 1e3
@@ -196,7 +196,7 @@ def _searcher(
             Found(match.tool_id, round(match.score, SHOWN_DECIMALS), match.tool_id in relevant)
             for match in result.matches
         )
-        outcome = Outcome(
+        outcome = QueryOutcome(
             judged.id, judged.query, judged.relevant, one.relevant, one.unknown, matches
         )
         return outcome, duration, result.diagnostics
@@ -204,19 +204,19 @@ def _searcher(
     return search
 
 
-def _noticed(told: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
-    """Return once what searches were *told* of the parts they need, and how many were told it.
+def _search_diagnostics(searches: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
+    """Return each diagnostic of the *searches* once, with the number of searches that have it.
 
-    What is told of a query, such as that its best match is doubtful, is in the figures already.
+    Those of a single query, such as low confidence, are left out: the metrics have them.
     """
     first: dict[str, Diagnostic] = {}
     counts: Counter[str] = Counter()
-    for search in told:
+    for search in searches:
         found = {one.code: one for one in search if one.code not in _OF_A_QUERY}
         first = found | first
         counts.update(found.keys())
     return [
-        replace(one, message=f"{one.message} (in {counts[code]} of {len(told)} searches)")
+        replace(one, message=f"{one.message} (in {counts[code]} of {len(searches)} searches)")
         for code, one in first.items()
     ]
 
@@ -380,8 +380,8 @@ class Change:
         now: What comes of it.
     """
 
-    before: Outcome
-    now: Outcome
+    before: QueryOutcome
+    now: QueryOutcome
 
     def json(self) -> JsonObject:
         return {
@@ -397,7 +397,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """How an evaluation compares with an earlier one.
 
     Queries are compared when both have them under the same id with the same judgement. The text may
@@ -446,14 +446,14 @@ class Comparison:
 
 
 def compare(
-    before: Sequence[Outcome], now: Sequence[Outcome], depth: int | None = None
-) -> Comparison:
+    before: Sequence[QueryOutcome], now: Sequence[QueryOutcome], depth: int | None = None
+) -> RunComparison:
     """Compare the outcomes of two evaluations in their first *depth* matches, `None` for all."""
     then = {one.id: one for one in before}
     pairs = [Change(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then]
     same = [pair for pair in pairs if _is_judged_alike(pair)]
     ids = {one.id for one in now}
-    return Comparison(
+    return RunComparison(
         common=len(same),
         before=figures([pair.before for pair in same]),
         now=figures([pair.now for pair in same]),
@@ -466,7 +466,7 @@ def compare(
     )
 
 
-def _cut(one: Outcome, depth: int | None) -> Outcome:
+def _cut(one: QueryOutcome, depth: int | None) -> QueryOutcome:
     return replace(one, matches=one.matches[:depth])
 
 
@@ -474,7 +474,7 @@ def _is_judged_alike(pair: Change) -> bool:
     return set(pair.before.judged) == set(pair.now.judged)
 
 
-def _goodness(one: Outcome) -> tuple[float, float]:
+def _goodness(one: QueryOutcome) -> tuple[float, float]:
     """Rate an outcome: by nDCG@5, then by rank; by its doubt where nothing answers the query."""
     if one.ndcg is None:
         return float(is_abstaining(one)), 0.0
@@ -511,7 +511,7 @@ def effect_of(
     judgements: Judgements,
     *,
     include_disabled: bool = False,
-) -> Comparison:
+) -> RunComparison:
     """Compare what judged queries find now with what they would find with *hints* added to *tool*.
 
     Raises:

@@ -17,9 +17,11 @@ from mcpg.documents.model import ToolDocument, encode_record
 from mcpg.index.layout import (
     IDENTIFIER,
     IMPACT_SCALE,
+    KINDS,
     NO_KEY,
     NONE,
     STEM,
+    SUMMARY_LENGTH,
     Header,
     Section,
     bytes_sections,
@@ -27,6 +29,7 @@ from mcpg.index.layout import (
     keys_sections,
     pack,
     rows_sections,
+    texts_sections,
 )
 from mcpg.index.reader import PAGES, described_words, gram_sections, recipe_of
 from mcpg.index.scoring import (
@@ -38,12 +41,80 @@ from mcpg.index.scoring import (
     saturate,
 )
 from mcpg.index.speller import spelling_sections
-from mcpg.index.tool_sections import group_sections, key_sections, link_sections, tool_sections
-from mcpg.text import iter_words, language_of, split_words, stem
+from mcpg.text import iter_words, joined, language_of, split_words, stem
 from mcpg.text.words import words_of_token
 
 if TYPE_CHECKING:
+    from mcpg.relations.model import EdgeKind
+
     Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
+
+
+def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
+    """Return the sections that hold one text or number for each tool."""
+    sources = sorted({tool.source_id for tool in tools})
+    numbers = {source: number for number, source in enumerate(sources)}
+    yield from keys_sections("ids", [tool.id for tool in tools])
+    yield from texts_sections("names", (tool.name for tool in tools))
+    yield from texts_sections("titles", (tool.display_name for tool in tools))
+    yield from texts_sections("summaries", (summary(tool.description) for tool in tools))
+    yield from texts_sections("sources", sources)
+    yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
+    yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
+
+
+def summary(description: str) -> str:
+    """Return the beginning of *description* on one line."""
+    return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
+
+
+def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
+    """Return the sections that find tools by a joined id, name, title or alias."""
+    texts, holders = _held(map(_keys, tools))
+    yield from keys_sections("keys", texts)
+    yield from rows_sections("keys.tools", holders)
+
+
+def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
+    """Return the sections of groups and their members."""
+    groups, members = _held(document.groups for document in documents)
+    numbers = {group: number for number, group in enumerate(groups)}
+    yield from texts_sections("groups", groups)
+    yield from rows_sections("members", members)
+    rows = ([numbers[group] for group in document.groups] for document in documents)
+    yield from rows_sections("groups_of", rows)
+
+
+def link_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
+    """Return the sections of links: to whom, what they say, how strong they are and why."""
+    tools = {document.uri: number for number, document in enumerate(documents)}
+    links = [link for document in documents for link in document.links]
+    reasons = sorted({link.reason for link in links})
+    numbers = {reason: number for number, reason in enumerate(reasons)}
+    kinds: dict[EdgeKind | str, int] = {kind: number for number, kind in enumerate(KINDS)}
+    yield from rows_sections(
+        "links", ([tools.get(link.target, NONE) for link in one.links] for one in documents)
+    )
+    yield Section("links.kind", "B", bytes(kinds[link.kind] for link in links))
+    yield Section("links.weight", "d", array("d", (link.weight for link in links)).tobytes())
+    reason_of = array("I", (numbers[link.reason] for link in links))
+    yield Section("links.reason", "I", reason_of.tobytes())
+    yield from texts_sections("reasons", reasons)
+
+
+def _keys(tool: Tool) -> Iterable[str]:
+    names = (tool.id, tool.name, tool.display_name, *tool.hints.aliases)
+    return filter(None, dict.fromkeys(map(joined, names)))
+
+
+def _held(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
+    """Return all texts, sorted, and for each the numbers of those that hold it."""
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for number, texts in enumerate(texts_of):
+        for text in dict.fromkeys(texts):
+            holders[text].append(number)
+    texts = sorted(holders)
+    return texts, [holders[text] for text in texts]
 
 
 class FieldWords(NamedTuple):

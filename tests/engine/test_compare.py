@@ -67,7 +67,7 @@ def test_a_catalogue_compared_with_itself_moves_nothing(words: list[str]) -> Non
 def test_every_way_to_stand_is_told() -> None:
     """A tool that is not ranked is told to be absent, disabled, or not found."""
     found = compare(THEN, NOW, "refund an order, list parcel", limit=5)
-    standings = {one.tool_id: (one.standing_then, one.standing_now) for one in found.tools}
+    standings = {one.tool_id: (one.status_then, one.status_now) for one in found.tools}
 
     assert standings == {
         "order_list": (RANKED, RANKED),
@@ -75,7 +75,7 @@ def test_every_way_to_stand_is_told() -> None:
         "order_get": (RANKED, DISABLED),
         "refund": (RANKED, ABSENT),
     }
-    assert compare(THEN, NOW, "parcel", limit=5).tools[0].standing_then == UNRANKED
+    assert compare(THEN, NOW, "parcel", limit=5).tools[0].status_then == UNRANKED
     assert (found.only_then, found.only_now) == (("refund",), ("invoice_get",))
     assert (found.size_then, found.size_now) == (3, 3)
 

@@ -16,7 +16,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.caches import RESULT, MemoryCache, NoCache, key_of
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine.circuit_breaker import RESET_SECONDS, GuardedCache
-from mcpg.engine.result_cache import decode_result, encode_result, identity_of
+from mcpg.engine.result_cache import decode_result, encode_result, index_digest
 from mcpg.engine.results import EngineServices, Request
 from mcpg.errors import McpgError
 from mcpg.llm.normalizer import FunctionNormalizer
@@ -222,7 +222,7 @@ def test_a_rebuilt_bundle_is_never_answered_from_an_old_one(tmp_path: Path) -> N
 def test_equal_indexes_share_and_others_do_not() -> None:
     """An index in memory goes by its content: who builds the same shares the answers."""
     same, other = make_engine(*TOOLS), make_engine(*TOOLS[:2])
-    assert identity_of(PLAIN.index) == identity_of(same.index) != identity_of(other.index)
+    assert index_digest(PLAIN.index) == index_digest(same.index) != index_digest(other.index)
 
     cache = Listening()
     cached(cache).search("order")

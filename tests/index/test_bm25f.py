@@ -5,6 +5,7 @@ from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.engine.explain import field_shares
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.reader import impact_of
 from mcpg.index.scoring import (
@@ -16,7 +17,6 @@ from mcpg.index.scoring import (
     saturate,
     smoothed_idf,
 )
-from mcpg.index.tool_sections import field_shares
 
 AMOUNTS = st.floats(0, 1e6)
 

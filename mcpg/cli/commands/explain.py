@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcpg.engine import Engine
     from mcpg.engine.trace import HintSuggestion, RankExplanation
     from mcpg.evaluation.judged import Judgements
-    from mcpg.evaluation.report import Comparison
+    from mcpg.evaluation.report import RunComparison
     from mcpg.json_types import JsonObject
 
 EXAMPLES = """\
@@ -132,7 +132,7 @@ def answer_tool(
 
 def _effect(
     engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
-) -> Comparison | None:
+) -> RunComparison | None:
     if judgements is None or standing.change is None:
         return None
     from mcpg.evaluation.report import effect_of  # noqa: PLC0415 - as above
@@ -147,7 +147,7 @@ def _effect(
 
 
 def rank_explanation_json(
-    standing: RankExplanation, effect: Comparison | None = None
+    standing: RankExplanation, effect: RunComparison | None = None
 ) -> JsonObject:
     """Return the member `tool` of what `explain --tool` prints; gaps at full precision, as sums."""
     members: JsonObject = to_json(standing) | {

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from mcpg.engine import Match
 from mcpg.engine.results import Evidence
-from mcpg.engine.rewrite import SURE, merge
-from mcpg.engine.rewrite.request import MOST, kept, trust_in
+from mcpg.engine.rewrite import MOST, SURE, kept, merge, trust_in
 from mcpg.errors import NotFoundError
 
 
