@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 COUNT = 200
-"""How many candidates a source is asked for: ten times what is looked at closely."""
+"""How many candidates a source is asked for: ten times the pool."""
 
 RESET_SECONDS = 15.0
 """Seconds that the circuit to a source stays open: slow failures cost searches much."""

@@ -69,11 +69,15 @@ def calibrate(
     tools: int,
     limit: int | None = None,
 ) -> list[Calibration]:
-    """Return each of the *ranked* candidates its probability; it never rises down the ranks.
+    """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
 
-    *candidates* are what was seen of all that was looked at, *ranked* the best of them, ten at
-    least where there are so many, and *tools* the number of tools in the catalogue. With a *limit*,
-    only so many of the best are given theirs.
+    Args:
+        ranked: The best candidates, at least 10 where there are so many.
+        candidates: All candidates of the pool.
+        analysis: The analysed query.
+        model: The fitted model.
+        tools: The number of tools in the catalogue.
+        limit: How many of *ranked* are calibrated, `None` for all.
     """
     evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []
@@ -91,7 +95,11 @@ def probability(inputs: Sequence[float], model: Model) -> float:
 
 
 def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
-    """Return the probability, in [0, 1], of a logistic model for the *inputs* of one match."""
+    """Return 1 / (1 + exp(-logit)), in [0, 1], with `logit = intercept + inputs . coefficients`.
+
+    Source: Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
+    likelihood methods", Advances in Large Margin Classifiers, 1999.
+    """
     logit = intercept + fsum(map(mul, inputs, coefficients))
     return round(1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit)))), DECIMALS)
 
@@ -118,7 +126,7 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
 
 
 class CalibrationInputs:
-    """Gives the calibration's inputs of the matches of one search."""
+    """Computes the inputs of the calibration for the matches of one search."""
 
     def __init__(
         self,

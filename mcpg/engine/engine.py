@@ -34,7 +34,7 @@ class Engine:
     index is made anew and the search begins again, so that nobody but the clock can tell.
 
     Attributes:
-        diagnostics: What loading diagnostics.
+        diagnostics: Those of loading.
         equipment: What it may use beside the index; `None` for nothing.
     """
 
@@ -49,12 +49,12 @@ class Engine:
 
         Args:
             index: What is searched.
-            diagnostics: What loading diagnostics.
+            diagnostics: Those of loading.
             rebuild: Makes the index anew; one thread at a time calls it.
             equipment: What it may use beside the index.
 
         Raises:
-            StaleIndexError: The index is damaged, as far as can be told at once.
+            StaleIndexError: The index is damaged, as far as that shows at once.
         """
         self.diagnostics = tuple(diagnostics)
         self.equipment = equipment
@@ -177,7 +177,10 @@ class Engine:
             return self._ask(_explained, request, diagnostics)
         tool_id = self.catalog.named(tool).id
         if request.is_browsing:
-            raise _nothing_asked()
+            from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
+
+            message = "without a query every tool stands where its name puts it"
+            raise UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
         from mcpg.engine.why_not import by_graph, explain_rank  # noqa: PLC0415 - a search needs none of it
 
         explanation = self._ask(_explained, request, diagnostics)
@@ -272,7 +275,7 @@ def _answered(
 def _explained(
     searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
-    """Answer as `_answered` does, and say how every part of the answer came about."""
+    """Answer as `_answered` does, and explain every part of the answer."""
     if _is_rewritten(searcher, request):
         from mcpg.engine.rewrite import normalized_explanation  # noqa: PLC0415 - as above
 
@@ -290,13 +293,6 @@ def _recompiled(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
     from mcpg.engine.hint_suggestions import recompiled  # noqa: PLC0415 - a search changes nothing
 
     return recompiled(searcher.index, searcher.number(tool_id), hints)
-
-
-def _nothing_asked() -> Exception:
-    from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
-
-    message = "without a query every tool stands where its name puts it"
-    return UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class StageDetails:
-    """Tells what the stages of one search found, as JSON values."""
+    """Details of the stages of one search, as JSON values."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class StageDetails:
 
     def of(self, stage: str) -> JsonObject:
         """Return what the stage called *stage* found; nothing for a stage that is not known."""
-        tell = {
+        details = {
             "analyse": self._analysed,
             "retrieve": self._retrieved,
             "fuse": self._fused,
@@ -75,7 +75,7 @@ class StageDetails:
             "embed": self._embedded,
             "compare": self._compared,
         }.get(stage)
-        return tell() if tell else {}
+        return details() if details else {}
 
     def _analysed(self) -> JsonObject:
         analysis = self._outcome.analysis
@@ -87,7 +87,9 @@ class StageDetails:
             "language": analysis.language,
             "catalogueLanguage": reading.catalogue_language,
             "dropped": [word for word in analysis.words if word not in kept],
-            "repaired": self._with(lambda clause: bool(clause.repairs) and not _is_exact(clause)),
+            "repaired": self._with(
+                lambda clause: bool(clause.repairs) and clause.repairs[0].kind != "exact"
+            ),
             "unknown": self._with(lambda clause: clause.role == "unknown"),
             "literals": self._with(lambda clause: clause.role == "literal"),
             "identifiers": list(reading.identifiers),
@@ -167,7 +169,7 @@ class StageDetails:
         }
 
     def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
-        """Return all that was looked at, by what was seen of it, and how that weighs."""
+        """Return all candidates, best first, and the names and weights of their features."""
         semantic, candidates = self._outcome.semantic, self._outcome.candidates
         if semantic is None:
             weights = self._model.weights
@@ -220,7 +222,7 @@ def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> Js
 
 
 def hidden(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
-    """Name the *disabled* tools that answer more of the query than any that was looked at."""
+    """Return the ids of *disabled* tools that answer more of the query than any candidate."""
     clauses = ranking.analysis.clauses
     scores: dict[int, float] = dict.fromkeys(_found(ranking, index) & disabled, 0.0)
     for clause in clauses:
@@ -245,10 +247,6 @@ def _found(ranking: RankedList, index: Index) -> set[int]:
     return found
 
 
-def _is_exact(clause: QueryTerm) -> bool:
-    return clause.repairs[0].kind == "exact"
-
-
 _MOST_NAMED = 5
 _MASK_OF_PARAMETERS = sum(1 << FIELDS.index(name) for name in OF_PARAMETERS)
 
@@ -269,7 +267,8 @@ def advise(
             " alias with it in a hints file"
         )
     known = {word.text for word in words if word.repairs}
-    missing = [text for text in _missing(result) if text in known]
+    lacking = result.matches[0].evidence.missing if result.matches else ()
+    missing = [text for text in lacking if text in known]
     if missing:
         yield (
             f"the best match has no {_named(missing)}: if it is the right tool all the same, give"
@@ -277,10 +276,6 @@ def advise(
         )
     if hidden:
         yield f"{_named(hidden)} has more of the query but is off by default: include it"
-
-
-def _missing(result: SearchResult) -> Sequence[str]:
-    return result.matches[0].evidence.missing if result.matches else ()
 
 
 def _named(texts: Sequence[str]) -> str:
@@ -295,7 +290,7 @@ _STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
 def explain(
     searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
-    """Answer *request* as `Searcher.answer` does, and say how every part came about."""
+    """Answer *request* as `Searcher.answer` does, and explain every part of the answer."""
     trace = Trace()
     result, ranking = searcher.answer(request, diagnostics, trace)
     return explanation_of(request, result, ranking, trace, searcher)

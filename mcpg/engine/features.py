@@ -1,4 +1,4 @@
-"""Features: what is looked at in each document of the pool."""
+"""Features of the documents of the pool: the inputs of the fused score and of confidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GRAM_SCALE = 1 << 20
 if TYPE_CHECKING:
 
     class Candidate(NamedTuple):
-        """A document of the pool and what was seen in it.
+        """A document of the pool and its features.
 
         Attributes:
             document: Number of the document.
@@ -81,11 +81,12 @@ else:  # `typing` takes longer to import than the search of a small catalogue
 
 
 def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Candidate]:
-    """Look at each document of the *pool*; a sight holds the members of a `Candidate` in order."""
+    """Return the features of each document of the *pool*, in its order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
-    rows = _rows(columns, pool)
+    cells = [map(column.get, pool, repeat(0.0)) for column in columns]
+    rows = list(zip(*cells, strict=True)) if columns else [()] * len(pool)
     weighed = [list(map(mul, shares, row)) for row in rows]
     lexical = list(map(fsum, weighed))
     names = NameMatcher(analysis, index)
@@ -124,12 +125,6 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     ]
 
 
-def _rows(columns: Sequence[dict[int, float]], pool: Sequence[int]) -> list[tuple[float, ...]]:
-    if not columns:
-        return [()] * len(pool)
-    return list(zip(*[map(column.get, pool, repeat(0.0)) for column in columns], strict=True))
-
-
 def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
     return [
         share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
@@ -138,7 +133,7 @@ def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
 
 
 def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index) -> list[float]:
-    """Give, for each document, the greatest lexical score of any of its source, or its own.
+    """Return, for each document, the greatest lexical score of any of its source, or its own.
 
     Only the first `POOL` count for others: they are there whatever the limit.
     """
@@ -153,7 +148,7 @@ def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index)
 def _by_part(
     parts: Sequence[Sequence[int]], weighed: Iterable[Sequence[float]]
 ) -> list[tuple[float, ...]]:
-    """Give, for each document, the lexical score that each part of the query gives.
+    """Return, for each document, its lexical score by each part of the query.
 
     *weighed* is what each clause adds to the lexical score of each document.
     """
@@ -163,7 +158,7 @@ def _by_part(
 def _cosines(
     pool: Sequence[int], rows: Iterable[Sequence[float]], analysis: Analysis, index: Index
 ) -> list[float]:
-    """Give, for each document and its impacts, its cosine with the query, in [0, 1].
+    """Return the cosine of each document and the query, in [0, 1]; *rows* are its impacts.
 
     Source: Salton, Wong & Yang, "A vector space model for automatic indexing", CACM 18(11), 1975.
     """

@@ -12,7 +12,7 @@ Source: Santos, Macdonald & Ounis, "Exploiting query reformulations for web sear
 diversification", WWW 2010 (xQuAD), with the segments of the query for sub-queries; Nemhauser,
 Wolsey & Fisher, "An analysis of approximations for maximizing submodular set functions",
 Mathematical Programming 14, 1978 (why each time the best); Minoux, "Accelerated greedy algorithms
-for maximizing submodular set functions", Optimization Techniques, 1978 (why few are looked at
+for maximizing submodular set functions", Optimization Techniques, 1978 (why few are scored
 again).
 """
 
@@ -57,7 +57,7 @@ def spread(
     degrees = [
         [one / top if top else 0.0 for one, top in zip(row, best, strict=True)] for row in answered
     ]
-    # Minus what each reached when it was looked at last, its place, after how many that was, and
+    # Minus what each reached when it was scored last, its place, after how many that was, and
     # what it added. What was reached before is a bound of what is reached now.
     left = [(-inf, place, -1, 0.0) for place in range(len(scores))]
     count = 0
@@ -78,7 +78,7 @@ class Fused:
     """A candidate with the score that decides the order.
 
     Attributes:
-        candidate: The document and what was seen in it.
+        candidate: The document and its features.
         values: Its features, in the order of `FEATURES`; shares of the query are divided by the
             greatest lexical score of the first tier.
         score: The sum of features times weights.
@@ -92,7 +92,7 @@ class Fused:
 def fuse(
     candidates: Sequence[Candidate], weights: Sequence[float], limit: int, ends: Sequence[int] = ()
 ) -> list[Fused]:
-    """Return the best *limit* of what was seen; ties go to the smaller document number.
+    """Return the best *limit* candidates; ties go to the smaller document number.
 
     Tiers of a pool, which end at *ends*, stay one below the other. In the first, a query of several
     intents has the documents spread: what each adds to those above it counts, and of ties the one
@@ -134,7 +134,7 @@ def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[Fused]
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
-    """Return the greatest lexical score of what was seen, 1 where there is none."""
+    """Return the greatest lexical score of the *candidates*, 1 where there is none."""
     return max([one.lexical for one in candidates], default=0.0) or 1.0
 
 

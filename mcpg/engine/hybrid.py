@@ -149,13 +149,13 @@ class HybridPool:
 
 @dataclass(frozen=True, slots=True)
 class HybridDetails:
-    """What vectors had to do with an answer.
+    """What vectors contributed to a ranking.
 
     Attributes:
         scheme: The numbers that ranked.
         vector_scores: How near the tools are to the query.
         text: What was embedded.
-        pool: What was looked at.
+        pool: The candidates of graph and vectors.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
         diagnostics: Faults of finding or making the vectors of the tools.
     """
@@ -260,7 +260,7 @@ def _learned_values(
 def _values_of(
     scheme: Scheme, vector_scores: VectorScores, graph: Sequence[Fused], most: int | None = None
 ) -> Values:
-    """Return what tells the features of a sight, for all but the learned fusion.
+    """Return the function from a candidate to its features, for all but the learned fusion.
 
     Of each list only the first *most* places count, where that is given.
     """
@@ -301,7 +301,7 @@ def _spread(ranked: Sequence[Fused], weight: float, limit: int) -> list[Fused]:
 
 
 class VectorCalibration:
-    """Gives the probabilities of the matches of one search."""
+    """Calibrates the matches of one search with vectors."""
 
     def __init__(
         self,
@@ -325,7 +325,7 @@ class VectorCalibration:
         self._agrees = float(firsts == [number for number, _ in vector_scores.nearest[:1]])
 
     def calibrate(self, ranked: Sequence[Fused], scheme: Scheme) -> list[Calibration]:
-        """Return each of the *ranked* its probability; it never rises down the ranks."""
+        """Return the probability of each of the *ranked*; it never rises down the ranks."""
         calibrations: list[Calibration] = []
         lowest = 1.0
         for fused in ranked:

@@ -1,6 +1,6 @@
-"""What an engine tells an observer: of searches, of indexes, and of vectors.
+"""What an engine reports to an observer: searches, indexes and vectors.
 
-Only an engine that is watched imports this or reads a clock.
+Only an engine with an observer imports this or reads a clock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Timings(Trace):
     """Times the stages of one search, those that failed as well, and counts what vectors cost.
 
     Attributes:
-        tokens: Tokens that vectors of the query have cost, `None` where nobody told.
+        tokens: Tokens that vectors of the query have cost, `None` where it is unknown.
         of_vectors: Seconds of each stage that made or compared vectors.
         of_graph: Seconds of each other stage.
     """
@@ -73,7 +73,7 @@ class _Timed:
 
 
 def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
-    """Return what is told of *result*."""
+    """Return the facts about *result* for an observer."""
     return SearchFacts(
         strategy=result.strategy,
         mode=result.ranking_mode,

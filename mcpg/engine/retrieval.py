@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     _Edge: TypeAlias = tuple[float, bool, int, int, int, float]
 
 POOL = 20
-"""Documents that every search looks at closely, whatever its limit."""
+"""Documents of which every search computes features, whatever its limit."""
 
 _SCALE = 1 / 0xFFFF
 # A list this many times longer than what is looked for is searched rather than read.
@@ -49,7 +49,7 @@ _OWN_PLACES = POOL // 2
 
 @value
 class Pool:
-    """The documents that a search looks at, in tiers.
+    """The documents of which a search computes features, in tiers.
 
     What is in a tier does not depend on the limit, and every document of a tier stands above those
     of the next: so a limit only cuts.
@@ -98,7 +98,7 @@ def retrieve_for_each(
 
     The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
     which is at least that; the rest follows them. The order is not that of the scores. Where
-    *among* names documents, the others are not looked at.
+    *among* names documents, no others are retrieved.
     """
     hidden = frozenset(disabled)
     whole = retrieve(analysis, index, disabled=hidden, size=size, among=among)
@@ -132,7 +132,7 @@ def retrieve(
     A document's lexical score is the sum, over clauses, of the clause's share of the query's
     weight times the saturated frequency of the best of its variants there, times the credit for
     that variant. It lies in [0, 1], or a little above with context. The best come first; ties go
-    to the smaller document number. Where *among* names documents, the others are not looked at.
+    to the smaller document number. Where *among* names documents, no others are scored.
     """
     hidden = frozenset(disabled)
     if among is None:

@@ -26,7 +26,7 @@ class Reading:
         identifiers: The whole forms of names written as one (`orderId`, `git-commit`).
         sentences: The words of each sentence that can find tools; none for a single sentence.
         names: The joined forms under which tools with exactly these names were looked up.
-        catalogue_language: Language of the tools' descriptions, `None` when none is told.
+        catalogue_language: Language of the tools' descriptions, `None` when unknown.
     """
 
     normalized: str
@@ -109,7 +109,7 @@ class CalibrationExplanation:
     """How a score came out of what the query and the match show of each other.
 
     Attributes:
-        inputs: What was looked at, in the order of the model.
+        inputs: The inputs, in the order of the model.
         intercept: The logit where every input is 0.
         logit: The intercept and all contributions together.
         probability: What the model makes of the match by itself, in [0, 1].
@@ -154,7 +154,7 @@ class MatchExplanation:
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first.
         calibration: How the fused score and what led to it became the score.
-        found_by: Where the searches of a query and of its rewrite put it; all else is told of the
+        found_by: Where the searches of a query and of its rewrite put it; all else is of the
             one that counts more. Empty where nothing was rewritten.
     """
 
@@ -309,7 +309,7 @@ class Rival:
         score: Its calibrated score.
         fused_score: The score that it was ranked by.
         gap: Its fused score less that of the tool that was asked about. Below 0 where that one
-            was not looked at closely, because its words alone did not bring it that far.
+            is not in the pool, because its words alone did not bring it that far.
         because: The reasons in sentences, the weightiest first.
         features: What the gap is the sum of (within 1e-9), the largest difference first.
         words: The words of the query in both, in the query's order.
@@ -330,12 +330,12 @@ class Retrieval:
     """How a tool came through retrieval, which goes by the words of the query alone.
 
     Attributes:
-        is_pooled: Whether it is among the tools that are looked at closely.
+        is_pooled: Whether it is in the pool.
         lexical: Its lexical score; 0 when it holds no word of the query.
         place: Its place by lexical score, from 1; `None` when it is not retrieved, or when so many
-            are that places are not told.
-        retrieved: How many tools were retrieved, as far as places are told.
-        pool: Most tools that are looked at closely, but for those that the query names.
+            are that places are not counted.
+        retrieved: How many tools were retrieved, as far as places are counted.
+        pool: Size of the pool, without the tools that the query names.
         last: Lexical score of the last tool of these; 0 when fewer were found.
     """
 

@@ -44,7 +44,12 @@ def reasons(
     *features* are the differences of the two, the largest first; *retrieval* and *is_hidden* are of
     the one that was asked about.
     """
-    found = [*_outside(retrieval, is_hidden=is_hidden), *_ahead(features), *_words(words)]
+    ahead = [
+        f"{_PHRASES.get(one.feature, one.feature)} ({one.feature} {one.difference:+.3f})"
+        for one in features
+        if one.difference >= _NEGLIGIBLE
+    ]
+    found = [*_outside(retrieval, is_hidden=is_hidden), *ahead[:_SHOWN], *_words(words)]
     return tuple(found) or ("the two are level, and the smaller tool id goes first",)
 
 
@@ -63,14 +68,6 @@ def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
         )
 
 
-def _ahead(features: Sequence[FeatureGap]) -> list[str]:
-    return [
-        f"{_PHRASES.get(one.feature, one.feature)} ({one.feature} {one.difference:+.3f})"
-        for one in features
-        if one.difference >= _NEGLIGIBLE
-    ][:_SHOWN]
-
-
 def _words(words: Sequence[WordGap]) -> Iterator[str]:
     """Name the words that only the tool above holds, the weightiest first."""
     alone = sorted(
@@ -82,7 +79,7 @@ def _words(words: Sequence[WordGap]) -> Iterator[str]:
 
 
 MOST_RANKED = 10_000
-"""Places beyond this are not told."""
+"""Places beyond this are not counted."""
 
 
 class Field:

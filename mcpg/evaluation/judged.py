@@ -60,7 +60,7 @@ class Judgements:
 
     Attributes:
         queries: In the order of the file, at least one.
-        diagnostics: What was noticed; an error for every entry that could not be read.
+        diagnostics: An error for every entry that could not be read.
         place: The file, for messages.
     """
 

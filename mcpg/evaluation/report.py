@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/eval/1"
 """Names the layout of a report as JSON."""
 
-# That a search came to the graph in place of vectors is told, however lasting its cause.
+# A search that falls back from vectors to the graph is reported, however lasting its cause.
 _OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}
 
 
@@ -58,7 +58,7 @@ class Report:
         outcomes: One for each judged query, in the order of the file.
         figures: The figures of `mcpg.evaluation.metrics.figures`.
         durations: How long each search took, in milliseconds.
-        diagnostics: What was noticed of the bundle, of the file, of the tools it names, and of what
+        diagnostics: Those of the bundle, of the file, of the tools it names, and of what
             searches ask for and may not get, such as vectors.
         baseline: How it compares with an earlier report.
         gates: What was asked of the figures, and whether they pass.

@@ -270,7 +270,7 @@ SECTIONS = {
     "grams": "Q",
     "grams.tools": "I",
     "grams.norm": "d",
-    # the language of the descriptions, "" when none is told
+    # the language of the descriptions, "" when unknown
     "language": "B",
     # weights for whoever ranks; JSON for people
     "model": "d",

@@ -65,13 +65,10 @@ def ascend(
 def won(contests: Sequence[Contest], weights: Sequence[float]) -> float:
     """Return what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
     return fsum(
-        contest.worth * _WORTHS[min(contest.ahead + _count(_leads(contest, weights)), DEPTH)]
+        contest.worth
+        * _WORTHS[min(contest.ahead + sum([lead > 0 for lead in _leads(contest, weights)]), DEPTH)]
         for contest in contests
     )
-
-
-def _count(leads: Sequence[float]) -> int:
-    return sum([lead > 0 for lead in leads])
 
 
 class _Climb:
@@ -317,7 +314,7 @@ LOWER = 0.05
 what users look at first is to be right before all."""
 
 MOST_QUERIES = 2_000
-"""The most queries that are looked at: more would take minutes, and teach next to nothing more."""
+"""The most queries that are used: more take minutes, and teach next to nothing more."""
 
 _JUDGED, _HIDDEN = "judged", "hidden"
 

@@ -57,7 +57,7 @@ class Top:
 
     Attributes:
         rank: Its place, counted from 0.
-        inputs: What the calibration is told of it, in the order of `INPUTS`.
+        inputs: Inputs of the calibration, in the order of `INPUTS`.
         score: Its score.
         is_right: Whether it answers the query.
     """

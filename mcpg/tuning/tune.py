@@ -325,7 +325,8 @@ class TuneReport:
 
 def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvenance:
     """Name a tuned model, and say how it was fitted."""
-    name = _file_name(judgements.place)
+    printable = "".join(filter(str.isprintable, PurePath(judgements.place).name))
+    name = printable[:_LONGEST_NAME].strip() or "queries"
     return ModelProvenance(f"tuned on {name}", _provenance(tuning, judgements, name))
 
 
@@ -343,11 +344,6 @@ def _provenance(tuning: Tuning, judgements: Judgements, name: str) -> str:
         f" and {tuning.answerless} without; {tuning.folds} folds, seed {tuning.seed}; {parts}"
         f" fitted; held out: {figures}"
     )
-
-
-def _file_name(place: str) -> str:
-    name = PurePath(place).name
-    return "".join(one for one in name if one.isprintable())[:_LONGEST_NAME].strip() or "queries"
 
 
 def _digest(judgements: Judgements) -> str:

@@ -196,7 +196,7 @@ def vectors_for(
         provider: Embeds texts.
         store: Keeps vectors beyond this run.
         known: Vectors of an earlier run; those of another fingerprint do not count.
-        on_progress: Is told for how many tools texts are embedded, of how many that had to be.
+        on_progress: Called with the number of tools that are embedded, and of those that need it.
     """
     work = _Work(documents, provider, on_progress)
     work.take_known(known)
@@ -222,7 +222,7 @@ class _Work:
         self._provider = provider
         self._fingerprint = provider.fingerprint
         self._dimensions = provider.dimensions
-        self._tell = on_progress or _tell_nobody
+        self._on_progress = on_progress or (lambda _done, _of: None)
         self._texts: dict[str, _Texts] = {}
         self._hashes: list[str] = []
         for document in sorted(documents, key=lambda document: document.tool.id):
@@ -235,7 +235,7 @@ class _Work:
         self._fault: EmbeddingError | None = None
         self._outage: EmbeddingError | None = None
         self._is_alive = False
-        self._noticed: list[Diagnostic] = []
+        self._diagnostics: list[Diagnostic] = []
 
     def take_known(self, known: Known | None) -> None:
         if known is not None and known.fingerprint == self._fingerprint:
@@ -261,7 +261,7 @@ class _Work:
         held = ExitStack()
         try:
             building = getattr(store, "building", None)
-            if building is not None and not self._noticed and any(self._missing()):
+            if building is not None and not self._diagnostics and any(self._missing()):
                 held.enter_context(building(self._fingerprint))
                 self.take_stored(store)
         except Exception as fault:  # noqa: BLE001 - as above
@@ -286,7 +286,7 @@ class _Work:
             made = {key: self._found[key] for key in batch if key in self._found}
             done += len(made)
             store = self._kept(store, made)
-            self._tell(done, len(wanted))
+            self._on_progress(done, len(wanted))
             if self._outage is not None or not self._makes_any():
                 break
         if self._fault is not None:
@@ -305,7 +305,7 @@ class _Work:
             tuple(self._hashes),
             len(self._fresh),
             sum(has_one),
-            tuple(self._noticed),
+            tuple(self._diagnostics),
             self._outage,
         )
 
@@ -393,7 +393,7 @@ class _Work:
         reason, place = type(fault).__name__, None
         if isinstance(fault, McpgError):
             reason, place = fault.message, fault.place
-        self._noticed.append(warning(code, f"{what}: {reason}", place))
+        self._diagnostics.append(warning(code, f"{what}: {reason}", place))
 
 
 def _mean(rows: Vector) -> Vector:
@@ -402,7 +402,3 @@ def _mean(rows: Vector) -> Vector:
     length = np.linalg.norm(mean)
     # Vectors that point against each other have no mean direction; then the whole text decides.
     return np.asarray(mean / length if length > _NO_DIRECTION else rows[0], dtype=np.float32)
-
-
-def _tell_nobody(_done: int, _of: int) -> None:
-    return

@@ -273,23 +273,23 @@ def find_vectors(
         tools: How many tools it has.
         provider: Who made them.
     """
-    fingerprint, noticed, best = provider.fingerprint, [], Found()
+    fingerprint, diagnostics, best = provider.fingerprint, [], Found()
     for path in places:
         try:
             file = open_vectors(path)
         except NoVectorsError:
             continue
         except UnusableVectorsError as fault:
-            noticed.append(warning(Code.VECTORS_IGNORED, f"the file of vectors: {fault}", path))
+            diagnostics.append(warning(Code.VECTORS_IGNORED, f"the file of vectors: {fault}", path))
             continue
         if file.is_fresh(key, tools, fingerprint) and _may_be_of(file, provider):
             return Found(file, path, is_fresh=True)
         reason = _unusable(file, provider)
         if reason:
-            noticed.append(info(Code.VECTORS_IGNORED, f"the file of vectors: {reason}", path))
+            diagnostics.append(info(Code.VECTORS_IGNORED, f"the file of vectors: {reason}", path))
         elif best.file is None:
             best = Found(file, path)
-    return replace(best, diagnostics=tuple(noticed))
+    return replace(best, diagnostics=tuple(diagnostics))
 
 
 def vectors_of(
