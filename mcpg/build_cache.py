@@ -7,15 +7,13 @@ Times play no part.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from mcpg.errors import McpgError
 from mcpg.files import atomic_write, read_bytes
@@ -26,14 +24,13 @@ MOST_BYTES = 256 * 1024 * 1024
 """Maximum size of a cache file; later results are not kept."""
 
 _MAGIC = b"mcpgmemo"
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32
 _NUMBER = 8
 # Packages whose versions decide what a text means.
 _PACKAGES = ("PyYAML", "PyStemmer")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
+class Kind(NamedTuple, Generic[T]):
     """The results of one pure function.
 
     Attributes:
@@ -76,7 +73,7 @@ class KeptMemo(Memo):
 
     def recall(self, kind: Kind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the cached result, or compute it with *work*."""
-        key = hashlib.sha256(b"%s\0%s" % (kind.name.encode(), given())).digest()
+        key = _sha256(b"%s\0%s" % (kind.name.encode(), given()))
         known = self._known.get(key)
         if known is not None:
             try:
@@ -152,7 +149,7 @@ def _unpacked(body: bytes) -> dict[bytes, bytes]:
 
 def _seal(body: bytes) -> bytes:
     """Return the SHA-256 of *body* and the program that wrote it."""
-    return hashlib.sha256(_program() + hashlib.sha256(body).digest()).digest()
+    return _sha256(_program() + _sha256(body))
 
 
 @cache
@@ -163,13 +160,18 @@ def _program() -> bytes:
     """
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
 
-    digest = hashlib.sha256(f"{sys.version} {sys.byteorder}".encode())
+    parts = [f"{sys.version} {sys.byteorder}".encode()]
     for name in _PACKAGES:
         try:
-            digest.update(f" {name} {version(name)}".encode())
+            parts.append(f" {name} {version(name)}".encode())
         except PackageNotFoundError:  # pragma: no cover - both are required
-            digest.update(f" {name} unknown".encode())
-    for path in sorted(Path(__file__).parent.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.digest()
+            parts.append(f" {name} unknown".encode())
+    files = sorted(Path(__file__).parent.rglob("*"))
+    parts += [_sha256(one.read_bytes()) for one in files if one.is_file() and one.suffix != ".pyc"]
+    return _sha256(b"".join(parts))
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib  # noqa: PLC0415 - who only opens an index needs none
+
+    return hashlib.sha256(data).digest()

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -50,8 +52,8 @@ class ToolExample:
 def unique(values: Iterable[str]) -> tuple[str, ...]:
     """Trim *values*, drop blanks and repeats (case-insensitively), keep first-seen order."""
     seen: dict[str, str] = {}
-    for value in values:
-        trimmed = value.strip()
+    for text in values:
+        trimmed = text.strip()
         if trimmed:
             seen.setdefault(trimmed.casefold(), trimmed)
     return tuple(seen.values())
@@ -147,7 +149,7 @@ class Tool:
         return self.hints.enabled_by_default is not False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HintRule:
     """One entry of a hints file: hints for every tool that its pattern names.
 
@@ -160,7 +162,7 @@ class HintRule:
     """
 
     pattern: str
-    hints: Hints = field(default_factory=Hints)
+    hints: Hints = Hints()
     related: tuple[str, ...] = ()
     next_steps: tuple[str, ...] = ()
     place: str = ""
@@ -197,7 +199,7 @@ _NODES_PER_PARAMETER = 4
 _POSITION = re.compile(r"[0-9]{1,6}\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Parameter:
     """One parameter of a tool.
 
@@ -216,7 +218,7 @@ class Parameter:
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class _Node:
     """A schema to look into.
 
@@ -233,7 +235,8 @@ class _Node:
     trail: frozenset[int]
 
 
-class _Part(NamedTuple):
+@value
+class _Part:
     """One schema without those that it refers to, read once however often it is met.
 
     Attributes:
@@ -353,12 +356,12 @@ class _Walk:
 
     def _values(self, parts: Iterable[_Part]) -> Iterator[str]:
         for part in parts:
-            for value in part.values:
-                if len(value) >= self._room:
+            for text in part.values:
+                if len(text) >= self._room:
                     return
                 # Each costs a place, too, for one that is repeated still has to be looked at.
-                self._room -= len(value) + 1
-                yield value
+                self._room -= len(text) + 1
+                yield text
 
     def _parts(self, schema: JsonObject) -> list[tuple[_Part, bool]]:
         """Unfold a schema into itself and what it refers to or combines.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.files import MAX_BYTES, present_paths
+from mcpg.values import replace, value
 
 if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpg.sources import SourceBatch
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Opened:
     """The tools, and of the graph as much as could be had.
 
@@ -37,8 +37,8 @@ class Opened:
     """
 
     catalog: Catalog
-    documents: Mapping[str, ToolDocument] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
+    documents: Mapping[str, ToolDocument]
+    texts: Mapping[str, str]
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
@@ -128,7 +128,7 @@ def _from_index(path: str) -> Opened | None:
         for document in documents
     ]
     tools = tuple(document.tool for document in placed)
-    return Opened(Catalog(tools), {document.tool.id: document for document in placed})
+    return Opened(Catalog(tools), {document.tool.id: document for document in placed}, {})
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
@@ -158,7 +158,7 @@ def _tools_alone(batch: SourceBatch, fault: McpgError) -> Opened:
     noticed = error(
         Code.GRAPH_UNAVAILABLE, f"the graph cannot be made: {fault.message}{advice}", fault.place
     )
-    return Opened(catalog, diagnostics=(*batch.diagnostics, *catalog.diagnostics, noticed))
+    return Opened(catalog, {}, {}, (*batch.diagnostics, *catalog.diagnostics, noticed))
 
 
 def _paths(settings: Settings, output: Output) -> list[str]:

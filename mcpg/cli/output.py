@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -27,6 +26,7 @@ from mcpg.cli.terminal import (
 )
 from mcpg.errors import Diagnostic, OutputError, Severity, UsageError, os_reason
 from mcpg.files import atomic_write, is_file
+from mcpg.values import value
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -61,7 +61,7 @@ class ReportFormat(StrEnum):
     MD = "md"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Output:
     """How a run talks.
 
@@ -89,9 +89,9 @@ class Output:
         """Write *text* byte for byte to a pipe or file, made safe on a terminal."""
         _write_data(lines_kept(text) if is_terminal(sys.stdout) else text)
 
-    def json(self, value: Mapping[str, Any]) -> None:
-        """Write *value* as indented JSON in which nothing can steer a terminal."""
-        _write_data(json_safe(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")
+    def json(self, members: Mapping[str, Any]) -> None:
+        """Write *members* as indented JSON in which nothing can steer a terminal."""
+        _write_data(json_safe(json.dumps(members, ensure_ascii=False, indent=2)) + "\n")
 
     def note(self, text: str) -> None:
         """Tell the person at the terminal something, unless they asked for quiet."""
@@ -304,7 +304,7 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
 # are often broken, so it is ASCII; a terminal gets finer bars.
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Glyphs:
     """Signs of one kind of output.
 

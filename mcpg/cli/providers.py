@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.folders import cache_folder
@@ -46,6 +45,8 @@ class LateStore:
 
     def __init__(self, make: Callable[[], EmbeddingStore]) -> None:
         """Stand for the store that *make* opens."""
+        from threading import Lock  # noqa: PLC0415 - most runs have no store
+
         self._make = make
         self._lock = Lock()
         self._made: EmbeddingStore | None = None

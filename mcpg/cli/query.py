@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.exits import ExitCode
@@ -18,7 +17,7 @@ from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.errors import Diagnostic, McpgError, UsageError
 from mcpg.gateway.json import answer_json, match_json, score_json
-from mcpg.values import TIME_DECIMALS, to_json
+from mcpg.values import TIME_DECIMALS, to_json, value
 
 if TYPE_CHECKING:
     from mcpg.engine import Explanation
@@ -30,7 +29,7 @@ _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Question:
     """A query, and how it is to be answered.
 
@@ -78,7 +77,7 @@ class Question:
         return " ".join(self.words).strip() or None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Showing:
     """How an explanation is shown.
 

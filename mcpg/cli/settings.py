@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +21,7 @@ from mcpg.cli.setting_keys import (
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.files import exists, is_file, read_bytes
+from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
@@ -39,7 +38,7 @@ _PROJECT_TABLE = ("tool", "mcpg")
 _LONGEST_STATEMENT = 400
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Setting:
     """A value and its origin.
 
@@ -52,7 +51,6 @@ class Setting:
     origin: str
 
 
-@dataclass(frozen=True)
 class Settings:
     """All settings; precedence: option, environment, `mcpg.toml`, `pyproject.toml`.
 
@@ -62,9 +60,13 @@ class Settings:
         flags: Values of the options that were given, by parameter.
     """
 
-    folder: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
-    flags: Mapping[str, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        flags: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.folder, self.environment, self.flags = folder, environment or {}, flags or {}
 
     def find(self, name: str) -> Setting | None:
         """Return the setting called *name*, one of `KEYS`; `None` when nothing sets it.
@@ -188,7 +190,7 @@ def _value_of(key: Key, text: str) -> Any:
     return _flat(check_settings(values, fail, are_texts=True))[key.name]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ConfigFile:
     """A configuration file that was read.
 
@@ -204,7 +206,7 @@ class ConfigFile:
     path: Path
     text: str
     above: tuple[str, ...]
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any]
     sources: Any = None
 
     def read_sources(self) -> tuple[ConfiguredSource, ...]:
@@ -237,6 +239,8 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
         InputError: The file is not TOML.
         UsageError: A key is unknown, or its value is invalid.
     """
+    import tomllib  # noqa: PLC0415 - most runs have no configuration
+
     try:
         text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
         if above and above[-1] not in text:
@@ -250,7 +254,7 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
         raise InputError(message, place=str(path), remedy="correct the file") from fault
     for key in above:
         table = table.get(key) if isinstance(table, dict) else None
-    file = ConfigFile(path, text, above)
+    file = ConfigFile(path, text, above, {})
     if table is None:
         return None
     if not isinstance(table, dict):
@@ -265,15 +269,15 @@ def read_config(path: Path, above: tuple[str, ...]) -> ConfigFile | None:
 def _checked(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
     """Return the valid settings of a *table* by name."""
     values = _flat(table)
-    for name, value in values.items():
-        texts = value if isinstance(value, list) else [value]
+    for name, held in values.items():
+        texts = held if isinstance(held, list) else [held]
         if any(isinstance(text, str) and holds_password(text) for text in texts):
             remedy = (
                 f"remove it from the file, and set the variable {POSTGRES_VARIABLE} to the "
                 f"database, or {KEY_VARIABLE} to the key"
             )
             raise file.error(f"{name!r} contains a password", remedy, *name.split("."))
-    if all(name in KEYS and KEYS[name].is_plain(value) for name, value in values.items()):
+    if all(name in KEYS and KEYS[name].is_plain(held) for name, held in values.items()):
         return values
     from mcpg.cli.setting_models import check_settings  # noqa: PLC0415 - pydantic
 
@@ -283,11 +287,11 @@ def _checked(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of *table* and of the sections in it by name."""
     flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if key in SECTIONS and isinstance(value, dict):
-            flat |= {f"{key}.{inner}": held for inner, held in value.items()}
+    for key, held in table.items():
+        if key in SECTIONS and isinstance(held, dict):
+            flat |= {f"{key}.{inner}": one for inner, one in held.items()}
         else:
-            flat[key] = value
+            flat[key] = held
     return flat
 
 
@@ -316,6 +320,8 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
 
 def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
     """Read the first *end* lines, or as many more as it takes to end with a statement."""
+    import tomllib  # noqa: PLC0415 - as above
+
     for longer in range(end, min(end + _LONGEST_STATEMENT, len(lines)) + 1):
         with suppress(ValueError):
             return longer, tomllib.loads("\n".join(lines[:longer]) + "\n")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import normal_path, path_key
-from mcpg.documents.page import json_object
-from mcpg.errors import InputError
+from mcpg.values import value
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -32,7 +30,7 @@ _WIKI = "wikilink"
 _MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reference:
     """A link in the text.
 
@@ -53,7 +51,6 @@ class Reference:
         return self.target[len(bare if self.is_wiki else bare.partition("?")[0]) :]
 
 
-@dataclass(slots=True)
 class Prose:
     """What a body holds, in order.
 
@@ -64,10 +61,11 @@ class Prose:
         references: Links to other places.
     """
 
-    headings: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    schemas: list[JsonObject] = field(default_factory=list)
-    references: list[Reference] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.headings: list[str] = []
+        self.texts: list[str] = []
+        self.schemas: list[JsonObject] = []
+        self.references: list[Reference] = []
 
 
 def read_markdown(body: str) -> Prose:
@@ -177,19 +175,22 @@ def _schema(text: str) -> JsonObject | None:
     """Read *text* as the JSON Schema of an object, `None` when it is anything else."""
     if not text.lstrip().startswith("{"):
         return None
+    from mcpg.documents.page import json_object  # noqa: PLC0415 - prose without schemas needs none
+    from mcpg.errors import InputError  # noqa: PLC0415 - as above
+
     try:
-        value = json_object(text, "")
+        found = json_object(text, "")
     except InputError:
         return None
-    is_object = value.get("type") == "object" or "$schema" in value
-    return value if is_object or isinstance(value.get("properties"), dict) else None
+    is_object = found.get("type") == "object" or "$schema" in found
+    return found if is_object or isinstance(found.get("properties"), dict) else None
 
 
 _SUFFIX = ".md"
 _PATHS = 2
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Targets:
     """The documents that a link can reach, by everything an author may call them.
 

@@ -5,7 +5,6 @@ Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -19,6 +18,7 @@ from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, uniqu
 from mcpg.errors import DocumentError
 from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
 from mcpg.text.words import normalized
+from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -155,6 +155,8 @@ def _segment(text: str, *, as_folder: bool = False) -> str:
         escaped = f"%2E{escaped[1:]}"
     if escaped and len(escaped) <= MAX_SEGMENT and not _is_unsafe(escaped, as_folder):
         return escaped
+    import hashlib  # noqa: PLC0415 - few paths are hashed
+
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
     prefix = _CUT_ESCAPE.sub("", escaped[: MAX_SEGMENT - 1 - len(digest)])
     return f"{prefix.replace('.', '_')}_{digest}"
@@ -186,7 +188,7 @@ _FLAGS = {
 _TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TagFacts:
     """What the tags of a document say.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.reader import impact_of, posting
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
 from mcpg.text import fold, iter_words, stem
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.engine.pipeline import RankedList

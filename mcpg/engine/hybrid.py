@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, log, log1p
 from operator import mul
@@ -28,7 +27,7 @@ from mcpg.engine.results import MAX_LIMIT, RankingMode, Request, Strategy
 from mcpg.engine.retrieval import POOL, Pool
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.values import DECIMALS
+from mcpg.values import DECIMALS, value
 
 if TYPE_CHECKING:
     from mcpg.embeddings.provider import EmbeddingError
@@ -78,7 +77,7 @@ _BASE_WORDS = 3
 _LEAST_KNOWN = 0.2
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Scheme:
     """The numbers of one way to rank with vectors.
 
@@ -130,7 +129,7 @@ def _ranking(
     return (*FEATURES, CLOSENESS), (*model.weights, closeness)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HybridPool:
     """Candidates of graph and vectors.
 
@@ -147,7 +146,7 @@ class HybridPool:
     further: list[Candidate]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HybridDetails:
     """What vectors contributed to a ranking.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from mcpg.json_types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reading:
     """What the query became before it was split into words that find tools.
 
@@ -37,7 +38,7 @@ class Reading:
     catalogue_language: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class QueryWord:
     """What became of one word of the query.
 
@@ -62,7 +63,7 @@ class QueryWord:
     repairs: tuple[TermExpansion, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Contribution:
     """One summand of a fused score: `contribution == value * weight`."""
 
@@ -73,7 +74,7 @@ class Contribution:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TermMatch:
     """One word of the query in one field of a tool.
 
@@ -94,7 +95,7 @@ class TermMatch:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CalibrationInput:
     """One input of a calibration: `contribution == value * coefficient`, in logits."""
 
@@ -104,7 +105,7 @@ class CalibrationInput:
     contribution: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CalibrationExplanation:
     """How a score came out of what the query and the match show of each other.
 
@@ -124,7 +125,7 @@ class CalibrationExplanation:
     capped_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FoundBy:
     """The place of a match in one of two searches whose results were merged.
 
@@ -142,7 +143,7 @@ class FoundBy:
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MatchExplanation:
     """Why one match stands where it stands.
 
@@ -168,7 +169,7 @@ class MatchExplanation:
     found_by: tuple[FoundBy, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ExpansionExplanation:
     """Why a related or next-step match was offered: `score` is `via.weight * from_score`."""
 
@@ -178,7 +179,7 @@ class ExpansionExplanation:
     from_score: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ModelExplanation:
     """The fitted numbers that ranked, as the index holds them.
 
@@ -197,7 +198,7 @@ class ModelExplanation:
     coefficients: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Stage:
     """One stage of the pipeline.
 
@@ -209,10 +210,10 @@ class Stage:
 
     name: str
     duration_ms: float
-    details: JsonObject = field(default_factory=dict)
+    details: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Explanation:
     """A search result and everything that led to it.
 
@@ -259,10 +260,10 @@ class Trace:
     def stage(self, name: str) -> Iterator[None]:
         start = time.perf_counter()
         yield
-        self.stages.append(Stage(name, (time.perf_counter() - start) * 1e3))
+        self.stages.append(Stage(name, (time.perf_counter() - start) * 1e3, {}))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class FeatureGap:
     """One summand of the fused scores of two tools.
 
@@ -282,7 +283,7 @@ class FeatureGap:
         return self.other - self.own
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WordGap:
     """One word of the query in two tools.
 
@@ -299,7 +300,7 @@ class WordGap:
     other: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rival:
     """A tool that stands above the one that was asked about.
 
@@ -325,7 +326,7 @@ class Rival:
     words: tuple[WordGap, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Retrieval:
     """How a tool came through retrieval, which goes by the words of the query alone.
 
@@ -347,7 +348,7 @@ class Retrieval:
     last: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class HintSuggestion:
     """A change to the hints of a tool that would lift it.
 
@@ -365,7 +366,7 @@ class HintSuggestion:
     is_verified: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RankExplanation:
     """Why one tool is where it is.
 

@@ -44,9 +44,10 @@ def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObje
 
 def match_json(match: Match) -> JsonObject:
     """Return a match: the tool, its score, and what speaks for it."""
+    tool = match.descriptor  # read from the index each time
     members: JsonObject = {
-        **card_json(match.descriptor),
-        "requiredArguments": list(match.descriptor.required_arguments),
+        **card_json(tool),
+        "requiredArguments": list(tool.required_arguments),
         "score": score_json(match.score),
     }
     if match.via is None:
@@ -54,7 +55,7 @@ def match_json(match: Match) -> JsonObject:
     else:
         weight = score_json(match.via.weight)
         members["via"] = to_json(match.via, {"source": "from"}) | {"weight": weight}
-    return members | hints_json(match.descriptor.hints)
+    return members | hints_json(tool.hints)
 
 
 def hints_json(hints: Hints) -> JsonObject:

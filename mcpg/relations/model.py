@@ -14,6 +14,7 @@ from math import log
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.text import language_of, split_words, stem, stop_words_in
+from mcpg.values import value
 
 
 class EdgeKind(StrEnum):
@@ -51,7 +52,7 @@ class Edge:
     origin: EdgeOrigin = EdgeOrigin.INFERRED
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ToolRelations:
     """What the graph says about one tool.
 
@@ -66,7 +67,7 @@ class ToolRelations:
     next_steps: tuple[Edge, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Relations:
     """The relations of a whole catalogue, by tool id."""
 
@@ -249,7 +250,7 @@ _GENERIC_SHARE = 0.5
 _TOO_FEW_TO_COUNT = 8
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Vocabulary:
     """The terms of a catalogue.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from mcpg.cli.exits import ExitCode
@@ -241,7 +240,8 @@ def _opened(path: str, settings: Settings, output: Output) -> Engine:
         McpgError: There is none at *path*, or it cannot be used.
     """
     try:
-        return open_engine(replace(settings, flags={**settings.flags, "bundle": [path]}), output)
+        flags = {**settings.flags, "bundle": [path]}
+        return open_engine(Settings(settings.folder, settings.environment, flags), output)
     except NotFoundError as fault:
         raise NotFoundError(fault.message, place="--compare", remedy=fault.remedy) from fault
 

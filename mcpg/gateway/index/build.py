@@ -7,7 +7,7 @@ something to fall back on.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
@@ -31,6 +31,7 @@ from mcpg.gateway.sources import (
 from mcpg.index.reader import Index
 from mcpg.sources import read_sources
 from mcpg.sources.model import PYTHON, SourceBatch
+from mcpg.values import replace
 
 _FALLBACK = "what the sources say is searched without it"
 
