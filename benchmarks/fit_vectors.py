@@ -22,7 +22,6 @@ import argparse
 import json
 import tempfile
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from mcpg.engine.fusion import Fused
     from mcpg.engine.query import Analysis
     from mcpg.engine.vectors import VectorScores
+from mcpg.values import replace
 
 Samples = dict[str, list[ranking.Top]]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from mcpg.cli.markdown import markdown
 from mcpg.cli.output import Output
 from mcpg.cli.text import text
 from mcpg.engine.compare import compare
+from mcpg.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
