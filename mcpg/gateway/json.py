@@ -60,15 +60,8 @@ def match_json(match: Match) -> JsonObject:
 
 def hints_json(hints: Hints) -> JsonObject:
     """Return all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
-    return {
-        "aliases": list(hints.aliases),
-        "keywords": list(hints.keywords),
-        "categories": list(hints.categories),
-        "tags": list(hints.tags),
-        "dataSources": list(hints.data_sources),
-        "usageExamples": [to_json(one) for one in hints.examples],
-        "costTier": hints.cost_tier,
-        "latencyTier": hints.latency_tier,
+    flags = ("read_only", "idempotent", "destructive", "open_world", "enabled_by_default")
+    return to_json(hints, {"examples": "usageExamples"}, flags) | {
         "isReadOnly": hints.read_only,
         "isIdempotent": hints.idempotent,
         "isDestructive": hints.destructive,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
@@ -13,17 +13,27 @@ from pydantic import ValidationError
 
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
-from mcpg.gateway.calls import Fault, Invoked
+from mcpg.gateway.calls import Invoked
 from mcpg.gateway.calls.validation import BoundedValidator
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE
+from mcpg.values import to_json
 
-if TYPE_CHECKING:
-    _Json = TypeVar("_Json", bound=JsonValue)
+_Json = TypeVar("_Json", bound=JsonValue)
 
+
+RESULT = "result"
+"""Member that holds a structured result other than an object."""
 
 _LONGEST_NAME = 32
 _MARK = "…"
+_NOTE_BYTES = 400
+_FAULTS, _MESSAGE, _FIELD = 20, 2000, 200
+_REMEDY = "Narrow the request by the tool's arguments"
+_MISMATCH = (
+    "[mcpg: the tool ran, but its structured result violates its declared output schema and is "
+    "omitted; calling it again would not help]"
+)
 
 
 def line(text: str, characters: int) -> str:
@@ -80,9 +90,6 @@ def repaired(value: _Json) -> _Json:
     return value
 
 
-_NOTE_BYTES = 400
-
-
 def text_block(text: JsonValue) -> JsonObject:
     """Return *text* as a content block of MCP."""
     return {"type": "text", "text": text}
@@ -135,7 +142,8 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
     """
     if size(result) <= budget:
         return result
-    blocks = [block for block in as_list(result["content"]) if isinstance(block, dict)]
+    content: Any = result["content"]
+    blocks: list[JsonObject] = list(content)
     structured = result.get("structuredContent")
     is_error = bool(result.get("isError"))
     notes = []
@@ -149,14 +157,6 @@ def passed_on(result: JsonObject, budget: int, *, structured_needed: bool) -> Js
         f"[mcpg: {'; '.join((*notes, *more))}: results are limited to {budget:,} bytes. {_REMEDY}]"
     )
     return {"content": [*kept, text_block(note)], "isError": is_error}
-
-
-_REMEDY = "Narrow the request by the tool's arguments"
-
-
-def as_list(value: JsonValue) -> list[JsonValue]:
-    """Return *value*, or an empty list if it is not a list."""
-    return value if isinstance(value, list) else []
 
 
 def _trimmed(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
@@ -193,12 +193,8 @@ def _prefix(text: str, room: int) -> str:
     return text[:low]
 
 
-RESULT = "result"
-"""Member that holds a structured result other than an object."""
-
-
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ListedTool:
     """A tool as our server lists it.
 
     Attributes:
@@ -217,19 +213,7 @@ class Exported:
         return "outputSchema" in self.wire
 
 
-_FAULTS = 20
-
-
-_MESSAGE = 2000
-
-
-_MISMATCH = (
-    "[mcpg: the tool ran, but its structured result violates its declared output schema and is "
-    "omitted; calling it again would not help]"
-)
-
-
-def result_of(invoked: Invoked, budget: int, declared: Exported | None = None) -> JsonObject:
+def result_of(invoked: Invoked, budget: int, declared: ListedTool | None = None) -> JsonObject:
     """Return the result of a call as a tool result of at most *budget* bytes.
 
     Args:
@@ -238,33 +222,26 @@ def result_of(invoked: Invoked, budget: int, declared: Exported | None = None) -
         declared: The tool as clients see it, where it was called by its own name; its structured
             result must then conform to the declared output schema.
     """
-    result: JsonObject = {"content": _content(invoked), "isError": not invoked.is_success}
+    content = [_valid_block(block) for block in invoked.content]
+    result: JsonObject = {"content": [*content], "isError": not invoked.is_success}
     if not invoked.is_success:
-        result["structuredContent"] = _faults(invoked)
+        result |= _faults_result(invoked, content)
         return passed_on(repaired(result), budget, structured_needed=False)
+    if not content and invoked.structured is not None:
+        result["content"] = [text_block(written(invoked.structured))]
     needed = declared is not None and declared.declares_output
     structured = _structured(invoked.structured, declared)
     if structured is not None:
         result["structuredContent"] = structured
     result = repaired(result)
     if needed and declared is not None and not _conforms(result, declared):
-        result.pop("structuredContent", None)
-        content = [*as_list(result["content"]), text_block(_MISMATCH)]
-        result = {"content": content, "isError": True}
+        blocks: Any = result["content"]
+        result = {"content": [*blocks, text_block(_MISMATCH)], "isError": True}
     return passed_on(result, budget, structured_needed=needed)
 
 
-def _content(invoked: Invoked) -> list[JsonValue]:
-    """Return the content blocks, invalid ones as text."""
-    blocks: list[JsonValue] = [_block(block) for block in invoked.content]
-    if blocks or invoked.is_success:
-        if not blocks and invoked.structured is not None:
-            blocks.append(text_block(written(invoked.structured)))
-        return blocks
-    return [text_block("\n".join(map(_sentence, invoked.faults[:_FAULTS])))]
-
-
-def _block(block: JsonObject) -> JsonObject:
+def _valid_block(block: JsonObject) -> JsonObject:
+    """Return a content block, as text if it is invalid."""
     try:
         validate_server_result("tools/call", LATEST_HANDSHAKE_VERSION, {"content": [block]})
     except ValidationError:
@@ -272,26 +249,28 @@ def _block(block: JsonObject) -> JsonObject:
     return block
 
 
-def _sentence(fault: Fault) -> str:
-    where = f" at {line(fault.field, 200)}" if fault.field else ""
-    remedy = f" ({line(fault.remedy, _MESSAGE)})" if fault.remedy else ""
-    return f"{fault.code}{where}: {line(fault.message, _MESSAGE)}{remedy}"
-
-
-def _faults(invoked: Invoked) -> JsonObject:
-    faults: list[JsonValue] = [
-        {
-            "code": fault.code.value,
-            "message": line(fault.message, _MESSAGE),
-            "remedy": line(fault.remedy, _MESSAGE),
-            "field": line(fault.field, 200),
-        }
+def _faults_result(invoked: Invoked, content: Sequence[JsonObject]) -> JsonObject:
+    """Return the faults as structured content, and as text unless the tool sent *content*."""
+    faults = [
+        replace(
+            fault,
+            message=line(fault.message, _MESSAGE),
+            remedy=line(fault.remedy, _MESSAGE),
+            field=line(fault.field, _FIELD),
+        )
         for fault in invoked.faults[:_FAULTS]
     ]
-    return {"toolId": invoked.tool_id, "faults": faults}
+    sentences = (
+        f"{one.code}{f' at {one.field}' if one.field else ''}: {one.message}"
+        f"{f' ({one.remedy})' if one.remedy else ''}"
+        for one in faults
+    )
+    structured: JsonObject = {"toolId": invoked.tool_id, "faults": [to_json(one) for one in faults]}
+    blocks: list[JsonValue] = [*content] or [text_block("\n".join(sentences))]
+    return {"content": blocks, "structuredContent": structured}
 
 
-def _structured(value: JsonValue, declared: Exported | None) -> JsonObject | None:
+def _structured(value: JsonValue, declared: ListedTool | None) -> JsonObject | None:
     """Return a structured result as an object, which all versions of MCP accept."""
     if declared is not None and declared.is_wrapped:
         return None if value is None else {RESULT: value}
@@ -301,8 +280,8 @@ def _structured(value: JsonValue, declared: Exported | None) -> JsonObject | Non
     return value if isinstance(value, dict) else None
 
 
-def _conforms(result: JsonObject, declared: Exported) -> bool:
-    if "structuredContent" not in result:
-        return False
-    checker = declared.validator
-    return checker is None or checker.is_valid(result["structuredContent"])
+def _conforms(result: JsonObject, declared: ListedTool) -> bool:
+    validator = declared.validator
+    return "structuredContent" in result and (
+        validator is None or validator.is_valid(result["structuredContent"])
+    )

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import anyio
 import anyio.to_thread
 from jsonschema.validators import Draft202012Validator, validator_for
 
-from mcpg.catalog.hints import HINT_KEYS
+from mcpg.catalog.hints import HINT_KEYS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.gateway import serve
 from mcpg.gateway.calls.validation import bounded_validator
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.index.manager import Snapshot
 from mcpg.gateway.serve import Exposure, Serving
-from mcpg.gateway.serve.answers import RESULT, Exported, repaired, size, written
+from mcpg.gateway.serve.answers import RESULT, ListedTool, repaired, size, written
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     OUTPUTS,
@@ -39,15 +39,15 @@ _SHARED = ("$defs", "definitions", "$schema")
 _PATTERNS = ("pattern", "patternProperties")
 
 
-def exported(tool: Tool) -> Exported:
+def exported(tool: Tool) -> ListedTool:
     """Return *tool* as our server lists it; only its id if its schema is too deep."""
     try:
         return _exported(tool)
     except RecursionError:
-        return Exported(_bare(tool.id))
+        return ListedTool(_bare(tool.id))
 
 
-def _exported(tool: Tool) -> Exported:
+def _exported(tool: Tool) -> ListedTool:
     wire: JsonObject = {"name": tool.id, "inputSchema": input_schema(tool.input_schema)}
     if tool.title:
         wire["title"] = tool.title
@@ -62,9 +62,9 @@ def _exported(tool: Tool) -> Exported:
     if output is not None:
         wire["outputSchema"] = output
     wire = _bounded(wire)
-    if "outputSchema" not in wire:
-        return Exported(wire)
-    return Exported(wire, is_wrapped, bounded_validator(output) if output is not None else None)
+    if output is None or "outputSchema" not in wire:
+        return ListedTool(wire)
+    return ListedTool(wire, is_wrapped, bounded_validator(output))
 
 
 def input_schema(schema: JsonObject) -> JsonObject:
@@ -92,7 +92,11 @@ def _strict(schema: JsonObject) -> JsonObject:
     kept = {**schema}
     properties = schema.get("properties")
     if isinstance(properties, dict):
-        kept["properties"] = {name: _schema(one) for name, one in properties.items()}
+        # `false` allows nothing; an invalid schema, everything.
+        kept["properties"] = {
+            name: one if isinstance(one, dict) else {"not": {}} if one is False else {}
+            for name, one in properties.items()
+        }
     else:
         kept.pop("properties", None)
     required = schema.get("required")
@@ -103,13 +107,6 @@ def _strict(schema: JsonObject) -> JsonObject:
     if not isinstance(schema.get("$schema", ""), str):
         del kept["$schema"]
     return kept
-
-
-def _schema(value: JsonValue) -> JsonObject:
-    """Return a schema as an object: `false` allows nothing, an invalid one everything."""
-    if isinstance(value, dict):
-        return value
-    return {"not": {}} if value is False else {}
 
 
 def _is_sound(schema: JsonObject) -> bool:
@@ -139,7 +136,14 @@ def _references(value: JsonValue) -> Iterator[str]:
             yield from _references(one)
 
 
+def _has_pattern(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(key in _PATTERNS or _has_pattern(one) for key, one in value.items())
+    return isinstance(value, list) and any(map(_has_pattern, value))
+
+
 def _meta(tool: Tool) -> JsonObject:
+    """Return `_meta`: that of the tool, its origin, and its hints."""
     kept: JsonObject = {key: value for key, value in tool.meta.items() if key not in HINT_KEYS}
     origin: JsonObject = {key: kept[key] for key in _ORIGIN if key in kept}
     if origin:
@@ -167,12 +171,6 @@ def _bare(name: JsonValue) -> JsonObject:
     return {"name": name, "inputSchema": {"type": "object"}}
 
 
-def _has_pattern(value: JsonValue) -> bool:
-    if isinstance(value, dict):
-        return any(key in _PATTERNS or _has_pattern(one) for key, one in value.items())
-    return isinstance(value, list) and any(map(_has_pattern, value))
-
-
 _PAGE_TOOLS = 200
 _PAGE_BYTES = 1 << 20
 _AFTER = "after:"
@@ -185,18 +183,8 @@ _TITLES = {
     serve.GRAPH_SEARCH: "Search the graph of tools",
     serve.GRAPH_EXPORT: "Export the graph of tools",
 }
-_READS: JsonObject = {
-    "readOnlyHint": True,
-    "destructiveHint": False,
-    "idempotentHint": True,
-    "openWorldHint": False,
-}
-_ACTS: JsonObject = {
-    "readOnlyHint": False,
-    "destructiveHint": True,
-    "idempotentHint": False,
-    "openWorldHint": True,
-}
+_READS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (True, False, True, False), strict=True))
+_ACTS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 
 
 @dataclass(frozen=True)
@@ -209,7 +197,7 @@ class Listing:
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
-    tools: dict[str, Exported] = field(default_factory=dict)
+    tools: dict[str, ListedTool] = field(default_factory=dict)
 
     @cached_property
     def print(self) -> int:
@@ -289,7 +277,7 @@ def _meta_tool(name: str, context: InstructionsContext, serving: Serving) -> Jso
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CatalogueState:
     """A state of the catalogue.
 
     Attributes:
@@ -320,27 +308,25 @@ class Catalogue:
         self._serving = serving
         self._lock: anyio.Lock | None = None
         context = InstructionsContext.configured(source.id for source in gateway.sources)
-        self.known = Known(None, context, listing_of(None, context, serving))
+        self.known = CatalogueState(None, context, listing_of(None, context, serving))
 
-    async def latest(self) -> Known:
+    async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
         if self._lock is None:
             self._lock = anyio.Lock()
         snapshot = await self._gateway.snapshot()
         async with self._lock:
             if self.known.snapshot is not snapshot:
-                make = partial(_known, snapshot, self._serving)
-                self.known = await anyio.to_thread.run_sync(make)
+                self.known = await anyio.to_thread.run_sync(self._state, snapshot)
         return self.known
 
-    async def within(self, seconds: float) -> Known:
+    async def within(self, seconds: float) -> CatalogueState:
         """Return the current state, or after *seconds* the previous one."""
         with anyio.move_on_after(seconds):
             return await self.latest()
         return self.known
 
-
-def _known(snapshot: Snapshot, serving: Serving) -> Known:
-    tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
-    context = InstructionsContext.of(tools)
-    return Known(snapshot, context, listing_of(tools, context, serving))
+    def _state(self, snapshot: Snapshot) -> CatalogueState:
+        tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
+        context = InstructionsContext.of(tools)
+        return CatalogueState(snapshot, context, listing_of(tools, context, self._serving))

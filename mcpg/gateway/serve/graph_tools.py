@@ -19,10 +19,11 @@ from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.graph import exports
 from mcpg.graph.network import induced, neighbourhood, network_of
 from mcpg.graph.schema import GraphSchema, schema_of
-from mcpg.graph.search import GraphMatch, GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
+from mcpg.graph.search import GraphSearcher, GraphSearchRequest, GraphSearchResult, Mode
 from mcpg.graph.sparql import Limits
 from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import replace, to_json
 
 if TYPE_CHECKING:
     from mcpg.gateway.serve.catalogue import Catalogue
@@ -52,11 +53,9 @@ class GraphTools:
         """Describe the classes and predicates of the graph."""
         snapshot = await self._snapshot()
 
-        def work() -> JsonObject:
-            found = schema_of(_whole(snapshot))
-            return self._fitted(_schema_answers(found))
-
-        return await self._in_thread(work)
+        return await self._in_thread(
+            lambda: self._fitted(_schema_answers(schema_of(_whole(snapshot))))
+        )
 
     async def search(self, arguments: Arguments, _: Progress | None) -> JsonObject:
         """Find nodes by the predicates of the graph."""
@@ -71,11 +70,9 @@ class GraphTools:
             endpoints,
         )
 
-        def work() -> JsonObject:
-            found = self._searcher_of(snapshot).search(request)
-            return self._fitted(_search_answers(found))
-
-        return await self._in_thread(work)
+        return await self._in_thread(
+            lambda: self._fitted(_search_answers(self._searcher_of(snapshot).search(request)))
+        )
 
     async def export(self, arguments: Arguments, _: Progress | None) -> JsonObject:
         """Write the graph, or a part of it."""
@@ -85,13 +82,12 @@ class GraphTools:
         depth = int(arguments.get("depth", 1))
 
         def work() -> JsonObject:
-            if not around:
-                return self._fitted(_export_answers(_whole(snapshot), form))
             documents = _whole(snapshot)
-            named = {snapshot.catalog.named(name).id for name in around}
-            roots = {one.uri for one in documents if one.tool.id in named}
-            part = induced(documents, neighbourhood(documents, roots, depth))
-            return self._fitted(_export_answers(part, form))
+            if around:
+                named = {snapshot.catalog.named(name).id for name in around}
+                roots = {one.uri for one in documents if one.tool.id in named}
+                documents = induced(documents, neighbourhood(documents, roots, depth))
+            return self._fitted(_export_answers(documents, form))
 
         return await self._in_thread(work)
 
@@ -136,25 +132,25 @@ def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
     yield full
     kept = {key: value for key, value in full.items() if key != "search"}
     for share in _SHARES:
-        told = {
+        cut = {
             key: value[: int(len(value) * share)] if isinstance(value, list) else value
             for key, value in kept.items()
         }
-        omitted = _count(kept) - _count(told)
+        omitted = _count(kept) - _count(cut)
         how = f"ask in SPARQL, with the prefixes given here ({omitted:,} of the rarest left out)"
-        yield told | _truncated(omitted, how)
+        yield cut | _truncated(omitted, how)
 
 
 _OUTER = ("schema", "diagnostics")
 
 
-def _count(told: JsonObject) -> int:
-    return sum(len(value) for value in told.values() if isinstance(value, list))
+def _count(answer: JsonObject) -> int:
+    return sum(len(value) for value in answer.values() if isinstance(value, list))
 
 
 def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
     diagnostics: list[JsonValue] = [
-        {"code": one.code, "severity": one.severity, "message": line(one.message, _MESSAGE)}
+        to_json(one, without={"place"}) | {"message": line(one.message, _MESSAGE)}
         for one in found.diagnostics
     ]
     end: JsonObject = {"endpoints": [*found.endpoints], "diagnostics": diagnostics}
@@ -171,16 +167,12 @@ def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
         for key, matches in lists.items():
             kept = matches[: int(len(matches) * share)]
             shown += len(kept)
-            answer[key] = [_node(one, evidence) for one in kept]
+            answer[key] = [
+                node_json(replace(one, evidence=one.evidence[:evidence])) for one in kept
+            ]
         if shown == total and evidence == _EVIDENCE[0]:
             yield {**answer, **queries, **end}
         yield {**answer, **end, **_truncated(total - shown, "ask for fewer, or in narrower words")}
-
-
-def _node(match: GraphMatch, evidence: int) -> JsonObject:
-    told = node_json(match)
-    reasons = told["evidence"]
-    return {**told, "evidence": reasons[:evidence] if isinstance(reasons, list) else []}
 
 
 def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[JsonObject]:

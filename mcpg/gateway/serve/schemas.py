@@ -15,7 +15,7 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway import serve
 from mcpg.gateway.serve.answers import listed, source_name
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.values import counted
+from mcpg.values import counted, to_json
 
 MOST_MATCHES = 50
 MOST_CATEGORIES = 20
@@ -326,30 +326,25 @@ def _shallow(schema: JsonObject, depth: int) -> JsonObject:
     return kept
 
 
+_HINT_NAMES = {
+    "aliases": "searchAliases",
+    "keywords": "searchKeywords",
+    "examples": "usageExamples",
+}
+_ANNOTATED = ("read_only", "destructive", "idempotent", "open_world")
+
+
 def hints_json(hints: Hints) -> JsonObject:
     """Return *hints* under the keys of the .NET gateway, without the annotations of MCP."""
-    said: JsonObject = {
-        "searchAliases": [*hints.aliases],
-        "searchKeywords": [*hints.keywords],
-        "categories": [*hints.categories],
-        "tags": [*hints.tags],
-        "dataSources": [*hints.data_sources],
-        "usageExamples": [
-            _given({"input": one.input, "output": one.output, "description": one.description})
-            for one in hints.examples
-        ],
-        "costTier": hints.cost_tier,
-        "latencyTier": hints.latency_tier,
-        "enabledByDefault": hints.enabled_by_default,
-    }
-    return {key: value for key, value in said.items() if value not in (None, [])}
+    members = to_json(hints, _HINT_NAMES, without=_ANNOTATED)
+    members["usageExamples"] = [_given(example) for example in members["usageExamples"]]
+    return {key: value for key, value in members.items() if value not in (None, [])}
 
 
 def annotations_json(tool: Tool) -> JsonObject:
     """Return the annotations of MCP, as hints resolve them."""
-    hints = tool.hints
-    settled = (hints.read_only, hints.destructive, hints.idempotent, hints.open_world)
-    return _given(dict(zip(TYPED_ANNOTATIONS, settled, strict=True)))
+    resolved = (getattr(tool.hints, name) for name in _ANNOTATED)
+    return _given(dict(zip(TYPED_ANNOTATIONS, resolved, strict=True)))
 
 
 def _given(members: JsonObject) -> JsonObject:

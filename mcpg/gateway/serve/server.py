@@ -38,7 +38,7 @@ from mcp_types import (
 from mcpg import __version__
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import Exposure, Serving
-from mcpg.gateway.serve.answers import Exported, line, result_of
+from mcpg.gateway.serve.answers import ListedTool, line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
@@ -237,7 +237,7 @@ class GatewayServer:
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
     async def _pass_on(
-        self, name: str, arguments: dict[str, Any], progress: Progress, declared: Exported
+        self, name: str, arguments: dict[str, Any], progress: Progress, declared: ListedTool
     ) -> JsonObject:
         invoked = await self._gateway.invoke(name, arguments, progress=progress)
         # In a thread: checking a result against a declared schema may be slow.

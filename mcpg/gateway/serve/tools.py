@@ -14,7 +14,6 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.results import Match, RankingMode, SearchResult
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
-from mcpg.gateway.json import score_json
 from mcpg.gateway.routing.route import RouteResult
 from mcpg.gateway.serve import (
     DESCRIBE,
@@ -37,6 +36,7 @@ from mcpg.gateway.serve.schemas import (
     pruned,
 )
 from mcpg.json_types import JsonObject, JsonValue
+from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
@@ -49,30 +49,21 @@ if TYPE_CHECKING:
     Arguments = dict[str, Any]
     Work = Callable[[Arguments, Progress | None], Awaitable[JsonObject]]
 
-_NEIGHBOURS = 3
-
-
-_ARGUMENTS = 16
-
-
-_NAME = 64
-
-
-_NOTES, _NOTE = 4, 240
-
-
+# Numbers of items and of characters in an answer.
+_NEIGHBOURS, _ARGUMENTS, _NOTES = 3, 16, 4
+_NAME, _NOTE, _CATEGORY, _LONG_NAME, _MESSAGE = 64, 240, 80, 200, 300
+_LONG, _SHORT = 8000, 400
 _NO_MATCH = (
     "No tool matches. Rephrase the task; if that finds nothing either, no tool here can do it."
 )
-
-
 _DOUBTFUL = (
     "Low confidence: the best match scores {score:.2f}, where 1 is certain. Read the descriptions, "
     "add detail to the query and search again, or do without; do not call a tool on a guess."
 )
-
-
 _BROWSING = "The query is empty: these are tools by name. Describe the task."
+_CUT = "the end of the description is omitted"
+_ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
+_VALIDATORS = {name: Draft202012Validator(schema) for name, schema in INPUTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +129,7 @@ def match_answer(match: Match, find: Find, brevity: Brevity) -> JsonObject:
         "toolId": match.tool_id,
         "sourceId": line(match.source_id, _NAME),
         **_described(match, brevity),
-        "score": score_json(match.score),
+        "score": round(match.score, SHOWN_DECIMALS),
         "isConfident": match.score >= LOW_CONFIDENCE,
         "requiredArguments": [line(name, _NAME) for name in required[:_ARGUMENTS]],
         **({"omittedArguments": left_out} if left_out > 0 else {}),
@@ -201,9 +192,6 @@ def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = N
     return {"truncated": {"omitted": omitted, **counts, "howToGetTheRest": how}}
 
 
-_CATEGORY = 80
-
-
 def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
     """Yield answers to a route, from the fullest to the shortest; see `search_answers`."""
     total = sum(len(category.matches) for category in result.categories)
@@ -219,18 +207,13 @@ def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
             kept = share(category.matches, brevity)
             shown += len(kept)
             tools: list[JsonValue] = [match_answer(routed.match, find, brevity) for routed in kept]
+            score = round(category.score, SHOWN_DECIMALS)
             name = line(category.name, _CATEGORY)
-            categories.append({"name": name, "score": score_json(category.score), "tools": tools})
+            categories.append({"name": name, "score": score, "tools": tools})
         answer: JsonObject = {"preference": result.preference.name, "categories": categories}
         answer |= advice((best,) if best is not None else ())
         answer |= notes(result.diagnostics)
         yield answer | truncated(total - shown, brevity)
-
-
-_LONG_NAME = 200
-_LONG, _SHORT = 8000, 400
-_CUT = "the end of the description is omitted"
-_ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
 
 
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
@@ -244,7 +227,12 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
         LookupError: The schema has no such part, or it is not an object.
     """
     if pointer:
-        yield from _part_answers(tool, pointer)
+        part = part_of(tool.input_schema, pointer)
+        if not isinstance(part, dict):
+            raise LookupError(pointer)
+        yield {"toolId": tool.id, "inputSchema": part}
+        for less in pruned(part):
+            yield {"toolId": tool.id, "inputSchema": less, **_rest(_ASK)}
         return
     card: JsonObject = {
         "toolId": tool.id,
@@ -268,21 +256,8 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
         yield {**short, "inputSchema": less, **_rest(*cut, _ASK)}
 
 
-def _part_answers(tool: Tool, pointer: str) -> Iterator[JsonObject]:
-    schema = part_of(tool.input_schema, pointer)
-    if not isinstance(schema, dict):
-        raise LookupError(pointer)  # noqa: TRY004 - it is the caller's pointer that is wrong
-    yield {"toolId": tool.id, "inputSchema": schema}
-    for less in pruned(schema):
-        yield {"toolId": tool.id, "inputSchema": less, **_rest(_ASK)}
-
-
 def _rest(*how: str) -> JsonObject:
     return {"truncated": {"howToGetTheRest": "; ".join(how)}} if how else {}
-
-
-_VALIDATORS = {name: Draft202012Validator(schema) for name, schema in INPUTS.items()}
-_MESSAGE = 300
 
 
 class MetaTools:
@@ -300,15 +275,23 @@ class MetaTools:
             INVOKE: self._invoke,
         }
         if serving.graph_tools:
-            self._works |= _graph_works(catalogue, serving)
+            # The graph reader takes half a second to import.
+            from mcpg.gateway.serve.graph_tools import GraphTools  # noqa: PLC0415
+
+            graph = GraphTools(catalogue, serving)
+            self._works |= {
+                GRAPH_SCHEMA: graph.describe,
+                GRAPH_SEARCH: graph.search,
+                GRAPH_EXPORT: graph.export,
+            }
 
     async def call(
         self, name: str, arguments: Arguments, progress: Progress | None = None
     ) -> JsonObject:
         """Return the result of calling the meta-tool *name*."""
-        wrong = fault_of(name, arguments)
-        if wrong is not None:
-            return wrong
+        invalid = invalid_arguments(name, arguments)
+        if invalid is not None:
+            return invalid
         try:
             return await self._works[name](arguments, progress)
         except McpgError as fault:
@@ -316,17 +299,17 @@ class MetaTools:
             return failed(line(f"{fault.message}{remedy}", _MESSAGE))
 
     async def _search(self, arguments: Arguments, _: Progress | None) -> JsonObject:
-        find = await self._find()
+        known = await self._catalogue.latest()
         result = await self._gateway.search(
             arguments["query"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
             context=arguments.get("context"),
             **self._serving.search,
         )
-        return self._fitted(search_answers(result, find))
+        return self._fitted(search_answers(result, known.find))
 
     async def _route(self, arguments: Arguments, _: Progress | None) -> JsonObject:
-        find = await self._find()
+        known = await self._catalogue.latest()
         result = await self._gateway.route(
             arguments["query"],
             categories=int(arguments.get("categories", USUAL_CATEGORIES)),
@@ -335,7 +318,7 @@ class MetaTools:
             context=arguments.get("context"),
             **self._serving.route,
         )
-        return self._fitted(route_answers(result, find))
+        return self._fitted(route_answers(result, known.find))
 
     async def _describe(self, arguments: Arguments, _: Progress | None) -> JsonObject:
         tool = await self._gateway.describe(arguments["toolId"])
@@ -354,27 +337,11 @@ class MetaTools:
             result_of, invoked, self._serving.result_bytes, abandon_on_cancel=True
         )
 
-    async def _find(self) -> Find:
-        known = await self._catalogue.latest()
-        return known.find
-
     def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
 
 
-def _graph_works(catalogue: Catalogue, serving: Serving) -> dict[str, Work]:
-    # The graph reader takes half a second to import.
-    from mcpg.gateway.serve.graph_tools import GraphTools  # noqa: PLC0415
-
-    graph = GraphTools(catalogue, serving)
-    return {
-        GRAPH_SCHEMA: graph.describe,
-        GRAPH_SEARCH: graph.search,
-        GRAPH_EXPORT: graph.export,
-    }
-
-
-def fault_of(name: str, arguments: Arguments) -> JsonObject | None:
+def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:
     """Return the error result for invalid *arguments*, `None` if they are valid."""
     error = best_match(_VALIDATORS[name].iter_errors(arguments))
     if error is None:
