@@ -169,7 +169,7 @@ def open_entry(
 ) -> None:
     """Add the sources of *one* entry to *opening*; see `open_entries`."""
     if not one.entry.enabled:
-        opening.noticed([info(Code.SOURCE_SKIPPED, _DISABLED, one.place)])
+        opening.report([info(Code.SOURCE_SKIPPED, _DISABLED, one.place)])
         return
     is_fixed, timeout = one.entry.id is not None, timeout or one.entry.timeout
     source_id = source_id or one.entry.id
@@ -181,7 +181,7 @@ def open_entry(
         addressing = one.addressing(live.environ)
     except McpgError as fault:
         message = f"{fault.message} ({fault.remedy})"
-        opening.noticed([error(Code.SOURCE_LOAD_FAILED, message, one.place)])
+        opening.report([error(Code.SOURCE_LOAD_FAILED, message, one.place)])
         return
     try:
         opening.named(one.argument, source_id=source_id, timeout=timeout, addressing=addressing)

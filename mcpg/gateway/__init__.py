@@ -1,4 +1,4 @@
-"""The gateway: the tools of many sources behind one door, to list, search, route and invoke."""
+"""The gateway: lists, searches, routes and calls the tools of many sources."""
 
 from __future__ import annotations
 
@@ -56,15 +56,13 @@ __all__ = [
     "route",
 ]
 
-# Routing needs no MCP SDK: nothing is imported before it is asked for.
+# Routing needs no MCP SDK: modules are imported when needed.
 _MODULES = (
     "mcpg.gateway.calls",
     "mcpg.gateway.sources",
     "mcpg.gateway.opening",
     "mcpg.gateway.routing.preference",
     "mcpg.gateway.routing.route",
-    "mcpg.gateway.routing.route",
-    "mcpg.gateway.gateway",
     "mcpg.gateway.gateway",
     "mcpg.gateway.index.manager",
 )

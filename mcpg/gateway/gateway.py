@@ -45,7 +45,7 @@ class Gateway:
     wait for it. A failed source or graph is reported as a diagnostic, without effect on the others;
     a failed build leaves the last good index. When the host adds or removes a source, the next
     search sees it; when a server announces changes, searches use the last index until the new one
-    is built.
+    is built. Requests to a gateway that is not open raise `UsageError`.
 
     Attributes:
         limits: Limits of calls.
@@ -165,20 +165,13 @@ class Gateway:
 
         Args:
             force: Whether to read every source again.
-
-        Raises:
-            UsageError: The gateway is not open.
         """
         if force:
             self._registry.invalidate_all()
         return await self._open().latest()
 
     async def warm_up(self) -> Snapshot:
-        """Build the index and search it once, so that the first request is fast.
-
-        Raises:
-            UsageError: The gateway is not open.
-        """
+        """Build the index and search it once, so that the first request is fast."""
         snapshot = await self.build_index()
         index = snapshot.engine.index
         if len(index):
@@ -186,11 +179,7 @@ class Gateway:
         return snapshot
 
     async def snapshot(self) -> Snapshot:
-        """Return the current snapshot; wait only for changes by the host itself.
-
-        Raises:
-            UsageError: The gateway is not open.
-        """
+        """Return the current snapshot; wait only for changes by the host itself."""
         return await self._open().ready()
 
     # Questions
@@ -200,9 +189,6 @@ class Gateway:
 
         Args:
             include_disabled: Whether to include tools that are disabled by default.
-
-        Raises:
-            UsageError: The gateway is not open.
         """
         snapshot = await self.snapshot()
         tools = await self._in_thread(lambda: snapshot.catalog.tools)
@@ -216,7 +202,6 @@ class Gateway:
 
         Raises:
             NotFoundError: The name is unknown or ambiguous.
-            UsageError: The gateway is not open.
         """
         snapshot = await self.snapshot()
         found = await self._in_thread(partial(snapshot.find, tool))
@@ -232,7 +217,7 @@ class Gateway:
             options: As for `Engine.search`.
 
         Raises:
-            UsageError: As for `Engine.search`; or the gateway is not open.
+            UsageError: As for `Engine.search`.
         """
         snapshot = await self.snapshot()
         return await self._in_thread(partial(snapshot.engine.search, query, **options))
@@ -245,7 +230,7 @@ class Gateway:
             options: As for `Engine.explain`.
 
         Raises:
-            UsageError: As for `Engine.explain`; or the gateway is not open.
+            UsageError: As for `Engine.explain`.
             NotFoundError: As for `Engine.explain`.
         """
         snapshot = await self.snapshot()
@@ -259,7 +244,7 @@ class Gateway:
             options: As for `mcpg.gateway.routing.route.route`.
 
         Raises:
-            UsageError: As for `mcpg.gateway.routing.route.route`; or the gateway is not open.
+            UsageError: As for `mcpg.gateway.routing.route.route`.
         """
         snapshot = await self.snapshot()
         return await self._in_thread(partial(route, snapshot.engine, query, **options))
@@ -291,10 +276,10 @@ class Gateway:
             context: As for `Invoker.invoke`.
 
         Raises:
-            UsageError: The time is not above 0, or the gateway is not open.
+            UsageError: The time is not above 0.
         """
         snapshot = await self.snapshot()
-        with watched_call(self._observer) as tell:
+        with observed_call(self._observer) as report:
             found = await self._in_thread(partial(snapshot.find, tool, source_id, name))
             if isinstance(found, Fault):
                 invoked, owner = Invoked("", faults=(found,)), None
@@ -310,7 +295,7 @@ class Gateway:
                     query=query,
                     context=context,
                 )
-            tell(invoked, owner)
+            report(invoked, owner)
         return invoked
 
     def _open(self) -> IndexManager:
@@ -343,7 +328,7 @@ def not_open() -> UsageError:
 
 
 @contextmanager
-def watched_call(
+def observed_call(
     observer: Observer | None,
 ) -> Iterator[Callable[[Invoked, Source | None], None]]:
     """Report an invocation; the context's function takes its result and the tool's source."""
@@ -370,15 +355,7 @@ class SyncGateway:
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
-        """Create a gateway; nothing is read or started yet.
-
-        Args:
-            given: As for `Gateway`.
-            named: As for `Gateway`.
-
-        Raises:
-            UsageError: As for `Gateway`.
-        """
+        """Create a gateway from the arguments of `Gateway`; nothing is read or started yet."""
         self._gateway = Gateway(*given, **named)
         self._opened: tuple[BlockingPortal, ExitStack] | None = None
 
@@ -406,11 +383,7 @@ class SyncGateway:
 
     @property
     def _portal(self) -> BlockingPortal:
-        """Where the gateway runs.
-
-        Raises:
-            UsageError: The gateway is not open.
-        """
+        """Where the gateway runs."""
         if self._opened is None:
             raise not_open()
         return self._opened[0]

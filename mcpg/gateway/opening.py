@@ -60,7 +60,7 @@ class Opening:
         """Start empty; variables come from the environment of *live*."""
         self._live = live
         self._found: list[tuple[Source, bool]] = []
-        self._noticed: list[Diagnostic] = []
+        self._diagnostics: list[Diagnostic] = []
         self._seen: set[str] = set()
 
     @property
@@ -74,8 +74,8 @@ class Opening:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was noticed."""
-        return tuple(self._noticed)
+        """Diagnostics of the arguments and configurations."""
+        return tuple(self._diagnostics)
 
     def named(
         self,
@@ -90,47 +90,48 @@ class Opening:
         Args:
             argument: A file, a folder, an address, or a module.
             source_id: Source id of its tools.
-            timeout: Seconds that a server has to tell its tools.
+            timeout: Seconds for a server to list its tools.
             addressing: Where the operations of an OpenAPI document are called.
         """
-        if addressing is not None and _is_no_file(argument):
+        is_module = argument.startswith(PYTHON)
+        is_server, is_dir = is_address(argument), bool(argument) and is_folder(argument)
+        if not (argument == _STDIN or is_server or is_module or is_dir):
+            self._named_file(argument, source_id, timeout, addressing)
+        elif addressing is not None:
             raise _no_document(argument)
-        if argument == _STDIN:
+        elif argument == _STDIN:
             raise UsageError(
                 "a gateway cannot read its sources from standard input",
                 place="SOURCE",
                 remedy="write it to a file, and pass that",
             )
-        if is_address(argument):
+        elif is_server:
             if self._is_new(argument):
-                server = _called(server_at(argument, self._live), source_id)
+                server = _renamed(server_at(argument, self._live), source_id)
                 self.server(server, source_id or server.place, timeout, is_fixed=False)
-        elif argument.startswith(PYTHON):
-            name = argument.removeprefix(PYTHON)
-            self._file(argument, argument, name, source_id)
-        elif argument and is_folder(argument):
+        elif is_module:
+            self._file(argument, argument, argument.removeprefix(PYTHON), source_id)
+        else:
             real = os.path.realpath(argument)
             self._file(real, argument, PurePath(real).name, source_id)
-        else:
-            self._named_file(argument, source_id, timeout, addressing)
 
     def server(
         self, server: Server, wanted: str, timeout: float | None = None, *, is_fixed: bool
     ) -> None:
-        """Add a *server* that is called *wanted*, and by no other name if that *is_fixed*.
+        """Add a *server* under the name *wanted*, or a numbered one unless that *is_fixed*.
 
-        A second one of the same fixed name is not asked, lest the two are taken for each other.
+        A second server of the same fixed name is reported and skipped.
         """
         fixed = {source.id for source, is_fixed in self._found if is_fixed}
         if is_fixed and wanted in fixed:
-            self.noticed([error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place)])
+            self._diagnostics.append(error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place))
             return
         is_free = wanted.casefold() not in {name.casefold() for name in fixed}
         self._found.append((ServerSource(wanted, server, timeout), is_fixed and is_free))
 
-    def noticed(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Take note of *diagnostics*."""
-        self._noticed += diagnostics
+    def report(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add *diagnostics*."""
+        self._diagnostics += diagnostics
 
     def _named_file(
         self,
@@ -159,11 +160,11 @@ class Opening:
     def _configuration(
         self, text: str, place: str, source_id: str | None, timeout: float | None
     ) -> None:
-        servers, noticed = read_client_configuration(text, place, self._live.environ)
-        self.noticed(noticed)
+        servers, diagnostics = read_client_configuration(text, place, self._live.environ)
+        self._diagnostics += diagnostics
         for server in servers:
             name = server.name or server.place
-            self.server(_called(server, source_id), name, timeout, is_fixed=True)
+            self.server(_renamed(server, source_id), name, timeout, is_fixed=True)
 
     def _file(
         self,
@@ -190,11 +191,6 @@ class Opening:
         return is_new
 
 
-def _is_no_file(argument: str) -> bool:
-    is_other = argument == _STDIN or is_address(argument) or argument.startswith(PYTHON)
-    return is_other or is_folder(argument)
-
-
 def _no_document(argument: str) -> SourceError:
     return SourceError(
         "only OpenAPI documents have a base address",
@@ -203,7 +199,7 @@ def _no_document(argument: str) -> SourceError:
     )
 
 
-def _called(server: Server, source_id: str | None) -> Server:
+def _renamed(server: Server, source_id: str | None) -> Server:
     return server if source_id is None else replace(server, name=source_id)
 
 

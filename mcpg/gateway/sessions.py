@@ -14,7 +14,7 @@ from mcpg.errors import UsageError
 from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.json_types import JsonObject
 from mcpg.sources.client_config import Live, Server
-from mcpg.sources.live.client import CallResult, Connection, Listing, Progress
+from mcpg.sources.live.client import PING_SECONDS, CallResult, Connection, Listing, Progress
 from mcpg.sources.live.errors import NotProcessedError, ServerError
 from mcpg.sources.live.listing import read_listing
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
@@ -23,8 +23,8 @@ from mcpg.sources.model import SourceBatch
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-RESTS = 1.0, 60.0
-"""Shortest and longest pause, in seconds, of a server that announces changes without any."""
+PAUSES = 1.0, 60.0
+"""Shortest and longest pause, in seconds, after announcements of a change without any change."""
 
 _ATTEMPTS = 2
 _LOST = "connection was lost"
@@ -43,11 +43,12 @@ class _ToolList:
         digest: A hash of its tools, `None` before they were listed.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, pauses: tuple[float, float]) -> None:
         self.server = server
         self.digest: int | None = None
+        self._pauses = pauses
         self._listed = 0.0
-        self._rest = 0.0
+        self._pause = 0.0
         self._is_announced = False
         self._waiting: anyio.Event | None = None
 
@@ -55,28 +56,24 @@ class _ToolList:
         """Record the tools of *listing*; return whether they differ from those before."""
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
         if self.digest != before:
-            self._rest = 0.0
+            self._pause = 0.0
             if self._waiting is not None:
                 self._waiting.set()
         elif self._is_announced:
-            shortest, longest = RESTS
-            self._rest = min(max(shortest, 2 * self._rest), longest)
+            shortest, longest = self._pauses
+            self._pause = min(max(shortest, 2 * self._pause), longest)
         self._is_announced = False
         self._listed = anyio.current_time()
         return before is not None and before != self.digest
 
     async def announced(self) -> bool:
-        """Record the announcement of a change, and wait until the tools may be listed.
-
-        Returns:
-            Whether to list them; not while an earlier announcement waits.
-        """
+        """Record the announcement of a change, and wait until the tools may be listed."""
         self._is_announced = True
         if self._waiting is not None:
             return False
         self._waiting = anyio.Event()
         try:
-            with anyio.move_on_after(self._listed + self._rest - anyio.current_time()):
+            with anyio.move_on_after(self._listed + self._pause - anyio.current_time()):
                 await self._waiting.wait()
         finally:
             self._waiting = None
@@ -96,6 +93,9 @@ class Sessions:
         live: Live,
         changed: Callable[[Server], None] | None = None,
         is_wanted: Callable[[Server], bool] | None = None,
+        *,
+        pauses: tuple[float, float] = PAUSES,
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
         """Prepare to connect.
 
@@ -104,10 +104,14 @@ class Sessions:
             changed: Called in the event loop when a server announces that its tools have changed;
                 delayed for one that did so before without a change.
             is_wanted: Returns whether a server may be started, `None` for any.
+            pauses: Shortest and longest delay of announcements, in seconds.
+            ping_seconds: Time for a server to respond to a ping.
         """
         self._live = live
         self._changed = changed
         self._is_wanted = is_wanted
+        self._pauses = pauses
+        self._ping_seconds = ping_seconds
         self._is_left = False
         self._connections: list[Connection] = []
         self._tool_lists: list[_ToolList] = []
@@ -223,17 +227,7 @@ class Sessions:
             await connection.ended.wait()
 
     def _connection(self, server: Server, seconds: float, *, compares: bool = False) -> Connection:
-        """Return the connection to a server, which may still be opening.
-
-        Args:
-            server: The server.
-            seconds: Time for opening it.
-            compares: Whether, where it is opened anew, the tools are compared with those before.
-
-        Raises:
-            ServerError: The context was left, or the server is not wanted any more.
-            UsageError: The context was not entered.
-        """
+        """Return the connection to a server, which may still be opening."""
         for connection in self._connections:
             if connection.server == server and connection.is_usable:
                 return connection
@@ -245,7 +239,12 @@ class Sessions:
             message = "servers can only be queried inside `async with`"
             raise UsageError(message, remedy="enter the context first")
         connection = Connection(
-            server, self._live, self._groups, self._list_changed, self._report_change
+            server,
+            self._live,
+            self._groups,
+            self._list_changed,
+            self._report_change,
+            self._ping_seconds,
         )
         self._connections.append(connection)
         self._tasks.start_soon(self._run, connection, seconds)
@@ -276,5 +275,5 @@ class Sessions:
     def _tool_list(self, server: Server) -> _ToolList:
         found = next((one for one in self._tool_lists if one.server == server), None)
         if found is None:
-            self._tool_lists.append(found := _ToolList(server))
+            self._tool_lists.append(found := _ToolList(server, self._pauses))
         return found

@@ -1,7 +1,7 @@
-"""One bounded client for endpoints that speak the protocol of OpenAI.
+"""A bounded client for endpoints with the OpenAI protocol.
 
-Whatever a server does (hang, drip, lie, break off, redirect, send without end), a request ends
-within its time budget, takes a bounded part of memory, and shows the key to nobody else.
+Whatever a server does (hang, drip, break off, redirect, send without end), a request ends within
+its time budget and a bounded amount of memory, and its key goes to no other server.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ class _RetryableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long a request may take, in seconds.
+    """Time limits of a request, in seconds, and its retries.
 
     Attributes:
-        connect: To reach the server, for each attempt.
-        read: Between two pieces of its answer.
-        total: For everything: all attempts, and the waits between them.
-        retries: How often a request is repeated that fails in a way that may pass.
+        connect: Time to connect, for each attempt.
+        read: Time between two pieces of the response.
+        total: Time for all attempts and the waits between them.
+        retries: Maximum number of retries after temporary failures.
     """
 
     connect: float = 5.0
@@ -435,8 +435,8 @@ class Endpoint:
             return self.quotable(text)
 
     def _unreached(self, fault: Exception, address: Address, *, is_late: bool) -> EndpointError:
-        told = self.quotable(str(fault)) or type(fault).__name__
-        message = f"the server took too long ({told})" if is_late else f"no answer: {told}"
+        reason = self.quotable(str(fault)) or type(fault).__name__
+        message = f"the server took too long ({reason})" if is_late else f"no answer: {reason}"
         remedy = "check the address, and that the server runs"
         return self._error(message, "timeout" if is_late else "failed", address, remedy)
 
@@ -447,11 +447,7 @@ class Endpoint:
 
 
 def _httpx() -> ModuleType:
-    """Import httpx.
-
-    Raises:
-        EndpointError: It is not installed (`missing`).
-    """
+    """Import httpx."""
     try:
         import httpx  # noqa: PLC0415 - an extra, and heavy
     except ImportError:

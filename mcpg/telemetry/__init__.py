@@ -34,13 +34,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import what needs the API of OpenTelemetry when it is first asked for."""
-    if name == "telemetry":
-        return telemetry
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
 API = "opentelemetry"
 
 

@@ -19,47 +19,43 @@ Facts_contra = TypeVar("Facts_contra", contravariant=True)
 
 
 class Tell(Protocol[Facts_contra]):
-    """Takes what came of something; called once, at its end.
-
-    It is not called at all where nothing came of it: an exception ended it, or it was given up.
-    """
+    """Receives the facts of an operation once, at its end; not where it failed or was cancelled."""
 
     def __call__(self, facts: Facts_contra, /) -> None:
-        """Take the *facts*."""
+        """Receive the *facts*."""
 
 
 class Observer(Protocol):
-    """Receives everything that takes time.
+    """Observes the operations that take time.
 
-    Each method gives a context manager, entered when the thing begins and left when it ends, in the
-    same thread or task; an exception that ends it passes through. Inside it gives what is called
-    with the facts. Methods are called from several threads at once. Whatever an observer raises is
-    reported as a diagnostic, and never breaks what it watches.
+    Each method returns a context manager, entered when the operation begins and left when it ends,
+    in the same thread or task; exceptions pass through. Its value is called with the facts. Methods
+    are called from several threads at once. Exceptions of an observer become diagnostics.
     """
 
     def search(self, query: str, strategy: str) -> AbstractContextManager[Tell[SearchFacts]]:
-        """A search begins.
+        """Observe a search.
 
         Args:
-            query: What is wanted, as it was given; "" browses. Record it only where that is wanted.
-            strategy: The strategy that was asked for.
+            query: The query as given, "" for browsing; record it only with the user's consent.
+            strategy: The requested strategy.
         """
 
     def build(self) -> AbstractContextManager[Tell[BuildFacts]]:
-        """An index is made: sources are read, documents made of them, and compiled."""
+        """Observe an index build: sources are read, and their documents compiled."""
 
     def vectors(self) -> AbstractContextManager[Tell[VectorFacts]]:
-        """The vectors of an index are found or made."""
+        """Observe loading or computing the vectors of an index."""
 
     def route(self, query: str) -> AbstractContextManager[Tell[RouteFacts]]:
-        """A search by categories begins; a search is a part of it.
+        """Observe a route, which contains a search.
 
         Args:
             query: As for `search`.
         """
 
     def invoke(self) -> AbstractContextManager[Tell[InvokeFacts]]:
-        """A tool is called."""
+        """Observe a call of a tool."""
 
 
 SUCCESS = "success"
@@ -68,13 +64,13 @@ SUCCESS = "success"
 
 @dataclass(frozen=True, slots=True)
 class SearchFacts:
-    """What came of one search.
+    """Facts about a search.
 
     Attributes:
-        strategy: The strategy that was asked for.
-        mode: How the matches were really ranked.
-        used_vector: Whether vectors had a part in that.
-        used_graph: Whether the graph had.
+        strategy: The requested strategy.
+        mode: The ranking mode that was used.
+        used_vector: Whether vectors were used.
+        used_graph: Whether the graph was used.
         is_cached: Whether the result came from the search cache.
         is_normalized: Whether the query was rewritten, and searched as well.
         matches: Number of primary matches.
@@ -82,11 +78,10 @@ class SearchFacts:
         next_steps: Number of next-step matches.
         nodes: Nodes of the graph around the result.
         edges: Its edges.
-        vector_seconds: What of its time went into making and comparing vectors, be it in vain;
-            `None` where nothing of the kind was done.
-        graph_seconds: What of it went into all other stages of the ranking; `None` as above.
-        vector_tokens: Tokens that the query's vector has cost; `None` where nobody counted.
-        normalized_query: What the query was rewritten as, `None` when it was not.
+        vector_seconds: Time spent on vectors, in seconds; `None` without vectors.
+        graph_seconds: Time of all other stages of the ranking; `None` where it was not measured.
+        vector_tokens: Tokens used to embed the query; `None` if unknown.
+        normalized_query: The rewritten query, `None` if it was not rewritten.
     """
 
     strategy: str
@@ -108,14 +103,14 @@ class SearchFacts:
 
 @dataclass(frozen=True, slots=True)
 class BuildFacts:
-    """What came of making an index.
+    """Facts about an index build.
 
     Attributes:
         tools: Number of tools.
-        vectorized: How many of them have a vector, `None` while nobody has asked for vectors.
+        vectorized: How many of them have a vector, `None` without vectors.
         nodes: Nodes of the graph: tools and groups.
         edges: Its edges: those between tools, and one for each tool in a group.
-        has_graph: Whether there is a graph, and not the tools alone.
+        has_graph: Whether there is a graph.
     """
 
     tools: int
@@ -127,13 +122,13 @@ class BuildFacts:
 
 @dataclass(frozen=True, slots=True)
 class VectorFacts:
-    """What came of finding or making the vectors of an index.
+    """Facts about loading or computing the vectors of an index.
 
     Attributes:
         tools: Number of tools.
         vectorized: How many of them have a vector now.
-        embedded: For how many tools texts were embedded for that.
-        tokens: What that has cost, `None` where nobody counted.
+        embedded: How many of them were embedded now.
+        tokens: Tokens used for that, `None` if unknown.
     """
 
     tools: int
@@ -144,7 +139,7 @@ class VectorFacts:
 
 @dataclass(frozen=True, slots=True)
 class RouteFacts:
-    """What came of a search by categories.
+    """Facts about a route.
 
     Attributes:
         categories: Number of categories.
@@ -157,14 +152,13 @@ class RouteFacts:
 
 @dataclass(frozen=True, slots=True)
 class InvokeFacts:
-    """What came of calling a tool; never its arguments, nor what it answered.
+    """Facts about a call of a tool, without its arguments and results.
 
     Attributes:
         outcome: `SUCCESS`, or the code of the first fault.
-        source_kind: What the tool belongs to: `stdio` or `http` (servers), `function`, `file`, or
-            "" where no tool was found.
-        tool_name: The name that its source knows it by, "" where none was found.
-        source_id: The source it belongs to, "" where none was found.
+        source_kind: `stdio`, `http`, `function` or `file`; "" where no tool was found.
+        tool_name: The tool's name in its source, "" where none was found.
+        source_id: The id of its source, "" where none was found.
     """
 
     outcome: str
@@ -180,7 +174,7 @@ class Watch(Generic[Facts]):
     """Context of one observed operation, which takes its facts at the end.
 
     Attributes:
-        diagnostics: What the observer raised, once the thing has ended.
+        diagnostics: The exception of the observer as a diagnostic, after the end.
     """
 
     def __init__(
@@ -232,7 +226,7 @@ class Watch(Generic[Facts]):
 
 
 class GuardedObserver:
-    """Keeps faults of a host's observer from spreading; may be shared between threads."""
+    """Isolates the exceptions of a host's observer; may be shared between threads."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -300,12 +294,12 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of thing that is watched.
+    """A kind of observed operation.
 
     Attributes:
         span: Name of its span.
         attributes: Names of the attributes of its spans, by their short names.
-        duration: Which of them is how long it took.
+        duration: The attribute with its duration.
         metrics: Its metrics.
         dimensions: Short names of the attributes that its metrics have as well: few values each.
         constants: Attributes that each of its spans has.

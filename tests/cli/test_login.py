@@ -113,7 +113,7 @@ def test_a_server_of_the_configuration_file(
         (["other"], "name an address, or the file that names the server"),
         (["https://example.com", "--timeout", "0"], "0 is no time that a person can have"),
         (["https://example.com", "--port", "70000"], "70000 is no port"),
-        (["http://example.com/mcp"], "a login would go over the network unencrypted"),
+        (["http://example.com/mcp"], "a login would be sent over the network unencrypted"),
     ],
 )
 def test_what_makes_no_sense(run: Callable[..., Run], words: list[str], told: str) -> None:

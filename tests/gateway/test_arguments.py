@@ -103,7 +103,7 @@ def told(schema: Any, arguments: Any) -> list[tuple[str, str, str]]:
             {"both": 1},
             (
                 "/both",
-                'the argument "both" fits several of the forms that only one may fit',
+                'the argument "both" matches several alternatives of which only one is allowed',
                 "",
             ),
         ),
@@ -111,7 +111,7 @@ def told(schema: Any, arguments: Any) -> list[tuple[str, str, str]]:
             {"citty": 1},
             (
                 "/citty",
-                'the argument "citty" is no argument that the tool knows',
+                'the argument "citty" is unknown',
                 'did you mean "city"?',
             ),
         ),
@@ -310,7 +310,7 @@ def test_what_is_no_json_is_refused(wrong: Any) -> None:
     """A server gets JSON and nothing else."""
     fault = as_json(wrong)
     assert isinstance(fault, Fault)
-    assert fault.message == "the arguments cannot be written as JSON"
+    assert fault.message == "the arguments are not valid JSON"
 
 
 _VALUES = st.recursive(

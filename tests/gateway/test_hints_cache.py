@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from builders import make_engine, make_tool
 
-from mcpg.gateway.routing.route import HINTS
+from mcpg.gateway.routing.route import hints_cache, hints_of
 
 
 def test_a_tool_is_read_once() -> None:
-    """Whoever asks again gets what was read, and another index has cards of its own."""
+    """Whoever asks again gets what was read, and another index has a cache of its own."""
     engine = make_engine(make_tool("pay", categories=("bills",)))
-    cards = engine.consult(HINTS.of_index)
+    cache = engine.consult(hints_cache)
     matches = engine.search("pay").matches
-    first = cards.of(matches)
+    first = hints_of(matches, cache)
     assert first["pay"].categories == ("bills",)
-    assert engine.consult(HINTS.of_index).of(matches)["pay"] is first["pay"]
-    assert make_engine(make_tool("pay")).consult(HINTS.of_index) is not cards
+    assert hints_of(matches, engine.consult(hints_cache))["pay"] is first["pay"]
+    assert make_engine(make_tool("pay")).consult(hints_cache) is not cache

@@ -410,7 +410,7 @@ async def test_what_functions_print_goes_to_standard_error(
         (
             "unwritable",
             {},
-            "what it returned cannot be written as JSON (PydanticSerializationError)",
+            "its return value cannot be converted to JSON (PydanticSerializationError)",
         ),
     ],
 )

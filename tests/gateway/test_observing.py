@@ -14,6 +14,7 @@ from telemetrical import MOMENTS, Noting, Raising, Recording
 
 from mcpg.engine.results import EngineServices
 from mcpg.gateway import FaultCode, FileSource, FunctionSource, Gateway, ServerSource, SyncGateway
+from mcpg.gateway.index import build
 from mcpg.gateway.serve import META_TOOLS, Serving
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.gateway.sources import kind_of
@@ -179,16 +180,18 @@ async def test_a_build_that_fails_is_told(
     manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What ends the making of an index is seen by the observer, and searches go on."""
+    whole = build.assemble
 
-    def fail(*_: Any) -> None:
+    def fail_once(*_: Any, **__: Any) -> Any:
+        monkeypatch.setattr(build, "assemble", whole)
         raise ValueError(SECRET)
 
     noting = Noting()
-    monkeypatch.setattr("mcpg.gateway.index.build._generated", fail)
+    monkeypatch.setattr(build, "assemble", fail_once)
     sources = [manifest("mail", mail_send="Send a mail"), FUNCTIONS]
     async with Gateway(sources, observer=noting) as gateway:
-        with pytest.raises(ValueError, match=SECRET):
-            await gateway._manager._built()
+        assert not await gateway.list_tools()
+        assert [one.code for one in gateway.diagnostics] == ["graph_build_failed"]
     assert noting.noted == [("build",), ValueError]
 
 

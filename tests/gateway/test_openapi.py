@@ -265,7 +265,7 @@ async def test_dots_of_a_template_make_no_step(
         ({"q": "\ud800"}, "/q", "half a character"),
         ({"q": [[1]]}, "/q", "a list or an object"),
         ({"odd": "a"}, "/odd", "'upsideDown'"),
-        ({"q/~": "a"}, "/q~1~0", "is none of this tool"),
+        ({"q/~": "a"}, "/q~1~0", "is unknown"),
     ],
 )
 async def test_arguments_that_cannot_be_sent(
@@ -669,7 +669,7 @@ async def test_documents_are_read_again_when_they_change(trying: Trying) -> None
             assert (fault.code, fault.field) == (FaultCode.ARGUMENTS_INVALID, "/later")
             trying.write({**document(), "paths": {}})
             (fault,) = (await gateway.invoke("op")).faults
-            assert (fault.code, "no such operation" in fault.message) == (
+            assert (fault.code, "no longer has this operation" in fault.message) == (
                 FaultCode.NOT_INVOKABLE,
                 True,
             )

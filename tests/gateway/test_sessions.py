@@ -20,11 +20,9 @@ from mcp_types import HEADER_MISMATCH
 from processes import children, is_alive
 
 from mcpg.errors import UsageError
-from mcpg.gateway import sessions as pool
 from mcpg.gateway.calls import CallError, FaultCode
 from mcpg.gateway.sessions import Sessions
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.live import client as connection
 from mcpg.sources.live import query_servers
 
 if TYPE_CHECKING:
@@ -313,13 +311,12 @@ async def test_a_start_that_takes_too_long_is_a_diagnostic(
 
 
 async def test_a_server_that_answers_nothing_any_more_is_started_anew(
-    serve: Callable[[str], StdioServer], note: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[str], StdioServer], note: Path
 ) -> None:
     """It answers neither calls nor, twice, a ping; whoever still waits is told why it ended."""
-    monkeypatch.setattr(connection, "_PING_SECONDS", 0.3)
     server = serve("deaf")
     waited: list[CallError] = []
-    async with Sessions(QUICK) as sessions, anyio.create_task_group() as group:
+    async with Sessions(QUICK, ping_seconds=0.3) as sessions, anyio.create_task_group() as group:
 
         async def wait() -> None:
             waited.append(await fault_of(sessions, server, 60))
@@ -387,11 +384,8 @@ async def test_changes_of_the_tools_are_told(serve: Callable[[str], StdioServer]
             assert name in {tool.name for tool in (await sessions.tools(server)).tools}
 
 
-async def test_a_server_that_announces_no_news_rests(
-    serve: Callable[[str], StdioServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_announces_no_news_rests(serve: Callable[[str], StdioServer]) -> None:
     """One that announces a change whenever it is asked is believed until its tools are the same."""
-    monkeypatch.setattr(pool, "RESTS", (600.0, 600.0))
     told: list[Server] = []
     server = serve("announces")
 
@@ -400,7 +394,7 @@ async def test_a_server_that_announces_no_news_rests(
         await anyio.wait_all_tasks_blocked()
         return len(told)
 
-    async with Sessions(QUICK, told.append) as sessions:
+    async with Sessions(QUICK, told.append, pauses=(600.0, 600.0)) as sessions:
         counts = [await listed(sessions) for _ in range(5)]
         assert counts == [1, 2, 2, 2, 2]
         await sessions.call(server, "first", {}, timeout=10)
@@ -408,13 +402,10 @@ async def test_a_server_that_announces_no_news_rests(
         assert await listed(sessions) > 2, "it is believed again once its tools have changed"
 
 
-async def test_an_announcement_that_waits_is_not_lost(
-    serve: Callable[[str], StdioServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_announcement_that_waits_is_not_lost(serve: Callable[[str], StdioServer]) -> None:
     """When the rest is over, the server is asked."""
-    monkeypatch.setattr(pool, "RESTS", (0.1, 0.1))
     told, server = anyio.Event(), serve("announces")
-    async with Sessions(QUICK, lambda _: told.set()) as sessions:
+    async with Sessions(QUICK, lambda _: told.set(), pauses=(0.1, 0.1)) as sessions:
         for _ in range(3):
             await sessions.tools(server)
         told = anyio.Event()

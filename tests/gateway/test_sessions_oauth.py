@@ -12,9 +12,8 @@ from authserver import MACHINE, MACHINE_SECRET, Realm, authorising
 
 from mcpg.gateway.calls import CallError
 from mcpg.gateway.sessions import Sessions
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, LoginOptions, OAuth
 from mcpg.sources.live import log_in, log_out
-from mcpg.sources.live.login_options import LoginOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,12 +25,12 @@ from mcpg.sources import live as servers
 from mcpg.sources.client_config import (
     HttpServer,
     Live,
+    LoginOptions,
     Server,
     is_address,
     read_client_configuration,
     server_at,
 )
-from mcpg.sources.live.login_options import LoginOptions
 from mcpg.sources.model import read_text
 from mcpg.values import counted
 

@@ -111,7 +111,7 @@ async def call_function(
         CallError: It raised an exception, or its result cannot be written as JSON.
     """
     positional, named = _bound(function, arguments)
-    work = partial(_outcome, partial(function, *positional, **named))
+    work = partial(_called, partial(function, *positional, **named))
     if inspect.iscoroutinefunction(function):
         value = work()
     else:
@@ -120,7 +120,7 @@ async def call_function(
         value = await _awaited(value)
     if isinstance(value, _Raised):
         raise CallError(FaultCode.TOOL_FAILED, _description(value.fault))
-    return _called(function, value)
+    return _result(function, value)
 
 
 class _Raised:
@@ -130,7 +130,7 @@ class _Raised:
         self.fault = fault
 
 
-def _outcome(call: Function) -> Any:
+def _called(call: Function) -> Any:
     try:
         with stdout_diverted():
             return call()
@@ -178,7 +178,7 @@ def _bound(function: Function, arguments: JsonObject) -> tuple[tuple[Any, ...], 
 def _fault(error: Any) -> Fault:
     field = "".join(f"/{part}" for part in error["loc"])
     name = json.dumps("/".join(map(str, error["loc"])))
-    message = f"the argument {name} is not as the function wants it: {error['msg']}"
+    message = f"the argument {name} is invalid: {error['msg']}"
     return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
 
 
@@ -197,7 +197,7 @@ def _description(fault: BaseException) -> str:
     return str(repair_surrogates(f"{name}: {message}" if message else name, "", []))
 
 
-def _called(function: Function, value: Any) -> CallResult:
+def _result(function: Function, value: Any) -> CallResult:
     if value is None:
         return CallResult()
     if isinstance(value, str):
@@ -205,7 +205,7 @@ def _called(function: Function, value: Any) -> CallResult:
     try:
         plain = json.loads(_written(function, value))
     except Exception as fault:  # noqa: BLE001 - values of others raise anything
-        message = f"what it returned cannot be written as JSON ({type(fault).__name__})"
+        message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
         raise CallError(FaultCode.TOOL_FAILED, message) from None
     text = json.dumps(plain, ensure_ascii=False)
     return CallResult(({"type": "text", "text": text},), plain)

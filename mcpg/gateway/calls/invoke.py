@@ -33,24 +33,15 @@ META = "managedCodeMcpGateway"
 _TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "number": int | float}
 _THREADS = 40
 _REMEDIES = {
-    FaultCode.SOURCE_UNAVAILABLE: "try again: its server is asked anew",
-    FaultCode.TIMED_OUT: "give it more time, or ask it for less",
-    FaultCode.TOO_LARGE: "ask it for less",
+    FaultCode.SOURCE_UNAVAILABLE: "try again: the connection is opened again",
+    FaultCode.TIMED_OUT: "raise the timeout, or request less",
+    FaultCode.TOO_LARGE: "request less",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a tool.
-
-    Attributes:
-        tool: The tool.
-        query: What the tool is wanted for, or "".
-        context: What else is known, or `None`.
-        seconds: The time granted to the caller.
-        deadline: When that is over, by the clock of the event loop.
-        progress: Receives progress that the server reports.
-    """
+    """A call of a tool; *deadline* is by the clock of the event loop."""
 
     tool: Tool
     query: str
@@ -69,18 +60,14 @@ class _Call:
         return CallError(FaultCode.TIMED_OUT, f"no response within {self.seconds:g} s")
 
     def meta(self) -> JsonObject | None:
-        """Return the `_meta` that tells a server of query and context, `None` without either."""
+        """Return the `_meta` with query and context, `None` without either."""
         name = "contextSummary" if isinstance(self.context, str) else "context"
         members = {"query": self.query, name: self.context}
         given: JsonObject = {key: value for key, value in members.items() if value}
         return {META: given} if given else None
 
     def checked(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
-        """Return *arguments*, completed by query and context.
-
-        Raises:
-            RefusedError: The schema of the tool does not allow them.
-        """
+        """Return *arguments*, completed by query and context."""
         plain = as_json(arguments)
         if isinstance(plain, Fault):
             raise RefusedError(plain)
@@ -100,9 +87,9 @@ def with_context_arguments(
     Args:
         schema: The tool's input schema.
         arguments: The arguments of the caller.
-        query: What the tool is wanted for, the argument `query`.
-        context: What else is known: the argument `context`, as it is or as a text, whichever the
-            schema allows, and the argument `contextSummary` as a text.
+        query: The task, for the argument `query`.
+        context: Further context, for the argument `context`, as it is or as a text, whichever the
+            schema allows, and for `contextSummary` as a text.
     """
     properties = schema.get("properties")
     if not isinstance(properties, dict):
@@ -161,7 +148,7 @@ class Invoker:
         owner: Source | None,
         arguments: Mapping[str, JsonValue],
         *,
-        timeout: float | None = None,  # noqa: ASYNC109 - the tool's time; a late one is told to stop
+        timeout: float | None = None,  # noqa: ASYNC109 - the tool's time
         progress: Progress | None = None,
         include_disabled: bool = False,
         query: str = "",
@@ -174,14 +161,14 @@ class Invoker:
 
         Args:
             tool: The tool.
-            owner: Where it lives, `None` if unknown.
+            owner: Its source, `None` if unknown.
             arguments: The arguments by name.
             timeout: Seconds for all of it, up to what the limits grant; `None` for the default.
             progress: Receives progress that the server reports.
             include_disabled: Whether a tool that is disabled by default is invoked.
-            query: What the tool is wanted for. Its server receives it, as does an argument `query`
-                that the tool has and *arguments* lacks.
-            context: What else is known, a text or JSON; likewise for the arguments `context` and
+            query: The task. Its server receives it, as does an argument `query` that the tool has
+                and *arguments* lacks.
+            context: Further context, a text or JSON; likewise for the arguments `context` and
                 `contextSummary`.
 
         Raises:
@@ -195,9 +182,9 @@ class Invoker:
             tool, str(_as_json(query or None) or ""), _as_json(context), seconds, deadline, progress
         )
         try:
-            _refuse(tool, owner, include_disabled)
-            operation, given = await self._prepared(call, owner, arguments)
-            result = await self._result(call, owner, operation, given)
+            source = _invokable(tool, owner, include_disabled)
+            operation, given = await self._prepared(call, source, arguments)
+            result = await self._result(call, source, operation, given)
         except RefusedError as refused:
             return _invoked(tool, faults=refused.faults)
         except CallError as fault:
@@ -205,7 +192,7 @@ class Invoker:
         return self._bounded(tool, result)
 
     async def _prepared(
-        self, call: _Call, owner: Source | None, arguments: Mapping[str, JsonValue]
+        self, call: _Call, owner: Source, arguments: Mapping[str, JsonValue]
     ) -> tuple[Operation | None, JsonObject]:
         """Return the operation that is called, if the tool is one, and the checked arguments."""
         with anyio.move_on_after(call.left):
@@ -218,20 +205,19 @@ class Invoker:
         raise call.timed_out()
 
     async def _result(
-        self, call: _Call, owner: Source | None, operation: Operation | None, given: JsonObject
+        self, call: _Call, owner: Source, operation: Operation | None, given: JsonObject
     ) -> CallResult:
         if self._is_closed:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
         if isinstance(owner, ServerSource):
             return await self._by_server(call, owner, given)
-        assert owner is not None  # noqa: S101 - it would have been refused
         with anyio.move_on_after(call.left):
             if operation is not None and self._operations and isinstance(owner, FileSource):
                 return await self._operations.call(operation, owner, given)
             return await self._by_function(call.tool, owner, given)
         raise call.timed_out()
 
-    async def _operation(self, tool: Tool, owner: Source | None) -> Operation | None:
+    async def _operation(self, tool: Tool, owner: Source) -> Operation | None:
         """Return the OpenAPI operation of *tool*, `None` for other tools."""
         if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
             return None
@@ -290,9 +276,7 @@ class Invoker:
 
     def _bounded(self, tool: Tool, result: CallResult) -> Invoked:
         """Return the outcome of a call, unless its result is too large."""
-        structured = result.structured
-        if structured is None:
-            structured = _parsed(result)
+        structured = _parsed(result) if result.structured is None else result.structured
         text = json.dumps([result.content, result.structured], ensure_ascii=False)
         if len(text.encode("utf-8", "surrogatepass")) > self._limits.result_bytes:
             message = f"its result is larger than {self._limits.result_bytes} bytes"
@@ -319,17 +303,19 @@ def _invoked(
     return Invoked(tool.id, tool.source_id, tool.name, content, structured, faults)
 
 
-def _refuse(tool: Tool, owner: Source | None, include_disabled: bool) -> None:
+def _invokable(tool: Tool, owner: Source | None, include_disabled: bool) -> Source:
+    """Return *owner*, or refuse to call the tool."""
     if not (tool.enabled or include_disabled):
-        message = f"the tool {tool.id} is off unless it is asked for"
+        message = f"the tool {tool.id} is disabled by default"
         remedy = "invoke it with disabled tools included"
         raise RefusedError(Fault(FaultCode.DISABLED, message, remedy))
     if owner is None:
         raise _not_invokable(tool)
+    return owner
 
 
 def _not_invokable(tool: Tool) -> RefusedError:
-    message = f"the tool {tool.id} is only described here, not run"
+    message = f"the tool {tool.id} cannot be called: no source that runs it is configured"
     remedy = "add the server, module or OpenAPI document that it comes from as a source"
     return RefusedError(Fault(FaultCode.NOT_INVOKABLE, message, remedy))
 

@@ -111,8 +111,8 @@ class OperationCaller:
             message = f"{len(found)} operations of its document have the same operationId"
             raise _refused(message, "give each its own")
         if not found:
-            message = "its document has no such operation any more"
-            raise _refused(message, "have the tools listed anew")
+            message = "its document no longer has this operation"
+            raise _refused(message, "list the tools again")
         if name not in file.operations:
             file.operations[name] = file.document.operation(found[0])
         return file.operations[name]
@@ -159,8 +159,8 @@ class OperationCaller:
         """
         base = owner.base_url or operation.address
         if base is None:
-            message = "its document names no address with a host"
-            raise _refused(message, "give the source the address of the API as `base_url`")
+            message = "its document states no server with a host"
+            raise _refused(message, "set the address of the API as `base_url` of the source")
         request = request_of(operation, arguments, base, owner.headers)
         async with aclosing(await self._response(request)) as response:
             return await _read_response(response, self._limits, secrets_of_source(owner))
@@ -187,7 +187,7 @@ class OperationCaller:
                 files=list(request.parts) or None,
             )
         except (httpx2.InvalidURL, ValueError):
-            raise CallError(FaultCode.NOT_INVOKABLE, "its request cannot be written") from None
+            raise CallError(FaultCode.NOT_INVOKABLE, "invalid request address") from None
         is_safe = request.method in _SAFE_METHODS
         for _ in range(_MAX_REDIRECTS):
             response = await _send(self._client, sent, attempts=2 if is_safe else 1)
@@ -204,7 +204,7 @@ class OperationCaller:
             if "Cookie" in sent.headers:
                 further.headers["Cookie"] = sent.headers["Cookie"]
             sent = further
-        raise CallError(FaultCode.TOOL_FAILED, "it sends us from one address to another for ever")
+        raise CallError(FaultCode.TOOL_FAILED, "too many redirects")
 
 
 async def _send(
@@ -217,7 +217,7 @@ async def _send(
     except httpx2.TransportError:
         if attempts > 1:
             return await _send(client, request, attempts - 1)
-        message = "connection was lost before there was an answer"
+        message = "connection was lost before the response"
         raise CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True) from None
 
 
@@ -235,11 +235,7 @@ def _refused(message: str, remedy: str) -> RefusedError:
 async def _read_response(
     response: httpx2.Response, limits: Limits, secrets: Collection[str]
 ) -> CallResult:
-    """Read a response within *limits*.
-
-    Raises:
-        CallError: It is too large, compressed, or breaks off.
-    """
+    """Read a response within *limits*."""
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)

@@ -110,7 +110,7 @@ def request_of(
     for name in arguments:
         if name not in known:
             remedy = f"known are {', '.join(known)}" if known else "it has no arguments"
-            raise _refused(name, "is none of this tool", remedy)
+            raise _refused(name, "is unknown", remedy)
     writer = _Writer(operation, arguments)
     content, parts, media = writer.body()
     given = dict(writer.headers())
@@ -149,10 +149,8 @@ class _Writer:
             if value is None:
                 continue
             try:
-                if parameter.media:
-                    yield from _in_query(parameter.name, _content(parameter, value), Style())
-                else:
-                    yield from _in_query(parameter.name, value, parameter.style)
+                style = Style() if parameter.media else parameter.style
+                yield from _in_query(parameter.name, _content(parameter, value), style)
             except _StyleError as fault:
                 raise _refused(name, str(fault)) from None
 
@@ -161,12 +159,9 @@ class _Writer:
         for name, parameter, value in self._given("header"):
             key = parameter.name
             if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:
-                raise _refused(name, "is a header that no argument can say")
+                raise _refused(name, "is a header that arguments cannot set")
             try:
-                if parameter.media:
-                    text = _content(parameter, value)
-                else:
-                    text = _in_header(value, parameter.style)
+                text = _in_header(_content(parameter, value), parameter.style)
             except _StyleError as fault:
                 raise _refused(name, str(fault)) from None
             if has_control(text):
@@ -203,7 +198,7 @@ class _Writer:
             if number % 2 == 0:
                 pieces.append(quote(piece, safe=_LITERAL))
             elif piece not in names:
-                message = f"its path has a part {piece[:60]!r} that no argument says"
+                message = f"its path has a part {piece[:60]!r} without an argument"
                 raise CallError(FaultCode.NOT_INVOKABLE, message)
             elif names[piece] not in self._arguments:
                 raise _refused(piece, "is missing")
@@ -219,8 +214,7 @@ class _Writer:
         """Write a part of the path, which stays one however often it is decoded later."""
         parameter, value = self._operation.parameters[name], self._arguments[name]
         try:
-            written = _content(parameter, value) if parameter.media else value
-            text = _in_path(parameter.name, written, parameter.style)
+            text = _in_path(parameter.name, _content(parameter, value), parameter.style)
         except _StyleError as fault:
             raise _refused(name, str(fault)) from None
         if not text:
@@ -263,7 +257,7 @@ def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
             part
             for name, one in _fields(value).items()
             if one is not None
-            for part in _form_field(name, one, body.encoding.get(name, Encoding()))
+            for part in _form_field(name, one, body.encoding.get(name, Encoding()).style)
         )
         return "&".join(parts).encode(), FORM
     if kind.startswith("text/"):
@@ -275,20 +269,20 @@ def _written(body: Body, value: JsonValue) -> tuple[bytes, str]:
 
 def _safe(media: str) -> str:
     if not _MEDIA.fullmatch(media.strip()):
-        raise CallError(FaultCode.NOT_INVOKABLE, "its document names no kind of content")
+        raise CallError(FaultCode.NOT_INVOKABLE, "its document states no valid media type")
     return media.strip()
 
 
 def _fields(value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
-        raise _StyleError("is no object, which a form is")
+        raise _StyleError("must be an object, because the body is a form")
     return value
 
 
-def _form_field(name: str, value: JsonValue, encoding: Encoding) -> list[str]:
-    if isinstance(value, dict) and encoding.style is None:
-        return _in_query(name, json.dumps(value, ensure_ascii=False), Style())
-    return _in_query(name, value, encoding.style or Style())
+def _form_field(name: str, value: JsonValue, style: Style | None) -> list[str]:
+    if isinstance(value, dict) and style is None:
+        value = json.dumps(value, ensure_ascii=False)
+    return _in_query(name, value, style or Style())
 
 
 def _multipart(body: Body, fields: JsonObject) -> Iterator[Part]:
@@ -308,17 +302,15 @@ def _multipart(body: Body, fields: JsonObject) -> Iterator[Part]:
 # Values. All but headers are percent-encoded, so that a value stays the value that it is.
 
 
-def _content(parameter: Parameter, value: JsonValue) -> str:
-    """Write a parameter by its kind of content."""
-    return json.dumps(value, ensure_ascii=False) if parameter.media == JSON else _scalar(value)
+def _content(parameter: Parameter, value: JsonValue) -> JsonValue:
+    """Write the value of a parameter by its media type, if it has one."""
+    if parameter.media == JSON:
+        return json.dumps(value, ensure_ascii=False)
+    return _scalar(value) if parameter.media else value
 
 
 def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
-    """Write a value as the parts of a query, of a form, or of cookies, each `name=value`.
-
-    Raises:
-        _StyleError: It cannot be written in this style.
-    """
+    """Write a value as the parts of a query, of a form, or of cookies, each `name=value`."""
     key = _quoted(name)
     if style.name == "deepObject":
         return list(_deep(key, value))
@@ -337,11 +329,7 @@ def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
 
 
 def _in_path(name: str, value: JsonValue, style: Style) -> str:
-    """Write a value into a path, in the styles `simple`, `label` and `matrix`.
-
-    Raises:
-        _StyleError: It cannot be written in this style.
-    """
+    """Write a value into a path, in the styles `simple`, `label` and `matrix`."""
     if style.name not in _PATH_STYLES:
         raise _unknown(style)
     start, between = _PATH_STYLES[style.name]
@@ -358,11 +346,7 @@ def _in_path(name: str, value: JsonValue, style: Style) -> str:
 
 
 def _in_header(value: JsonValue, style: Style) -> str:
-    """Write a value as that of a header, in the style `simple`; nothing is encoded.
-
-    Raises:
-        _StyleError: It cannot be written so.
-    """
+    """Write a value as that of a header, in the style `simple`; nothing is encoded."""
     if isinstance(value, dict):
         sign = "=" if style.is_exploded else ","
         return ",".join(f"{name}{sign}{_scalar(one)}" for name, one in value.items())
@@ -390,11 +374,7 @@ def _flat(value: JsonObject | list[JsonValue]) -> Iterator[str]:
 
 
 def _scalar(value: JsonValue) -> str:
-    """Write one plain value.
-
-    Raises:
-        _StyleError: It is a list or an object.
-    """
+    """Write one plain value."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | dict):

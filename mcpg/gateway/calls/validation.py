@@ -1,6 +1,6 @@
-"""Validation of values by JSON Schemas of others, within bounds of time and memory.
+"""Validation of values and arguments by untrusted JSON Schemas, bounded in time and memory.
 
-Their regular expressions are run by an engine whose time is linear in the text.
+Regular expressions are run by an engine whose time is linear in the text.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _NUMBER = re.compile("[0-9]{1,9}")
 
 
 def finds(pattern: str, text: str) -> bool | None:
-    """Return whether *pattern* is found in *text*, `None` where bounds do not allow to search.
+    """Return whether *pattern* is found in *text*, `None` where it exceeds the bounds.
 
-    Nor do lookaround and back references, which take no linear time.
+    Lookaround and back references do, since they take more than linear time.
     """
     try:
         text.encode()
@@ -64,7 +64,7 @@ def finds(pattern: str, text: str) -> bool | None:
 
 
 def steps(pattern: str, text: str) -> float:
-    """Bound the steps of a search: the states of the automaton times the characters."""
+    """Return a bound of the steps of a search: the states of the automaton times the characters."""
     return _size(pattern) * (_TO_COMPILE + len(text))
 
 
@@ -286,11 +286,7 @@ def _unique_items(validator: Any, wanted: Any, value: Any, _: Any) -> Iterator[V
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether *pattern* matches the name of a member.
-
-    Raises:
-        TooMuchError: That takes too long.
-    """
+    """Return whether *pattern* matches the name of a member."""
     found = _found(pattern, name)
     if found is None:
         raise TooMuchError
@@ -307,11 +303,8 @@ def _unchecked(*_: Any) -> tuple[()]:
     return ()
 
 
-# Arguments: Arguments checked against a tool's input schema, as far as schemas of others
-# can be trusted.
-#
-# What a schema does not state, or states in a way that cannot be checked within bounds, is left to
-# the server. Messages repeat nothing of the arguments but names.
+# Arguments of tools. What their schema does not state, or what cannot be checked within bounds, is
+# left to the server. Messages repeat only names of the arguments.
 
 
 _MAX_FAULTS = 20
@@ -349,7 +342,7 @@ def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
     try:
         plain: JsonObject = json.loads(json.dumps(dict(arguments), allow_nan=False))
     except (TypeError, ValueError, RecursionError):
-        message = "the arguments cannot be written as JSON"
+        message = "the arguments are not valid JSON"
         remedy = "give an object of texts, finite numbers, booleans, nulls, lists and objects"
         return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
     for name, value in plain.items():
@@ -400,13 +393,12 @@ def _innermost(error: ValidationError) -> ValidationError:
     return _innermost(best_match(meant) or error) if len(forms) == 1 else error
 
 
-def _faults(error: Any) -> Iterator[Fault]:
+def _faults(error: Any) -> Iterable[Fault]:
     if error.validator == "required":
-        yield from _missing(error)
-    elif error.validator == "additionalProperties" and error.validator_value is False:
-        yield from _unknown(error)
-    else:
-        yield _invalid(error)
+        return _missing(error)
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        return _unknown(error)
+    return (_invalid(error),)
 
 
 def _missing(error: Any) -> Iterator[Fault]:
@@ -429,7 +421,7 @@ def _unknown(error: Any) -> Iterator[Fault]:
         known = f"known are {_listed(properties)}" if properties else "there are none"
         remedy = f"did you mean {_short(close[0])}?" if close else known
         path = [*error.absolute_path, name]
-        yield _fault(path, f"{_label(path)} is no argument that the tool knows", remedy)
+        yield _fault(path, f"{_label(path)} is unknown", remedy)
 
 
 def _invalid(error: Any) -> Fault:
@@ -442,7 +434,10 @@ def _invalid(error: Any) -> Fault:
     elif rule in {"enum", "const"}:
         values = limit if rule == "enum" else [limit]
         message = f"must be {'one of ' if len(values) > 1 else ''}{_listed(values)}"
-        remedy = _slip(error.instance, values)
+        texts = {one.casefold(): one for one in values if isinstance(one, str)}
+        value = error.instance
+        close = get_close_matches(value.casefold(), texts, 1) if isinstance(value, str) else ()
+        remedy = f"did you mean {_short(texts[close[0]])}?" if close else ""
     elif rule in {"anyOf", "oneOf"}:
         message = _alternatives(error)
     elif rule in _RULES:
@@ -458,8 +453,8 @@ def _alternatives(error: Any) -> str:
         types = [name for one in context for name in _as_list(one.validator_value)]
         return f"must be {_types(types)}, not {_type_of(error.instance)}"
     if not context:
-        return "fits several of the forms that only one may fit"
-    return "has none of the forms that the tool's schema allows"
+        return "matches several alternatives of which only one is allowed"
+    return "matches none of the alternatives in the tool's schema"
 
 
 def _fault(path: Iterable[str | int], message: str, remedy: str = "") -> Fault:
@@ -470,7 +465,7 @@ def _fault(path: Iterable[str | int], message: str, remedy: str = "") -> Fault:
 
 def _label(path: Sequence[str | int]) -> str:
     if not path:
-        return "the whole of the arguments"
+        return "the arguments as a whole"
     argument = f"the argument {_short(str(path[0]))}"
     return f"{_short('/'.join(map(str, path[1:])))} in {argument}" if path[1:] else argument
 
@@ -512,12 +507,6 @@ def _unquoted(value: Any, types: Any) -> str:
     except ValueError:
         return ""
     return "give it without quotes" if is_plain else ""
-
-
-def _slip(value: Any, values: list[Any]) -> str:
-    texts = {one.casefold(): one for one in values if isinstance(one, str)}
-    close = get_close_matches(value.casefold(), texts, 1) if isinstance(value, str) else ()
-    return f"did you mean {_short(texts[close[0]])}?" if close else ""
 
 
 def _listed(values: Iterable[Any]) -> str:

@@ -33,7 +33,7 @@ from mcpg.sources import read_sources
 from mcpg.sources.model import PYTHON, SourceBatch
 from mcpg.values import replace
 
-_FALLBACK = "what the sources say is searched without it"
+_FALLBACK = "the tools of the sources are searched without it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,8 @@ class UnusableGraphError(Exception):
         self.diagnostic = error(code, f"{message}: {_FALLBACK}", place)
 
 
-def as_it_is(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan) -> Engine | None:
-    """Open the index of a bundle that has exactly the tools of *catalog*, under the same ids.
-
-    Gives `None` for any other graph.
-    """
+def matching_engine(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan) -> Engine | None:
+    """Open a bundle that has exactly the tools of *catalog*, under the same ids; else `None`."""
     if not isinstance(graph, FileGraph) or not exists(graph.path):
         return None
     try:
@@ -108,7 +105,7 @@ def as_it_is(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan) -> En
     return engine if found == tools else None
 
 
-def mapped(
+def map_documents(
     graph: FileGraph | CustomGraph,
     catalog: Catalog,
     rules: Iterable[HintRule],
@@ -138,51 +135,45 @@ def mapped(
     relating = tuple(replace(rule, hints=Hints()) for rule in rules)
     live = SourceBatch(tools=catalog.tools, rules=relating)
     try:
-        assembly = _joined(_documents(graph, catalog), live, plan, memo)
+        assembly = _assembled(_documents(graph, catalog), live, plan, memo)
         foreign = _foreign(assembly, catalog)
         if foreign:
             kept = SourceBatch(documents=tuple(_without(assembly, foreign)))
-            assembly = _joined(kept, live, plan, memo)
+            assembly = _assembled(kept, live, plan, memo)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
-    known = set(catalog.diagnostics)
-    return assembly, [
-        *(_unmapped(path, tool) for path, tool in foreign.items()),
-        # That a document stands for what a source says is what a graph is for.
-        *(
-            one
-            for one in assembly.diagnostics
-            if one.code != Code.DOCUMENT_SUPERSEDES and one not in known
-        ),
-        *(
-            _undocumented(tool)
-            for tool in assembly.catalog.tools
-            if tool.id not in assembly.documented
-        ),
+    diagnostics = []
+    for path, tool in foreign.items():
+        message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
+        diagnostics.append(warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path))
+    # A document of a graph is meant to replace what a source says.
+    known = {*catalog.diagnostics}
+    diagnostics += [
+        one
+        for one in assembly.diagnostics
+        if one.code != Code.DOCUMENT_SUPERSEDES and one not in known
     ]
+    for tool in assembly.catalog.tools:
+        if tool.id not in assembly.documented:
+            message = f"the graph has no document of {tool.id!r}: it is generated from the source"
+            diagnostics.append(info(Code.GRAPH_TOOL_UNDOCUMENTED, message, tool.place or None))
+    return assembly, diagnostics
 
 
-def _joined(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
+def _assembled(documents: SourceBatch, live: SourceBatch, plan: Plan, memo: KeptMemo) -> Assembly:
     batch = SourceBatch.join([documents, live])
     return assemble(batch, reserved=plan.reserved, memo=memo)
 
 
 def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
     if isinstance(graph, FileGraph):
-        return _read(graph.path)
-    return _made(graph, catalog)
-
-
-def _read(path: str) -> SourceBatch:
-    if not path.strip() or not exists(path):
-        message = "there is no such graph" if path.strip() else "the graph has no path"
-        raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path.strip() or None)
-    return read_sources([path])
-
-
-def _made(graph: CustomGraph, catalog: Catalog) -> SourceBatch:
+        path = graph.path.strip()
+        if not path or not exists(graph.path):
+            message = "there is no such graph" if path else "the graph has no path"
+            raise UnusableGraphError(Code.GRAPH_PATH_MISSING, message, path or None)
+        return read_sources([graph.path])
     if graph.documents is None:
-        message = "nothing makes the documents of the graph"
+        message = "no function for the documents of the graph is set"
         raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)
     try:
         made = [*graph.documents(catalog.tools)]
@@ -211,22 +202,12 @@ def _without(assembly: Assembly, foreign: Iterable[str]) -> Iterable[SourceDocum
     return (text for text in assembly.texts if text.path in kept)
 
 
-def _unmapped(path: str, tool: Tool) -> Diagnostic:
-    message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is left out"
-    return warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path)
-
-
-def _undocumented(tool: Tool) -> Diagnostic:
-    message = f"the graph has no document of {tool.id!r}: one is made of what its source says"
-    return info(Code.GRAPH_TOOL_UNDOCUMENTED, message, tool.place or None)
-
-
 Key = tuple[str, str]
 """Identity of a tool: its source id and its name there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltIndex:
     """An index and the tools behind it.
 
     Attributes:
@@ -244,7 +225,7 @@ class Built:
     sole: Source | None = None
 
 
-def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
+def open_existing(sources: Sequence[Source], plan: Plan) -> BuiltIndex | None:
     """Open the existing index of a gateway with a single file; `build` reports why it cannot be.
 
     Returns:
@@ -261,10 +242,10 @@ def opened(sources: Sequence[Source], plan: Plan) -> Built | None:
         return None
     if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
         return None
-    return Built(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
+    return BuiltIndex(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
 
 
-def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> Built:
+def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> BuiltIndex:
     """Build an index.
 
     Args:
@@ -284,10 +265,10 @@ def build(readings: Sequence[Reading], plan: Plan, memo: KeptMemo) -> Built:
     else:
         built = _by_documents(plan.graph, batch, plan, memo)
     catalog = built.catalog
-    return replace(built, catalog=lambda: _as_live(catalog(), live), owners=owners)
+    return replace(built, catalog=lambda: _current_tools(catalog(), live), owners=owners)
 
 
-def _as_live(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
+def _current_tools(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
     """Return each tool as its source has it now, with the id and hints of its document."""
     tools = (
         replace(live.get((tool.source_id, tool.name), tool), id=tool.id, hints=tool.hints)
@@ -296,28 +277,30 @@ def _as_live(catalog: Catalog, live: Mapping[Key, Tool]) -> Catalog:
     return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
 
 
-def _generated(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> Built:
+def _generated(batch: SourceBatch, plan: Plan, memo: KeptMemo) -> BuiltIndex:
     assembly = assemble(batch, reserved=plan.reserved, memo=memo, texts=False)
     return _built(assembly, plan, memo, assembly.diagnostics)
 
 
-def _built(assembly: Assembly, plan: Plan, memo: KeptMemo, noticed: Iterable[Diagnostic]) -> Built:
+def _built(
+    assembly: Assembly, plan: Plan, memo: KeptMemo, diagnostics: Iterable[Diagnostic]
+) -> BuiltIndex:
     index = Index(compile_assembly(assembly, memo=memo))
     engine = Engine(index, equipment=plan.equipment)
-    return Built(engine, lambda: assembly.catalog, tuple(noticed))
+    return BuiltIndex(engine, lambda: assembly.catalog, tuple(diagnostics))
 
 
 def _by_documents(
     graph: FileGraph | CustomGraph, batch: SourceBatch, plan: Plan, memo: KeptMemo
-) -> Built:
+) -> BuiltIndex:
     """Build of the documents of *graph*, or without where they are not usable."""
     catalog = _catalog(batch, plan, memo)
     try:
-        engine = as_it_is(graph, catalog, plan)
+        engine = matching_engine(graph, catalog, plan)
         if engine is not None:
-            noticed = (*catalog.diagnostics, *engine.diagnostics)
-            return Built(engine, lambda: engine.catalog, noticed)
-        assembly, found = mapped(graph, catalog, batch.rules, plan, memo)
+            diagnostics = (*catalog.diagnostics, *engine.diagnostics)
+            return BuiltIndex(engine, lambda: engine.catalog, diagnostics)
+        assembly, found = map_documents(graph, catalog, batch.rules, plan, memo)
     except UnusableGraphError as fault:
         built = _generated(batch, plan, memo)
         return replace(built, diagnostics=(*built.diagnostics, fault.diagnostic))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,7 +17,7 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.index.build import Built, Plan, build, opened
+from mcpg.gateway.index.build import BuiltIndex, Plan, build, open_existing
 from mcpg.gateway.sources import FileSource, FunctionSource, Registry, ServerSource, Source
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
@@ -27,7 +27,7 @@ from mcpg.telemetry.observer import Observer
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    AskServer = Callable[[Server, float | None], Awaitable[SourceBatch]]
+    ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
     Answer = TypeVar("Answer")
 
 _NAMED = 5
@@ -43,7 +43,7 @@ class Snapshot:
         diagnostics: Diagnostics of the build.
     """
 
-    def __init__(self, version: int, built: Built) -> None:
+    def __init__(self, version: int, built: BuiltIndex) -> None:
         """Wrap *built*, which shows *version* of the registry."""
         self.version = version
         self.engine = built.engine
@@ -78,20 +78,24 @@ class Snapshot:
             source_id: Its source, where a name alone is ambiguous.
             name: A raw name, in place of *tool*.
         """
-        asked = (tool or "").strip() or (name or "").strip()
-        if not asked:
+        tool, name = (tool or "").strip(), (name or "").strip()
+        if not (tool or name):
             message = "no tool is named"
             return Fault(FaultCode.NOTHING_NAMED, message, "pass the id of a search result")
-        found = self._named(asked, is_id=bool((tool or "").strip()))
+        by_id = self.catalog.get(tool) if tool else None
+        wanted = tool or name
+        found = [by_id] if by_id is not None else self._by_name.get(wanted.casefold(), [])
         if source_id:
             found = [one for one in found if one.source_id.casefold() == source_id.casefold()]
         if len(found) == 1:
             return found[0]
-        return _several(asked, found) if found else self._unknown(asked)
-
-    def _named(self, asked: str, *, is_id: bool) -> list[Tool]:
-        found = self.catalog.get(asked) if is_id else None
-        return [found] if found is not None else self._by_name.get(asked.casefold(), [])
+        if not found:
+            near = self.catalog.suggest(wanted)
+            remedy = f"did you mean {' or '.join(near)}?" if near else "search for it first"
+            return Fault(FaultCode.NOT_FOUND, f"no tool is called {wanted[:_SHOWN]!r}", remedy)
+        ids = ", ".join(one.id for one in found[:_NAMED])
+        message = f"{wanted[:_SHOWN]!r} is the name of {len(found)} tools"
+        return Fault(FaultCode.AMBIGUOUS, message, f"use an id: {ids}")
 
     @cached_property
     def _by_name(self) -> dict[str, list[Tool]]:
@@ -102,34 +106,21 @@ class Snapshot:
                 names.setdefault(name.casefold(), []).append(tool)
         return names
 
-    def _unknown(self, asked: str) -> Fault:
-        near = self.catalog.suggest(asked)
-        remedy = f"did you mean {' or '.join(near)}?" if near else "search for it first"
-        return Fault(FaultCode.NOT_FOUND, f"no tool is called {asked[:_SHOWN]!r}", remedy)
 
-
-def _several(asked: str, found: list[Tool]) -> Fault:
-    ids = ", ".join(tool.id for tool in found[:_NAMED])
-    message = f"{asked[:_SHOWN]!r} is the name of {len(found)} tools"
-    return Fault(FaultCode.AMBIGUOUS, message, f"use an id: {ids}")
-
-
-async def ask(registry: Registry, sources: Sequence[Source], server: AskServer) -> None:
-    """Read *sources* concurrently into *registry*; *server* lists the tools of a server."""
+async def read_into(registry: Registry, list_tools: ListTools) -> None:
+    """Read the stale sources of *registry* concurrently; *list_tools* queries a server."""
     version = registry.version
 
-    async def one(source: Source) -> None:
-        registry.update(source, await _batch(source, server), version)
+    async def read(source: Source) -> None:
+        if isinstance(source, ServerSource):
+            batch = await list_tools(source.server, source.timeout)
+        else:
+            batch = await _in_thread(partial(_read, source))
+        registry.update(source, batch, version)
 
     async with anyio.create_task_group() as group:
-        for source in sources:
-            group.start_soon(one, source)
-
-
-async def _batch(source: Source, server: AskServer) -> SourceBatch:
-    if isinstance(source, ServerSource):
-        return await server(source.server, source.timeout)
-    return await anyio.to_thread.run_sync(_read, source, abandon_on_cancel=True)
+        for source in registry.stale():
+            group.start_soon(read, source)
 
 
 def _read(source: FileSource | FunctionSource) -> SourceBatch:
@@ -141,7 +132,8 @@ def _read(source: FileSource | FunctionSource) -> SourceBatch:
         found = read_functions(source.functions, source.id)
     except McpgError as fault:
         advice = f" ({fault.remedy})" if fault.remedy else ""
-        failed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
+        message = f"{fault.message}{advice}"
+        failed = error(Code.SOURCE_LOAD_FAILED, message, fault.place)
         return SourceBatch(diagnostics=(failed,))
     return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
 
@@ -160,19 +152,21 @@ class IndexManager:
         callbacks: Called after each new snapshot.
     """
 
-    def __init__(self, registry: Registry, plan: Plan, server: AskServer, group: TaskGroup) -> None:
+    def __init__(
+        self, registry: Registry, plan: Plan, list_tools: ListTools, group: TaskGroup
+    ) -> None:
         """Start without a snapshot.
 
         Args:
             registry: The sources.
             plan: How an index is built.
-            server: Lists the tools of a server; reports failures as diagnostics.
+            list_tools: Lists the tools of a server; reports failures as diagnostics.
             group: Runs background builds.
         """
         self.callbacks: list[Callable[[], None]] = []
         self._registry = registry
         self._plan = plan
-        self._server = server
+        self._list_tools = list_tools
         self._group = group
         self._snapshot: Snapshot | None = None
         self._failures: tuple[Diagnostic, ...] = ()
@@ -246,7 +240,7 @@ class IndexManager:
     async def _make_one(self) -> None:
         version = self._registry.version
         try:
-            built = await self._built()
+            built = await self._build()
         except Exception as fault:  # noqa: BLE001 - searches go on with the last index
             message = f"the index build failed ({type(fault).__name__})"
             self._failures = (error(Code.GRAPH_BUILD_FAILED, message),)
@@ -256,18 +250,18 @@ class IndexManager:
             self._failures = ()
             self._snapshot = Snapshot(version, built)
 
-    async def _built(self) -> Built:
-        built = await _in_thread(partial(opened, self._registry.sources, self._plan))
+    async def _build(self) -> BuiltIndex:
+        built = await _in_thread(partial(open_existing, self._registry.sources, self._plan))
         if built is not None:
             return built
-        noticed: list[Diagnostic] = []
-        with watched_build(self._plan.equipment.observer, noticed) as tell:
-            await ask(self._registry, self._registry.stale(), self._server)
+        found: list[Diagnostic] = []
+        with observed_build(self._plan.equipment.observer, found) as report:
+            await read_into(self._registry, self._list_tools)
             memo = self._memo.renewed()
             built = await _in_thread(partial(build, self._registry.readings(), self._plan, memo))
-            tell(built.engine)
+            report(built.engine)
         self._memo = memo
-        return replace(built, diagnostics=(*built.diagnostics, *noticed)) if noticed else built
+        return replace(built, diagnostics=(*built.diagnostics, *found)) if found else built
 
 
 async def _in_thread(work: Callable[[], Answer]) -> Answer:
@@ -276,7 +270,7 @@ async def _in_thread(work: Callable[[], Answer]) -> Answer:
 
 
 @contextmanager
-def watched_build(
+def observed_build(
     observer: Observer | None, diagnostics: list[Diagnostic]
 ) -> Iterator[Callable[[Engine], None]]:
     """Report an index build; the context's function takes the new engine.

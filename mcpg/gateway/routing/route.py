@@ -39,13 +39,13 @@ from mcpg.gateway.routing.preference import (
     derived_preference,
 )
 from mcpg.index import Index
-from mcpg.telemetry.observer import Observer
 from mcpg.text import fold
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine, Match, SearchResult
     from mcpg.engine.results import Context
+    from mcpg.telemetry.observer import Observer
 
 ADJUSTMENTS = (
     "enabled",
@@ -95,7 +95,7 @@ class RouteWeights:
         unknown = sorted(set(self.adjustments) - set(ADJUSTMENTS))
         if unknown:
             remedy = f"use some of {', '.join(ADJUSTMENTS)}"
-            raise UsageError(f"routing adjusts nothing called {unknown[0]!r}", remedy=remedy)
+            raise UsageError(f"routing has no adjustment {unknown[0]!r}", remedy=remedy)
         for name in ADJUSTMENTS:
             if name not in self.adjustments:
                 raise UsageError(f"the adjustment {name!r} is missing", remedy="give it a number")
@@ -143,7 +143,7 @@ def read_weights(members: Mapping[str, Any]) -> RouteWeights:
 def _check_members(what: str, members: Any, names: set[str]) -> None:
     if not isinstance(members, dict) or set(members) != names:
         remedy = f"give exactly {', '.join(sorted(names))}"
-        raise UsageError(f"{what} of routing are not complete, or hold too much", remedy=remedy)
+        raise UsageError(f"{what} of routing have missing or unknown members", remedy=remedy)
 
 
 def _check(name: str, number: Any, least: float, most: float) -> None:
@@ -153,42 +153,30 @@ def _check(name: str, number: Any, least: float, most: float) -> None:
         raise UsageError(f"{name!r} of routing cannot be {number!r}", remedy=remedy)
 
 
-_MOST_KEPT = 4_096
+# Reading the hints of a found tool takes longer than finding it.
+_MAX_CACHED_HINTS = 4_096
+_hints_caches: WeakKeyDictionary[Index, dict[str, Hints]] = WeakKeyDictionary()
+_hints_lock = allocate_lock()
 
 
-class HintsCache:
-    """Hints of the tools of one index."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Hints] = {}
-
-    def of(self, matches: Iterable[Match]) -> dict[str, Hints]:
-        """Return the hints of the tools of *matches*, which are of this index, by tool id."""
-        return {match.tool_id: self._of(match) for match in matches}
-
-    def _of(self, match: Match) -> Hints:
-        known = self._kept.get(match.tool_id)
-        if known is None:
-            known = match.descriptor.hints
-            if len(self._kept) < _MOST_KEPT:
-                self._kept[match.tool_id] = known
-        return known
+def hints_cache(index: Index) -> dict[str, Hints]:
+    """Return the cache of hints of the tools of *index* by id, which threads share."""
+    with _hints_lock:
+        return _hints_caches.setdefault(index, {})
 
 
-class _HintsCaches:
-    """Caches by index, dropped with their index."""
+def hints_of(matches: Iterable[Match], cache: dict[str, Hints]) -> dict[str, Hints]:
+    """Return the hints of the tools of *matches* by id, through the *cache* of their index."""
+    found: dict[str, Hints] = {}
+    for match in matches:
+        hints = cache.get(match.tool_id)
+        if hints is None:
+            hints = match.descriptor.hints
+            if len(cache) < _MAX_CACHED_HINTS:
+                cache[match.tool_id] = hints
+        found[match.tool_id] = hints
+    return found
 
-    def __init__(self) -> None:
-        self._caches: WeakKeyDictionary[Index, HintsCache] = WeakKeyDictionary()
-        self._lock = allocate_lock()
-
-    def of_index(self, index: Index) -> HintsCache:
-        """Return the cache of *index*, which threads share."""
-        with self._lock:
-            return self._caches.setdefault(index, HintsCache())
-
-
-HINTS = _HintsCaches()
 
 DEFAULT_CATEGORIES, DEFAULT_TOOLS = 5, 3
 MAX_CATEGORIES = 20
@@ -296,11 +284,11 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
     """Find the categories of tools that *query* asks for, and the best tools of each.
 
     Args:
-        engine: Whom to ask.
-        query: The wish in any words; `None` or blank, without *context*, takes tools by name.
-        categories: Most categories to give, at least 1; more than 20 is cut to 20.
-        tools: Most tools of a category to give, at least 1; more than 50 is cut to 50.
-        prefer_read_only: Whether to prefer tools that read or that write; `None` says nothing.
+        engine: The engine to search.
+        query: The task in any words; `None` or blank, without *context*, lists tools by name.
+        categories: Maximum number of categories, at least 1; more than 20 is cut to 20.
+        tools: Maximum number of tools of a category, at least 1; more than 50 is cut to 50.
+        prefer_read_only: Prefer read-only tools (true) or tools that write; `None` for neither.
         strategy: As for `Engine.search`.
         context: As for `Engine.search`.
         include_disabled: As for `Engine.search`.
@@ -308,8 +296,8 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
         fusion: As for `Engine.search`.
         normalize: As for `Engine.search`.
         weights: What hints are worth, `None` for what ships with mcpg.
-        derives_preference: Whether, where *prefer_read_only* says nothing, the words of the query
-            and the tools of the catalogue are asked for a preference.
+        derives_preference: Whether a preference is inferred from the query and the catalogue where
+            *prefer_read_only* is `None`.
 
     Raises:
         UsageError: *categories* or *tools* is below 1, or as for `Engine.search`.
@@ -318,7 +306,7 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
     tools = _checked("tools", tools, MAX_LIMIT)
     weights = weights or shipped_weights()
     equipment = engine.equipment
-    with watched_route(equipment.observer if equipment else None, query) as tell:
+    with observed_route(equipment.observer if equipment else None, query) as report:
         result = engine.search(
             query,
             limit=candidate_limit(categories, tools),
@@ -331,18 +319,17 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
         )
         preference = asked_preference(prefer_read_only)
         if prefer_read_only is None and derives_preference:
-            odds, asked = weights.odds, result.normalized_query or result.query
-            preference = engine.consult(lambda index: derived_preference(index, asked, odds))
-        hints = engine.consult(HINTS.of_index).of(result.matches)
+            odds, searched = weights.odds, result.normalized_query or result.query
+            preference = engine.consult(lambda index: derived_preference(index, searched, odds))
+        hints = hints_of(result.matches, engine.consult(hints_cache))
         routed = arranged(result, hints, preference, weights, categories, tools)
-        tell(len(routed.categories), len(routed.suggested))
+        report(len(routed.categories), len(routed.suggested))
     return routed
 
 
 def candidate_limit(categories: int, tools: int) -> int:
     """Return the number of candidates for *categories* with *tools* each."""
-    wanted = categories * max(tools, DEFAULT_TOOLS) * _CANDIDATES_PER_TOOL
-    return min(max(wanted, categories), MAX_LIMIT)
+    return min(categories * max(tools, DEFAULT_TOOLS) * _CANDIDATES_PER_TOOL, MAX_LIMIT)
 
 
 def arranged(
@@ -356,19 +343,19 @@ def arranged(
     """Arrange the matches of *result* by category.
 
     Args:
-        result: What a search found.
-        hints: Of each tool that it found, by its id.
-        preference: Which kind of tool is preferred.
+        result: The search result.
+        hints: Hints of each tool in it, by id.
+        preference: The preferred kind of tool.
         weights: What hints are worth.
-        categories: Most categories to give, at least 1.
-        tools: Most tools of a category to give, at least 1.
+        categories: Maximum number of categories, at least 1.
+        tools: Maximum number of tools of a category, at least 1.
     """
     routed = [
         routed_match(match, hints[match.tool_id], preference.name, weights)
         for match in result.matches
     ]
     # Of tools worth the same, the one that the search put first stays first.
-    ordered = sorted(routed, key=_negative_worth)
+    ordered = sorted(routed, key=_sort_key)
     shown = tuple(_best_categories(ordered, hints, categories, tools))
     offered = {one.match.tool_id for category in shown for one in category.matches}
     return RouteResult(
@@ -393,7 +380,7 @@ def routed_match(match: Match, hints: Hints, preferred: str, weights: RouteWeigh
         for name in names
         if match.score and (weight := weights.adjustments[name])
     )
-    return RoutedMatch(match, min(1.0, max(0.0, _worth(match, adjustments))), adjustments)
+    return RoutedMatch(match, min(1.0, max(0.0, _expected_value(match, adjustments))), adjustments)
 
 
 def adjustments_of(hints: Hints, preferred: str) -> Iterator[str]:
@@ -427,13 +414,13 @@ def _kind_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
         yield f"{prefix}.{'destructive' if hints.destructive else 'notDestructive'}"
 
 
-def _worth(match: Match, adjustments: Iterable[Adjustment]) -> float:
+def _expected_value(match: Match, adjustments: Iterable[Adjustment]) -> float:
     return round(fsum((match.score, *(one.value for one in adjustments))), DECIMALS)
 
 
-def _negative_worth(one: RoutedMatch) -> float:
+def _sort_key(one: RoutedMatch) -> float:
     """Return the sort key of a tool: the sum before it is cut to 1."""
-    return -_worth(one.match, one.adjustments)
+    return -_expected_value(one.match, one.adjustments)
 
 
 def _best_categories(
@@ -462,31 +449,27 @@ def _best_categories(
 
 def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
     """Return the sort key of a category: its best tool, then the next best, and so on."""
-    sums = [_negative_worth(one) for one in members[:tools]]
+    sums = [_sort_key(one) for one in members[:tools]]
     # A category that has fewer to show comes after one that shows the same and more.
     return [*sums, *[0.0] * (tools - len(sums))]
 
 
 def _checked(name: str, number: int, most: int) -> int:
-    """Return *number*, at most *most*.
-
-    Raises:
-        UsageError: It is below 1.
-    """
+    """Return *number*, at most *most*."""
     if number < 1:
         raise UsageError(f"the number of {name} is {number}", remedy="ask for at least 1")
     return min(number, most)
 
 
 @contextmanager
-def watched_route(
+def observed_route(
     observer: Observer | None, query: str | None
 ) -> Iterator[Callable[[int, int], None]]:
     """Report a route; the context's function takes the numbers of categories and tools."""
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.telemetry.observer import GuardedObserver, RouteFacts  # noqa: PLC0415 - as above
+    from mcpg.telemetry.observer import GuardedObserver, RouteFacts  # noqa: PLC0415 - few are observed
 
-    with GuardedObserver.of(observer).route((query or "").strip()) as tell:
-        yield lambda categories, tools: tell(RouteFacts(categories, tools))
+    with GuardedObserver.of(observer).route((query or "").strip()) as report:
+        yield lambda categories, tools: report(RouteFacts(categories, tools))

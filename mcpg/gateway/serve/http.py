@@ -28,11 +28,11 @@ from mcpg.gateway.serve.server import GatewayServer, on_signal
 from mcpg.net.addresses import is_loopback
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-"""The names of this machine that a browser cannot be made to take for another's."""
+"""Host names of this machine, which a DNS rebinding attack cannot use."""
 
 HEALTH = "/healthz"
 
-_NEWS = "GET"
+_STREAM_METHOD = "GET"
 _LISTEN = "subscriptions/listen"
 _LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
@@ -91,7 +91,7 @@ class Guard:
         refusal = await self._security.validate_request(request) or self._refusal(request)
         if refusal is not None:
             await refusal(scope, receive, send)
-        elif request.method == _NEWS:
+        elif request.method == _STREAM_METHOD:
             await self._stream(scope, receive, send)
         else:
             await self._counted(scope, receive, send)
@@ -105,7 +105,7 @@ class Guard:
             return PlainTextResponse("bearer token required", 401, headers)
         if self._is_closing:
             return PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
-        if self._busy >= self._rules.requests and request.method != _NEWS:
+        if self._busy >= self._rules.requests and request.method != _STREAM_METHOD:
             return PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
         return None
 
@@ -159,14 +159,7 @@ class _Arriving:
         work: anyio.CancelScope,
         listens: Callable[[], None],
     ) -> None:
-        """Receive by way of *receive*.
-
-        Args:
-            receive: Gives the next message.
-            seconds: What the request has to arrive.
-            work: Is cancelled when it is late.
-            listens: Called when it is whole and only waits for news.
-        """
+        """Receive by way of *receive*."""
         self.is_whole = False
         self._receive = receive
         self._work = work
@@ -206,16 +199,16 @@ class Http:
     """Options of the HTTP server.
 
     Attributes:
-        host: The address to listen on; outside this machine only with a token and allowed hosts.
+        host: The address to listen on; other than loopback only with a token and allowed hosts.
         port: The port, 0 for any that is free.
-        rules: What requests are held to.
-        body_bytes: Size of a request.
-        sessions: Sessions at once.
-        idle_seconds: How long a session lasts of which nothing is heard.
-        header_seconds: What a connection has to send the head of a request.
+        rules: Rules for requests.
+        body_bytes: Maximum size of a request.
+        sessions: Maximum number of concurrent sessions.
+        idle_seconds: Seconds after which an idle session ends.
+        header_seconds: Seconds within which the head of a request must arrive.
 
     Raises:
-        UsageError: It would be open to others without a token or without saying by which names.
+        UsageError: The host is not loopback, and there is no token or no allowed host.
     """
 
     host: str = "127.0.0.1"
@@ -254,7 +247,7 @@ async def serve_http(
 
     Args:
         served: The server.
-        http: How it is reached.
+        http: Options of the HTTP server.
         on_listening: Called with the address once the server listens.
 
     Raises:
@@ -266,7 +259,13 @@ async def serve_http(
         session_idle_timeout=http.idle_seconds,
         max_sessions=http.sessions,
     )
-    guard = Guard(_application(manager), http.rules)
+    application = Starlette(
+        routes=[
+            Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
+            Route(HEALTH, endpoint=_healthy, methods=["GET"]),
+        ]
+    )
+    guard = Guard(application, http.rules)
     server = _Server(_configuration(guard, http))
     with _listening(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:
@@ -275,15 +274,6 @@ async def serve_http(
             on_listening(f"http://{address}{PATH}")
             await server.serve(sockets=[listener])
             group.cancel_scope.cancel()
-
-
-def _application(manager: StreamableHTTPSessionManager) -> Starlette:
-    return Starlette(
-        routes=[
-            Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
-            Route(HEALTH, endpoint=_healthy, methods=["GET"]),
-        ]
-    )
 
 
 async def _healthy(_: Request) -> JSONResponse:

@@ -38,7 +38,7 @@ from mcp_types import (
 from mcpg import __version__
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import Exposure, Serving
-from mcpg.gateway.serve.answers import ListedTool, line, result_of
+from mcpg.gateway.serve.answers import line, result_of
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
@@ -154,7 +154,7 @@ class GatewayServer:
         self._meta = MetaTools(gateway, serving, self._catalogue)
         self._clients = Clients()
         self._changed = anyio.Event()
-        self._given: set[int] = set()
+        self._sent: set[int] = set()
         self.sdk: Server[Any] = _Announcing(
             NAME,
             version=__version__,
@@ -202,15 +202,15 @@ class GatewayServer:
         """Notify clients if the list differs from one that was sent."""
         known = await self._catalogue.latest()
         self.sdk.instructions = instructions(known.context)
-        if self._given - {known.listing.print}:
-            self._given.clear()
+        if self._sent - {known.listing.print}:
+            self._sent.clear()
             await self._clients.notify()
         if self._serving.on_diagnostics is not None:
             self._serving.on_diagnostics(self._gateway.diagnostics)
 
     async def _list(self, _: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         known = await self._catalogue.within(_PATIENCE[self._serving.expose])
-        self._given.add(known.listing.print)
+        self._sent.add(known.listing.print)
         try:
             tools, cursor = known.listing.page(params.cursor if params is not None else None)
         except LookupError:
@@ -233,16 +233,11 @@ class GatewayServer:
             known = await self._catalogue.latest()
             declared = known.listing.tools.get(name)
             if declared is not None:
-                return await self._pass_on(name, arguments, progress, declared)
+                invoked = await self._gateway.invoke(name, arguments, progress=progress)
+                # In a thread: checking a result against a declared schema may be slow.
+                check = partial(result_of, invoked, self._serving.result_bytes, declared)
+                return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
-
-    async def _pass_on(
-        self, name: str, arguments: dict[str, Any], progress: Progress, declared: ListedTool
-    ) -> JsonObject:
-        invoked = await self._gateway.invoke(name, arguments, progress=progress)
-        # In a thread: checking a result against a declared schema may be slow.
-        check = partial(result_of, invoked, self._serving.result_bytes, declared)
-        return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         return self._catalogue.known.listing.input_schema(name)
@@ -292,8 +287,8 @@ async def on_signal(stop: Callable[[], None]) -> None:
 _CHUNK = 1 << 16
 _LONGEST = 16 << 20
 _STDIN = 0
-# What a thread meets that hands lines to an event loop which wants no more of them, or is gone.
-_UNWANTED = (
+# Errors of handing a line to an event loop that is closing or closed.
+_LOOP_CLOSED = (
     RuntimeError,
     OSError,
     anyio.BrokenResourceError,
@@ -304,7 +299,7 @@ _UNWANTED = (
 
 
 async def serve_stdio(served: GatewayServer) -> None:
-    """Serve one client until it closes our standard input, or the process is told to end."""
+    """Serve one client until it closes our standard input or a signal ends the process."""
     async with anyio.create_task_group() as group:
         group.start_soon(on_signal, group.cancel_scope.cancel)
         try:
@@ -316,7 +311,7 @@ async def serve_stdio(served: GatewayServer) -> None:
 
 async def _serve(served: GatewayServer) -> None:
     with _claimed() as descriptor:
-        # The SDK asks nothing of the stream but its lines.
+        # The SDK only iterates over the lines of the stream.
         lines = cast("anyio.AsyncFile[str]", _Lines(descriptor))
         async with served.running(), stdio_server(stdin=lines) as (incoming, outgoing):
             options = served.sdk.create_initialization_options()
@@ -325,7 +320,7 @@ async def _serve(served: GatewayServer) -> None:
 
 @contextmanager
 def _claimed() -> Iterator[int]:
-    """Keep standard input for ourselves: whatever else reads it finds its end."""
+    """Reserve standard input: any other reader gets the end of the file."""
     kept = os.dup(_STDIN)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, _STDIN)
@@ -338,7 +333,7 @@ def _claimed() -> Iterator[int]:
 
 
 class _Lines:
-    """The lines of a file descriptor, read by a thread that nobody waits for."""
+    """The lines of a file descriptor, read by a daemon thread."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -353,7 +348,7 @@ class _Lines:
 
 
 class _Reader:
-    """Reads lines and hands them to the event loop, one when the one before has been taken."""
+    """Reads lines and hands them to the event loop one by one."""
 
     def __init__(
         self, descriptor: int, send: MemoryObjectSendStream[str], token: EventLoopToken
@@ -367,7 +362,7 @@ class _Reader:
             for line in self._lines():
                 self._do(self._send.send, line)
             self._do(self._send.aclose)
-        except _UNWANTED:
+        except _LOOP_CLOSED:
             return
 
     def _do(self, work: Any, *given: Any) -> None:
@@ -382,6 +377,6 @@ class _Reader:
                 yield buffer.decode("utf-8", "replace")
                 buffer = bytearray(start)
             if len(buffer) > _LONGEST:
-                return  # no message is so long; whoever sends this speaks something else
+                return  # no message is so long
         if buffer:
             yield buffer.decode("utf-8", "replace")

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
-from mcpg.sources.client_config import HttpServer, Live, Server
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
 from mcpg.sources.model import Reply, SourceBatch
-
-if TYPE_CHECKING:
-    from mcpg.sources.live.login_options import LoginOptions, LoginResult
 
 __all__ = ["log_in", "log_out", "query_each", "query_servers"]
 

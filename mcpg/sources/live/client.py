@@ -51,7 +51,7 @@ Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 """Receives the progress of a call: how much is done, the total if known, and a message."""
 
 _CLOSE_SECONDS = 3.0
-_PING_SECONDS = 5.0
+PING_SECONDS = 5.0
 _MAX_UNANSWERED_PINGS = 2
 _UNRESPONSIVE = "server was stopped: it responded to neither calls nor pings"
 _LISTEN_PAUSE, _MAX_LISTEN_PAUSE = 1.0, 60.0
@@ -60,7 +60,7 @@ _MAX_HEADER_PAGES = 100
 _MAX_TOOLS = 100_000
 # Messages of the SDK.
 _SESSION_TERMINATED = "Session terminated"
-_CONNECTION_CLOSED = "Connection closed"
+_CLOSED = (CONNECTION_CLOSED, "Connection closed")
 _STREAM_BROKEN = "SSE stream"
 
 
@@ -156,13 +156,7 @@ async def query_once(
 
 
 async def _list_tools(client: Client, errors: TransportErrors) -> Listing:
-    """Fetch all pages of tools.
-
-    Raises:
-        ServerError: There are too many tools or pages.
-        MCPError: The server responded with an error, or the connection was lost.
-        pydantic.ValidationError: A response violates the protocol.
-    """
+    """Fetch all pages of tools."""
     info = client.server_info
     name, version = (info.name, info.version) if info is not None else ("", "")
     tools = [] if client.server_capabilities.tools is None else await _pages(client)
@@ -239,6 +233,7 @@ class Connection:
         groups: ProcessGroups,
         list_changed: Callable[[Server], Awaitable[None]],
         changes_missed: Callable[[Server], None],
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
         """Prepare a connection.
 
@@ -248,6 +243,7 @@ class Connection:
             groups: Holds the process group of a program while it may be alive.
             list_changed: Called when the server announces that its tools have changed.
             changes_missed: Called when such an announcement may have been missed.
+            ping_seconds: Time for the server to respond to a ping.
         """
         self.server = server
         self.started = anyio.Event()
@@ -256,6 +252,7 @@ class Connection:
         self._transport = connect(server, live, self._errors, groups, is_kept=True)
         self._list_changed = list_changed
         self._changes_missed = changes_missed
+        self._ping_seconds = ping_seconds
         self._ready = anyio.Event()
         self._closing = anyio.Event()
         self._scope = anyio.CancelScope()
@@ -401,7 +398,11 @@ class Connection:
         is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         request = DiscoverRequest() if is_modern else PingRequest()
         self._unanswered_pings += 1
-        with anyio.move_on_after(_PING_SECONDS), self._errors.of_request(), suppress(Exception):
+        with (
+            anyio.move_on_after(self._ping_seconds),
+            self._errors.of_request(),
+            suppress(Exception),
+        ):
             with suppress(MCPError):  # a server that refuses pings is alive
                 await client.session.send_request(request, _Anything)
             self._unanswered_pings = 0
@@ -429,20 +430,15 @@ class Connection:
     async def _failure(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
     ) -> Exception:
-        """Return the error of a request, and tell a lost connection from a server that refuses.
-
-        Args:
-            fault: The exception of the SDK.
-            errors: What went wrong with this request alone.
-            quotes_server: Whether the message may repeat the server's own, redacted.
-        """
+        """Return the error of a request, and tell a lost connection from a server that refuses."""
         if isinstance(fault, MCPError) and fault.message == _SESSION_TERMINATED:
             self.end()
             return NotProcessedError()
-        if _is_closed(fault) or self._errors.is_too_large:
+        is_closed = isinstance(fault, MCPError) and (fault.code, fault.message) == _CLOSED
+        if is_closed or self._errors.is_too_large:
             self.end()
             with anyio.move_on_after(_CLOSE_SECONDS):
-                await self.ended.wait()  # which tells the reason
+                await self.ended.wait()  # the reason is known then
             has_died = not self._errors.is_too_large
             message = self._errors.message or self._reason
             return ServerError(message, self._kind, has_died=has_died)
@@ -519,9 +515,3 @@ class _LatestProgress:
                 await self._listener(*latest)
         finally:
             self._is_reporting = False
-
-
-def _is_closed(fault: Exception) -> bool:
-    if not isinstance(fault, MCPError):
-        return False
-    return (fault.code, fault.message) == (CONNECTION_CLOSED, _CONNECTION_CLOSED)

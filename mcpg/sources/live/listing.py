@@ -90,11 +90,11 @@ def read_listing(
         found = _read(tools, kind, server.place, name)
     except McpgError as fault:
         return _failed(fault.message, server.place)
-    noticed = found.diagnostics
+    diagnostics = found.diagnostics
     if is_redacted:
         message = "tools repeat a value of the configuration, which was replaced by ***"
-        noticed = (*noticed, warning(Code.TEXT_REPAIRED, message, server.place))
-    return SourceBatch(tools=found.tools, diagnostics=noticed)
+        diagnostics = (*diagnostics, warning(Code.TEXT_REPAIRED, message, server.place))
+    return SourceBatch(tools=found.tools, diagnostics=diagnostics)
 
 
 def _failed(message: str, place: str) -> SourceBatch:
@@ -102,11 +102,7 @@ def _failed(message: str, place: str) -> SourceBatch:
 
 
 def _read(tools: list[Any], kind: SourceKind, place: str, name: str) -> ManifestTools:
-    """Read *tools*; one that is no JSON, or too deep, is left out rather than all.
-
-    Raises:
-        SourceError: The tools cannot be read.
-    """
+    """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""
 
     def read(some: list[Any]) -> ManifestTools:
         text = json.dumps({"sourceKind": kind.value, "tools": some})
@@ -119,11 +115,11 @@ def _read(tools: list[Any], kind: SourceKind, place: str, name: str) -> Manifest
     # Others keep their numbers.
     found = read([None if number in faults else one for number, one in enumerate(tools)])
     reasons = {f"{place}: tools[{number}]": fault for number, fault in faults.items()}
-    noticed = (
+    diagnostics = (
         warning(one.code, reasons[one.place], one.place) if one.place in reasons else one
         for one in found.diagnostics
     )
-    return replace(found, diagnostics=tuple(noticed))
+    return replace(found, diagnostics=tuple(diagnostics))
 
 
 def _fault(tool: Any) -> str | None:

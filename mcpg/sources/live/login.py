@@ -15,10 +15,16 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl, BaseModel
 
 from mcpg.errors import SourceError, UsageError, os_reason
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.client_config import (
+    CLIENT_CREDENTIALS,
+    HttpServer,
+    Live,
+    LoginOptions,
+    LoginResult,
+    OAuth,
+)
 from mcpg.sources.live.client import query_once
 from mcpg.sources.live.errors import ServerError, TransportErrors
-from mcpg.sources.live.login_options import LoginOptions, LoginResult
 from mcpg.sources.live.oauth import (
     OTHER_ISSUER,
     GuardedProvider,
@@ -70,14 +76,14 @@ def _oauth_of(server: HttpServer) -> OAuth:
         message = "its headers let mcpg in already"
         raise UsageError(message, place=place, remedy="leave out `Authorization` to log in")
     if server.oauth is None:
-        message = "its configuration wants no OAuth"
+        message = "its configuration disables OAuth"
         raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
     if server.oauth.grant == CLIENT_CREDENTIALS:
-        message = "it is entered with a secret, and nobody needs to log in"
+        message = "it uses client credentials, so no login is needed"
         raise UsageError(message, place=place, remedy="leave out `grant` to log in")
     if not is_token_safe(server.url):
-        message = "a login would go over the network unencrypted"
-        raise UsageError(message, place=place, remedy="name its address with https")
+        message = "a login would be sent over the network unencrypted"
+        raise UsageError(message, place=place, remedy="use an https address")
     return server.oauth
 
 
@@ -161,7 +167,7 @@ class AuthorizationCode(GuardedProvider):
         if not self._failure:
             is_plain = not isinstance(fault, OAuthTokenError | OAuthRegistrationError)
             if self._was_shown and is_plain and isinstance(fault, OAuthFlowError):
-                self._failure = "what the browser brought back does not belong to this login"
+                self._failure = "the response from the browser does not belong to this login"
             else:
                 self._failure = super().describe(fault, status)
         return self._failure
@@ -178,7 +184,7 @@ class AuthorizationCode(GuardedProvider):
         if "error" in answer:
             is_denied = answer["error"] == _DENIED
             raise ServerError(
-                "the login was refused" if is_denied else "authorisation server made no login"
+                "the login was refused" if is_denied else "authorisation server returned an error"
             )
         members = {key: answer.get(key) for key in ("state", "iss")}
         return AuthorizationCodeResult(code=answer.get("code", ""), **members)
@@ -290,7 +296,7 @@ def _listening_address(redirect: str, port: int) -> tuple[str, int, str]:
         host, own, parts = "", None, urlsplit("")
     if parts.scheme != "http" or host not in {"localhost", _LOOPBACK}:
         raise UsageError(
-            "its `redirectUri` leads to no address of this machine",
+            "its `redirectUri` is not an address of this machine",
             remedy="register http://127.0.0.1/callback for the client, and name that",
         )
     return host, own or port, parts.path or "/"

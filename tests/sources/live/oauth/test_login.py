@@ -14,9 +14,8 @@ import pytest
 from authserver import ACCESS, REFRESH, Realm, authorising
 
 from mcpg.errors import OutputError, SourceError, UsageError
-from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, OAuth
+from mcpg.sources.client_config import CLIENT_CREDENTIALS, HttpServer, Live, LoginOptions, OAuth
 from mcpg.sources.live import log_in, log_out, query_servers
-from mcpg.sources.live.login_options import LoginOptions
 from mcpg.sources.live.oauth_store import LoginFile
 
 if TYPE_CHECKING:
@@ -356,7 +355,7 @@ def test_a_visit_that_is_not_ours(realm: Realm, tmp_path: Path, query: str) -> N
         assert httpx.get(f"{back}?{query}").status_code == 400
 
     said = refusal(server_of(realm), tmp_path, show=show)
-    assert said == "what the browser brought back does not belong to this login"
+    assert said == "the response from the browser does not belong to this login"
     assert realm.grants() == []
 
 
@@ -395,25 +394,25 @@ def test_a_server_that_wants_no_login(tmp_path: Path) -> None:
         ),
         (
             HttpServer("x", "x", "https://example.com/mcp", oauth=None),
-            "its configuration wants no OAuth",
+            "its configuration disables OAuth",
         ),
         (
             HttpServer(
                 "x", "x", "https://example.com/mcp", oauth=OAuth(CLIENT_CREDENTIALS, "a", "b")
             ),
-            "it is entered with a secret, and nobody needs to log in",
+            "it uses client credentials, so no login is needed",
         ),
         (
             HttpServer("x", "x", "http://example.com/mcp"),
-            "a login would go over the network unencrypted",
+            "a login would be sent over the network unencrypted",
         ),
         (
             HttpServer("x", "x", "https://example.com/mcp", oauth=OAuth(redirect="cursor://x/y")),
-            "its `redirectUri` leads to no address of this machine",
+            "its `redirectUri` is not an address of this machine",
         ),
         (
             HttpServer("x", "x", "http://[::1]:1/mcp", oauth=OAuth(redirect="http://localhost:x")),
-            "its `redirectUri` leads to no address of this machine",
+            "its `redirectUri` is not an address of this machine",
         ),
     ],
 )
