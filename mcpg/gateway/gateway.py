@@ -249,7 +249,7 @@ class Gateway:
         snapshot = await self.snapshot()
         return await self._in_thread(partial(route, snapshot.engine, query, **options))
 
-    async def invoke(  # noqa: PLR0913 - each is one thing that a caller may say
+    async def invoke(  # noqa: PLR0913 - each is an option of its own
         self,
         tool: str | None = None,
         arguments: Mapping[str, JsonValue] | None = None,
@@ -337,12 +337,12 @@ def observed_call(
         return
     from mcpg.telemetry.observer import SUCCESS, GuardedObserver, InvokeFacts  # noqa: PLC0415 - as above
 
-    with GuardedObserver.of(observer).invoke() as tell:
+    with GuardedObserver.of(observer).invoke() as record:
 
         def report(invoked: Invoked, owner: Source | None) -> None:
             outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
             kind = kind_of(owner) if owner else ""
-            tell(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id))
+            record(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id))
 
         yield report
 
@@ -420,8 +420,8 @@ class SyncGateway:
 
     def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
         """As `Gateway.list_tools`."""
-        asked = partial(self._gateway.list_tools, include_disabled=include_disabled)
-        return self._portal.call(asked)
+        call = partial(self._gateway.list_tools, include_disabled=include_disabled)
+        return self._portal.call(call)
 
     def describe(self, tool: str) -> Tool:
         """As `Gateway.describe`."""

@@ -59,7 +59,7 @@ def match_json(match: Match) -> JsonObject:
 
 
 def hints_json(hints: Hints) -> JsonObject:
-    """Return all hints; what nobody said is `null`, but a tool is enabled until a hint says no."""
+    """Return all hints; unset ones are `null`, but a tool is enabled by default."""
     flags = ("read_only", "idempotent", "destructive", "open_world", "enabled_by_default")
     return to_json(hints, {"examples": "usageExamples"}, flags) | {
         "isReadOnly": hints.read_only,

@@ -1,7 +1,7 @@
 """Connections to one server, each used by one request at a time and then reused.
 
-A connection knows its socket, so that a request nobody waits for any more can be cut off at once,
-whatever the server does.
+A connection has a reference to its socket, so that an abandoned request can be cut off at once,
+whatever the server does. Deadlines bound the time of such work.
 """
 
 from __future__ import annotations
@@ -109,17 +109,15 @@ class ConnectionPool:
         return Connection(httpx.Client(verify=self._trust, trust_env=False, proxy=self._proxy))
 
 
-# Deadlines: work that ends in time, or is abandoned.
-#
-# Work runs in a thread of its own, so that nothing it does (an address that does not resolve, a
-# server that sends a byte a second, a client that cancels itself) delays or ends the caller.
+# Deadlines. Work runs in a thread of its own, so that nothing it does (a slow resolver, a server
+# that sends a byte a second, a client that cancels itself) delays or ends the caller.
 
 
 Result = TypeVar("Result")
 
 
 class Call:
-    """The time that work has, and whether its caller still waits; shared by both threads."""
+    """Deadline and abandonment of work, shared by its thread and its caller."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -155,7 +153,7 @@ class Call:
             self._cut_off()
 
     def _cut_off(self) -> None:
-        # Under the lock: nobody else gets what is cut before this has returned.
+        # Under the lock, so that nothing else uses the connection before this has returned.
         if self._cut is not None:
             with suppress(OSError):
                 self._cut()

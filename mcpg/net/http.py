@@ -193,7 +193,7 @@ def back_off(attempt: int, jitter: float) -> float:
 
 
 def retry_after(header: str | None, now: datetime | None = None) -> float:
-    """Return the seconds that a `Retry-After` header asks for, 0 when it asks for nothing.
+    """Return the seconds of a `Retry-After` header, 0 without a valid one.
 
     It is a number of seconds or a date (RFC 9110, section 10.2.3); *now* is the present.
     """
@@ -234,11 +234,11 @@ class Endpoint:
         """Prepare requests; nothing is sent yet.
 
         Args:
-            url: What all paths stand below, such as `https://api.openai.com/v1`.
-            key: Sent as a bearer token, to this server alone.
-            budget: How long a request may take.
-            longest_answer: The most bytes of an answer that are read.
-            proxy: The proxy to go through; the environment is not read.
+            url: Base address of all paths, such as `https://api.openai.com/v1`.
+            key: Bearer token, sent to this server only.
+            budget: Time limits and retries.
+            longest_answer: Maximum size of a response in bytes.
+            proxy: Address of a proxy; the environment is not read.
             jitter: Returns numbers in [0, 1) that spread retries.
 
         Raises:
@@ -252,7 +252,7 @@ class Endpoint:
         self._pool = ConnectionPool(proxy)
         self._lock = threading.Lock()
         self._usage = Usage()
-        # Connections that are kept end with the endpoint, though nobody closes it.
+        # Pooled connections end with the endpoint even if it is never closed.
         weakref.finalize(self, self._pool.close)
 
     def __repr__(self) -> str:

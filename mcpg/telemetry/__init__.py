@@ -38,14 +38,14 @@ API = "opentelemetry"
 
 
 def is_installed() -> bool:
-    """Return whether the API of OpenTelemetry is there."""
+    """Return whether the API of OpenTelemetry is installed."""
     return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
 
 
 def listener() -> str | None:
-    """Name the kind of the provider that takes the process's spans, `None` where none is set up.
+    """Return the type of the process's tracer provider, `None` if none is set up.
 
-    The API has to be installed.
+    The API must be installed.
     """
     from opentelemetry import trace  # noqa: PLC0415 - as below
 
@@ -57,12 +57,12 @@ def listener() -> str | None:
 def telemetry(
     *, record_queries: bool = False, tracer_provider: Any = None, meter_provider: Any = None
 ) -> Observer:
-    """Make an observer that tells OpenTelemetry.
+    """Return an observer that reports to OpenTelemetry.
 
     Args:
         record_queries: Whether spans may hold the text of queries, cut to 256 characters.
-        tracer_provider: Takes spans, `None` for the one that the process has set up.
-        meter_provider: Takes metrics, `None` likewise.
+        tracer_provider: Provider of spans, `None` for that of the process.
+        meter_provider: Provider of metrics, `None` likewise.
 
     Raises:
         UsageError: The API of OpenTelemetry is not installed.

@@ -1,7 +1,7 @@
 """Observers: their protocol, the facts they receive, and the names of spans and metrics.
 
 Facts are counts and names, never content, except the text of a query, which an observer records
-only where the user asks for it. Times are seconds. What an observer raises becomes a diagnostic.
+only with the user's consent. Times are seconds. Exceptions of an observer become diagnostics.
 docs/reference/telemetry.md lists all names, most of them from OpenTelemetry conventions.
 """
 
@@ -262,7 +262,7 @@ TOOL_NAME = "gen_ai.tool.name"
 """Semantic conventions, "Generative AI", span of an executed tool: its name."""
 
 OPERATION = {"gen_ai.operation.name": "execute_tool"}
-"""As above: what every such span says."""
+"""As above: a constant of every such span."""
 
 QUERY = "query"
 NORMALIZED_QUERY = "normalized_query"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Facts = TypeVar("Facts")
 
 LONGEST_TEXT = 256
-"""Characters of a query, or of another text that somebody else has written, that are recorded."""
+"""Maximum number of recorded characters of a query or another untrusted text."""
 
 _NANOSECONDS = 1_000_000_000
 
@@ -119,10 +119,7 @@ class OpenTelemetryObserver:
 
 
 class Operation(Generic[Facts]):
-    """One thing while it is watched: the span around it, and then its metrics.
-
-    Its length is measured by the clock that times the stages of a search, which never goes back.
-    """
+    """An observed operation: its span, and then its metrics; its clock is monotonic."""
 
     def __init__(
         self,

@@ -260,8 +260,8 @@ async def test_dots_of_a_template_make_no_step(
     [
         ({"X-A": "a\r\nX-B: c"}, "/X-A", "control character"),
         ({"X-A": {"b": [1]}}, "/X-A", "a list or an object"),
-        ({"Host": "other.example"}, "/Host", "no argument can say"),
-        ({"bad name": "a"}, "/bad name", "no argument can say"),
+        ({"Host": "other.example"}, "/Host", "arguments cannot set"),
+        ({"bad name": "a"}, "/bad name", "arguments cannot set"),
         ({"q": "\ud800"}, "/q", "half a character"),
         ({"q": [[1]]}, "/q", "a list or an object"),
         ({"odd": "a"}, "/odd", "'upsideDown'"),
@@ -340,9 +340,9 @@ async def test_forms_of_several_parts(trying: Trying) -> None:
     ("media", "value", "code", "message"),
     [
         ("application/xml", "<a/>", FaultCode.NOT_INVOKABLE, "its body is 'application/xml'"),
-        ("a\r\nb/json", 1, FaultCode.NOT_INVOKABLE, "no kind of content"),
+        ("a\r\nb/json", 1, FaultCode.NOT_INVOKABLE, "no valid media type"),
         ("text/plain", [1], FaultCode.ARGUMENTS_INVALID, "a list or an object"),
-        ("multipart/form-data", "a", FaultCode.ARGUMENTS_INVALID, "is no object"),
+        ("multipart/form-data", "a", FaultCode.ARGUMENTS_INVALID, "must be an object"),
         ("application/x-www-form-urlencoded", {"a": [[1]]}, FaultCode.ARGUMENTS_INVALID, "a list"),
     ],
 )
@@ -629,7 +629,7 @@ async def test_redirects_stay_on_the_host(trying: Trying) -> None:
     assert server.asked[1].headers["Authorization"] == f"Bearer {TOKEN}"
     assert server.asked[1].headers["Cookie"] == "a=b"
     found, server = await trying.answered(away)
-    assert "for ever" in found.faults[0].message
+    assert "too many redirects" in found.faults[0].message
     found, server = await trying.answered(away, method="post")
     assert "(HTTP status 302), which is not followed" in found.faults[0].message
     with serving(answer("stolen")) as other:

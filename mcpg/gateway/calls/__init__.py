@@ -15,7 +15,7 @@ class Limits:
 
     Attributes:
         invoke_seconds: Default time of an invocation in seconds, above 0.
-        longest_seconds: The most that a caller can ask for, at least `invoke_seconds`.
+        longest_seconds: Maximum time that a caller can request, at least `invoke_seconds`.
         result_bytes: Size of a result as JSON; a larger one becomes a fault.
         message_chars: Length of a message that quotes a tool's own.
 
@@ -36,9 +36,9 @@ class Limits:
             message = "the limit invoke_seconds is above longest_seconds"
             raise UsageError(message, remedy="raise longest_seconds, too")
 
-    def seconds(self, asked: float | None) -> float:
-        """Return the seconds granted to a caller who asks for *asked*, or for none."""
-        return self.invoke_seconds if asked is None else min(asked, self.longest_seconds)
+    def seconds(self, requested: float | None) -> float:
+        """Return the time limit of a call, *requested* up to the maximum, or the default."""
+        return self.invoke_seconds if requested is None else min(requested, self.longest_seconds)
 
 
 class FaultCode(StrEnum):
@@ -75,7 +75,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """The outcome of an invocation.
+    """The result of an invocation.
 
     Attributes:
         tool_id: The tool, "" when none was found.

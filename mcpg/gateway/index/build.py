@@ -116,7 +116,7 @@ def map_documents(
 
     A document belongs to the tool whose source and name it states, to the one that its key `tool`
     names, or to the one that its file is called after. Documents of other tools are left out;
-    a tool without a document has one made of what its source says.
+    for a tool without a document, one is generated from its source.
 
     Args:
         graph: Where the documents come from.
@@ -146,7 +146,7 @@ def map_documents(
     for path, tool in foreign.items():
         message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
         diagnostics.append(warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path))
-    # A document of a graph is meant to replace what a source says.
+    # Documents of a graph are meant to supersede those of the sources.
     known = {*catalog.diagnostics}
     diagnostics += [
         one
@@ -178,7 +178,7 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
     try:
         made = [*graph.documents(catalog.tools)]
         if not all(isinstance(one, SourceDocument) for one in made):
-            raise TypeError  # noqa: TRY301 - as if the host's function had said so
+            raise TypeError  # noqa: TRY301 - as an error of the host's function
         return SourceBatch(documents=tuple(made))
     except Exception as fault:
         message = f"the host could not make the documents of the graph ({type(fault).__name__})"

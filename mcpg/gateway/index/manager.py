@@ -176,7 +176,7 @@ class IndexManager:
         self._is_closed = False
 
     def close(self) -> None:
-        """Build no more; whoever waits for a snapshot gets an error."""
+        """Build no more; waiting callers get an error."""
         self._is_closed = True
 
     @property
@@ -282,9 +282,9 @@ def observed_build(
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.engine.observed import build_facts  # noqa: PLC0415 - only where somebody watches
+    from mcpg.engine.observed import build_facts  # noqa: PLC0415 - few are observed
     from mcpg.telemetry.observer import GuardedObserver  # noqa: PLC0415 - as above
 
-    with GuardedObserver.of(observer).build() as tell:
-        yield lambda engine: tell(build_facts(engine.index))
-    diagnostics += tell.diagnostics
+    with GuardedObserver.of(observer).build() as watch:
+        yield lambda engine: watch(build_facts(engine.index))
+    diagnostics += watch.diagnostics

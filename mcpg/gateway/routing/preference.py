@@ -1,19 +1,17 @@
 """Whether a query asks to read or to write, inferred from the catalogue, not from a list of verbs.
 
-A gateway that looks for *get* and *delete* in a request reads English alone, and misreads *delete*
-in a catalogue about undeleting. Here the tools that say what they are teach what their words mean:
-a word of the request speaks for reading as far as it is likelier among the tools of this catalogue
-that are read-only than among those that write. Words add up as in naive Bayes. A word counts only
-where chance alone would hardly spread it so unevenly over the two kinds, which takes several tools;
-words that the very same tools hold are one witness, heard once; and unless the whole evidence
-reaches the odds asked for, nothing is preferred. In a catalogue that does not say what its tools
-do, or for a request in a language that none of them is written in, that is always so.
+A list of verbs (*get*, *delete*) would be limited to English and misread *delete* in a catalogue
+about undeleting. Here the read-only hints of the tools are the training data of a naive Bayes
+classifier: a word of the query is evidence for reading as far as it is likelier among the read-only
+tools of this catalogue than among those that write. A word counts only if chance alone would hardly
+distribute it so unevenly, which takes several tools; words held by the same tools count once; and
+unless the evidence reaches the required odds, there is no preference. A catalogue without hints, or
+a query in a language of none of its tools, yields none either.
 
 Source: Dunning, "Accurate methods for the statistics of surprise and coincidence", Computational
-Linguistics 19, 1993 (the likelihood ratio that tells chance from difference where counts are
-small); Walter, "The distribution of Levin's measure of attributable risk", Biometrika 62, 1975 (a
-half added to each count of a ratio of rates, so that none is 0); Maron, "Automatic indexing: an
-experimental inquiry", Journal of the ACM 8, 1961 (independent words add up).
+Linguistics 19, 1993 (the likelihood ratio for small counts); Walter, "The distribution of Levin's
+measure of attributable risk", Biometrika 62, 1975 (a half added to each count of a ratio of rates);
+Maron, "Automatic indexing: an experimental inquiry", Journal of the ACM 8, 1961 (naive Bayes).
 """
 
 from __future__ import annotations
@@ -59,11 +57,11 @@ def _flag(record: memoryview, checksum: int) -> int:
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
 """Kinds of preference."""
 
-# The fields that say what a tool does: parameters name what it does it to.
-_TELLING = ("name", "title", "aliases", "keywords", "description", "examples")
-_TELLING_MASK = sum(1 << FIELDS.index(name) for name in _TELLING)
-# One in a hundred words that mean nothing exceeds it: chi-squared with one degree of freedom.
-_SURPRISING = 6.635
+# The fields that describe the action of a tool; parameters name its objects.
+_ACTION_FIELDS = ("name", "title", "aliases", "keywords", "description", "examples")
+_ACTION_MASK = sum(1 << FIELDS.index(name) for name in _ACTION_FIELDS)
+# Exceeded by one in a hundred meaningless words: chi-squared with one degree of freedom.
+_SIGNIFICANT = 6.635
 _HALF = 0.5
 
 
@@ -73,10 +71,10 @@ class WordLeaning:
 
     Attributes:
         text: The word.
-        read_only: How many read-only tools hold it.
-        writing: How many tools that write hold it.
-        evidence: What it adds, in nats: above 0 it speaks for reading, below 0 for writing; 0 where
-            chance may have spread it over the tools as it is.
+        read_only: Number of read-only tools with it.
+        writing: Number of tools that write with it.
+        evidence: Its evidence in nats: above 0 for reading, below 0 for writing; 0 where the
+            difference may be due to chance.
     """
 
     text: str
@@ -91,13 +89,13 @@ class Preference:
 
     Attributes:
         name: `read-only`, `write` or `none`.
-        is_asked: Whether the caller said so; else the catalogue was asked.
-        evidence: The sum of what the words tell, in nats: above 0 for reading, below 0 for writing.
-        needed: What the evidence must reach on either side for something to be preferred.
-        read_only: How many tools of the catalogue say that they are read-only.
-        writing: How many say that they are not.
-        words: What the words of the request tell, the most telling first; without those that no
-            tool holds, and those that only the same tools hold as another.
+        is_asked: Whether the caller stated it; otherwise it is inferred.
+        evidence: Sum of the evidence of the words, in nats: above 0 for reading, below for writing.
+        needed: The absolute evidence required for a preference, in nats.
+        read_only: Number of tools of the catalogue that are marked as read-only.
+        writing: Number of tools that are marked as not read-only.
+        words: Evidence of the words of the query, strongest first; without words that no tool has,
+            and words whose tools are those of another word.
     """
 
     name: str = NONE
@@ -131,7 +129,7 @@ def derived_preference(index: Index, query: str, odds: float) -> Preference:
     needed = log(odds)
     if not query or not all(total):
         return Preference(needed=needed, read_only=total[0], writing=total[1])
-    words = tuple(_leanings(index, query, kinds, total))
+    words = tuple(_word_evidence(index, query, kinds, total))
     evidence = round(fsum([word.evidence for word in words]), DECIMALS)
     name = NONE
     if evidence and abs(evidence) >= needed:
@@ -172,20 +170,20 @@ def surprise(first: int, of_first: int, second: int, of_second: int) -> float:
     return 2 * fsum([seen * log(seen / expected) for seen, expected in cells if seen])
 
 
-def _leanings(
+def _word_evidence(
     index: Index, query: str, kinds: Sequence[int], total: tuple[int, int]
 ) -> Iterator[WordLeaning]:
     """Yield the evidence of each word of *query*; words with the same tools count once."""
-    heard: set[frozenset[int]] = set()
+    counted: set[frozenset[int]] = set()
     for clause in analyse(query, index).clauses:
         holders = _holders(clause, index) if clause.role == "term" else frozenset()
-        if holders and holders not in heard:
-            heard.add(holders)
+        if holders and holders not in counted:
+            counted.add(holders)
             held = bytes(kinds[tool] for tool in holders)
             reads, writes = held.count(READS), held.count(WRITES)
             counts = reads, total[0], writes, total[1]
-            tells = surprise(*counts) > _SURPRISING
-            evidence = log_rate_ratio(*counts) if tells else 0.0
+            is_significant = surprise(*counts) > _SIGNIFICANT
+            evidence = log_rate_ratio(*counts) if is_significant else 0.0
             yield WordLeaning(clause.text, reads, writes, evidence)
 
 
@@ -194,7 +192,7 @@ def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
     found: set[int] = set()
     for term, _ in clause.variants:
         tools, _, fields = index.postings(term)
-        found.update(tool for tool, mask in zip(tools, fields, strict=True) if mask & _TELLING_MASK)
+        found.update(tool for tool, mask in zip(tools, fields, strict=True) if mask & _ACTION_MASK)
     return frozenset(found)
 
 

@@ -1,16 +1,15 @@
-"""Routing: a search whose tools are told by category, and weighed by what their hints say.
+"""Routing: a search with results by category, weighted by the hints of the tools.
 
-A model that is to choose a tool does well to choose the kind of tool first. Routing searches more
-tools than it shows, adjusts the score of each, puts each into its categories, and shows the best
-few of the best categories.
+A model chooses more easily among few kinds of tools. Routing searches more tools than it returns,
+adjusts the score of each by its hints, groups the tools by category, and returns the best tools of
+the best categories.
 
-The score of a routed tool is what offering it is expected to be worth. Where its calibrated score
-*p* says how likely it is wanted, and *w* is the sum of what its hints are worth, offering it is
-worth 1 + *w* when it is wanted and nothing when it is not: *p* (1 + *w*), cut to [0, 1]. So hints
-order the tools that serve a request; they never make one look wanted that is not. That of a
-category is the score of its best tool: tools of a category are variants of one another rather than
-independent chances, and to add up their scores (a noisy-or, say) finds the right category no more
-often and makes many doubtful tools look like a sure one.
+The score of a routed tool is its expected value. With the calibrated score *p*, the probability
+that the tool is the right one, and *w*, the sum of the weights of its hints, that is *p* (1 + *w*),
+cut to [0, 1]: hints order the tools that match a query, and never make an unlikely tool look
+likely. The score of a category is that of its best tool: tools of a category are variants rather
+than independent chances, and adding up their scores (as a noisy-or) finds the right category no
+more often and makes many doubtful tools look like a certain one.
 """
 
 from __future__ import annotations
@@ -65,21 +64,21 @@ ADJUSTMENTS = (
     "categorised",
     "examples",
 )
-"""What a tool's score can be adjusted for, in the order in which it is told."""
+"""Reasons for adjusting a score, in order of output."""
 
 _FILE = Path(__file__).with_name("data") / "route.json"
 
 
 @dataclass(frozen=True, slots=True)
 class RouteWeights:
-    """What routing adds to a score, checked.
+    """The weights of routing, validated.
 
     Attributes:
         adjustments: For each name of `ADJUSTMENTS`, the share of a tool's score that is added to
             it where the name applies; in [-1, 1].
         odds: How many times likelier a query's words must be among tools of one kind (read-only or
             writing) than among those of the other for that kind to be preferred; from 1 to 1e6.
-        provenance: Where the numbers come from.
+        provenance: The origin of the numbers.
     """
 
     adjustments: Mapping[str, float]
@@ -110,7 +109,7 @@ class RouteWeights:
 
         Args:
             adjustments: The adjustments to change, by name.
-            odds: The odds to ask for, `None` for the shipped ones.
+            odds: The required odds, `None` for the shipped ones.
 
         Raises:
             UsageError: A name is unknown, or a number is none, or out of its range.
@@ -183,18 +182,18 @@ MAX_CATEGORIES = 20
 UNCATEGORISED = "general"
 """The category of a tool that has none, nor a data source, nor a source."""
 
-# So many tools are looked at for each that may be shown.
+# Candidates for each tool that may be returned.
 _CANDIDATES_PER_TOOL = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """One thing that a tool's score is adjusted for: `value == weight * the calibrated score`.
+    """An adjustment of a tool's score: `value == weight * the calibrated score`.
 
     Attributes:
-        name: What it is for, one of `ADJUSTMENTS`.
-        weight: The share of the score that it is worth.
-        value: What it adds to the score.
+        name: One of `ADJUSTMENTS`.
+        weight: Its share of the score.
+        value: Its amount, added to the score.
     """
 
     name: str
@@ -204,13 +203,13 @@ class Adjustment:
 
 @dataclass(frozen=True, slots=True)
 class RoutedMatch:
-    """A tool that routing offers.
+    """A routed tool.
 
     Attributes:
         match: The match of the search, with the calibrated score.
-        score: What offering it is expected to be worth, in [0, 1]: the calibrated score and all
-            adjustments together, cut to that range.
-        adjustments: What was added, and for what.
+        score: Its expected value: the sum of the calibrated score and all adjustments, cut to
+            [0, 1].
+        adjustments: The adjustments.
     """
 
     match: Match
@@ -223,10 +222,10 @@ class RoutedCategory:
     """A category, and the best of its tools.
 
     Attributes:
-        name: What it is called, as its best tool writes it.
+        name: Its name, as its best tool writes it.
         score: The score of its best tool, in [0, 1].
         matches: Its best tools, best first.
-        found: How many tools of it were found, of which these are the best.
+        found: Number of its tools that were found.
     """
 
     name: str
@@ -237,20 +236,19 @@ class RoutedCategory:
 
 @dataclass(frozen=True, slots=True)
 class RouteResult:
-    """The answer to one routing.
+    """The result of a route.
 
     Attributes:
         query: The query as given; "" when browsing.
-        preference: Which kind of tool was preferred, and why.
-        categories: The best categories, best first. One that would show no tool that a better one
-            does not show already is left out.
-        suggested: The tools that the categories show, each once, best first.
-        diagnostics: What the search noticed.
+        preference: The preferred kind of tool, and the evidence for it.
+        categories: The best categories, best first, each with a tool that no better one has.
+        suggested: The tools of the categories, each once, best first.
+        diagnostics: Diagnostics of the search.
         ranking_mode: How the matches were ranked.
-        strategy: The strategy that was asked for.
-        normalized_query: What the query was rewritten as, `None` when it was not.
-        candidates: How many tools were looked at.
-        weights: The numbers that adjusted.
+        strategy: The requested strategy.
+        normalized_query: The rewritten query, `None` if it was not rewritten.
+        candidates: Number of tools that were considered.
+        weights: The weights of the adjustments.
     """
 
     query: str
@@ -265,7 +263,7 @@ class RouteResult:
     weights: RouteWeights
 
 
-def route(  # noqa: PLR0913 - each is one thing that a host may ask
+def route(  # noqa: PLR0913 - each is an option of its own
     engine: Engine,
     query: str | None,
     *,
@@ -281,7 +279,7 @@ def route(  # noqa: PLR0913 - each is one thing that a host may ask
     weights: RouteWeights | None = None,
     derives_preference: bool = True,
 ) -> RouteResult:
-    """Find the categories of tools that *query* asks for, and the best tools of each.
+    """Return the categories that match *query*, and the best tools of each.
 
     Args:
         engine: The engine to search.
@@ -354,7 +352,7 @@ def arranged(
         routed_match(match, hints[match.tool_id], preference.name, weights)
         for match in result.matches
     ]
-    # Of tools worth the same, the one that the search put first stays first.
+    # The sort is stable: ties keep the order of the search.
     ordered = sorted(routed, key=_sort_key)
     shown = tuple(_best_categories(ordered, hints, categories, tools))
     offered = {one.match.tool_id for category in shown for one in category.matches}

@@ -40,10 +40,10 @@ _TOO_LARGE = "the graph is too large to be given whole: name tools in `around`, 
 
 
 class GraphTools:
-    """Answers calls of the meta-tools of the graph, one after the other."""
+    """Handles calls of the meta-tools of the graph, one after another."""
 
     def __init__(self, catalogue: Catalogue, serving: Serving) -> None:
-        """Answer for what *catalogue* knows."""
+        """Serve the graph of *catalogue*."""
         self._catalogue = catalogue
         self._serving = serving
         self._limiter: anyio.CapacityLimiter | None = None

@@ -34,8 +34,8 @@ _FREE: JsonObject = {"type": "object"}
 
 def _object(properties: JsonObject, *required: str, is_open: bool = False) -> JsonObject:
     named: list[JsonValue] = [*required]
-    said: JsonObject = {"type": "object", "properties": properties, "required": named}
-    return said if is_open else {**said, "additionalProperties": False}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": named}
+    return schema if is_open else {**schema, "additionalProperties": False}
 
 
 def _list(items: JsonObject) -> JsonObject:

@@ -430,7 +430,7 @@ class Connection:
     async def _failure(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
     ) -> Exception:
-        """Return the error of a request, and tell a lost connection from a server that refuses."""
+        """Return the error of a request: of a lost connection, or of the server."""
         if isinstance(fault, MCPError) and fault.message == _SESSION_TERMINATED:
             self.end()
             return NotProcessedError()

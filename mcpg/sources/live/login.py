@@ -38,7 +38,7 @@ from mcpg.sources.live.transports import ProcessGroups, sdk_muted
 if TYPE_CHECKING:
     import httpx2
 
-_REMEDY = "try again, or see what its documentation says of OAuth"
+_REMEDY = "try again, or see its documentation of OAuth"
 _CLIENT = "mcpg"
 _DENIED = "access_denied"
 
@@ -65,7 +65,7 @@ def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResul
     """Log in to *server*; see `mcpg.sources.live.log_in`."""
     oauth = _oauth_of(server)
     file = LoginFile(folder, server.url)
-    file.prepare()  # before a person takes trouble for nothing
+    file.prepare()  # fail before the user has to log in
     with sdk_muted():
         return anyio.run(_log_in, server, oauth, file, options)
 
@@ -109,7 +109,7 @@ async def _log_in(
     if login is None:
         return LoginResult(is_new=False, tools=len(listing.tools))
     try:
-        async with file.locked(options.step):  # nobody renews an earlier login meanwhile
+        async with file.locked(options.step):  # against concurrent renewal of an earlier login
             file.write(login)
     except ServerError as fault:
         raise SourceError(str(fault), place=server.place, remedy="try again") from None
@@ -117,7 +117,7 @@ async def _log_in(
 
 
 class AuthorizationCode(GuardedProvider):
-    """Sends the user to the authorisation server, once, for an authorization code with PKCE."""
+    """Gets an authorization code with PKCE from the user's browser, once."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """OAuth for servers at addresses: the flows of the `mcp` SDK, guarded.
 
-The guards decide where requests of a flow may go, how long they take, and what is told of them.
+The guards bound where requests of a flow may go and how long they take, and describe failures.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class GuardedProvider(OAuthClientProvider):
         return _NO_ISSUER
 
     def check_issuer(self) -> None:
-        """Check that a configured client is shown to nobody but the issuer that it belongs to.
+        """Check that a configured client is sent only to its own issuer.
 
         Where an authorisation server publishes no metadata, the SDK takes the server itself for it.
 
@@ -282,8 +282,8 @@ def configured_client(oauth: OAuth, url: str) -> OAuthClientInformationFull | No
 class ClientCredentials(GuardedProvider, ClientCredentialsOAuthProvider):
     """Fetches a token by the grant `client_credentials`; it lasts as long as the connection.
 
-    The secret is sent to nobody but the configured issuer, or else the origin of the server:
-    otherwise the server would decide who gets it.
+    The secret is sent only to the configured issuer, or else to the origin of the server: otherwise
+    the server would decide who gets it.
     """
 
     def __init__(
@@ -362,7 +362,7 @@ class StoredLogin(GuardedProvider):
             raise ServerError(f"stored login cannot be read: {self._remedy}") from None
 
     def check(self, request: httpx2.Request) -> None:
-        """Check that nothing is sent but where the login was made: no token to anybody else."""
+        """Check that tokens are sent only to the endpoint of the login."""
         super().check(request)
         if request.method != "GET" and request.url != self._endpoint:
             raise ServerError(f"authorisation server has changed: {self._remedy}")
