@@ -367,7 +367,7 @@ def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
     message = (
         f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
         f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
-        f" put it there, or name the tool by the key `tool` alone"
+        f" join the texts, or name the tool by the key `tool` alone"
     )
     return warning(Code.TEXT_LEFT_OUT, message, item.place)
 
@@ -392,7 +392,7 @@ def assign_paths(
         if tool.id in read and wanted != (path, uri):
             pairs = zip(("path", "URI"), wanted, (path, uri), strict=True)
             changes = [
-                f"its {what} {old!r} is taken or unsafe, so it gets {new!r}"
+                f"its {what} {old!r} is taken or unsafe; using {new!r}"
                 for what, old, new in pairs
                 if old != new
             ]

@@ -54,9 +54,9 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
         raise _refuse(place, "is empty")
     value = _parse(text, place)
     if value is None:
-        raise _refuse(place, "holds JSON null, no bundle", _NOT_A_BUNDLE)
+        raise _refuse(place, "is JSON null, not a bundle", _NOT_A_BUNDLE)
     if not isinstance(value, dict):
-        raise _refuse(place, "holds JSON, but no object", _NOT_A_BUNDLE)
+        raise _refuse(place, "is JSON, but not an object", _NOT_A_BUNDLE)
     return value
 
 
@@ -68,7 +68,7 @@ def too_big(place: str) -> BundleError:
 
 def _parse(text: str, place: str) -> object:
     def refuse_constant(name: str) -> NoReturn:
-        raise ValueError(f"{name} is no JSON number")
+        raise ValueError(f"{name} is not a JSON number")
 
     try:
         return json.loads(text, parse_constant=refuse_constant)
@@ -77,21 +77,21 @@ def _parse(text: str, place: str) -> object:
     except RecursionError as fault:
         raise _refuse(place, "is nested too deeply") from fault
     except ValueError as fault:
-        raise _refuse(place, f"is no JSON: {fault}") from fault
+        raise _refuse(place, f"is not JSON: {fault}") from fault
 
 
 def _encoding_error(fault: UnicodeDecodeError, place: str) -> BundleError:
     if fault.reason == "unexpected end of data":
         return _cut_short(place)
     line = fault.object.count(b"\n", 0, fault.start) + 1
-    return _refuse(place, f"is no UTF-8 text: byte {fault.start} (in line {line}) is broken")
+    return _refuse(place, f"is not UTF-8 text: byte {fault.start} (in line {line}) is broken")
 
 
 def _syntax_error(fault: json.JSONDecodeError, place: str) -> BundleError:
     where = f"{place}:{fault.lineno}:{fault.colno}"
     if _stops_early(fault.doc.rstrip(), fault):
         return _cut_short(where)
-    return _refuse(where, f"is no JSON: {fault.msg}", _NOT_A_BUNDLE)
+    return _refuse(where, f"is not JSON: {fault.msg}", _NOT_A_BUNDLE)
 
 
 def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
@@ -103,7 +103,7 @@ def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
 
 
 def _cut_short(where: str) -> BundleError:
-    found = "ends in the middle: the file was cut short"
+    found = "ends early: the file is truncated"
     return _refuse(where, found, f"copy it again, or {_REBUILD}")
 
 
@@ -178,7 +178,7 @@ def _text_fault(document: SourceDocument) -> str | None:
 
 
 def _surrogate_fault(path: str) -> str:
-    return f"holds half of a surrogate pair, which is no Unicode: {path!r}"
+    return f"contains a lone surrogate, which is not valid Unicode: {path!r}"
 
 
 def _has_lone_surrogate(text: str) -> bool:
@@ -309,7 +309,7 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as fault:
-        found = "the bundle's extension holds half of a surrogate pair"
+        found = "the bundle's extension contains a lone surrogate"
         raise _refuse("mcpg", found, "repair the text") from fault
 
 
@@ -330,12 +330,12 @@ def _refuse(place: str, message: str, remedy: str = _REBUILD) -> BundleError:
 def _check_version(members: JsonObject, place: str) -> None:
     version = members.get("version")
     if version is None:
-        raise _refuse(place, "has no 'version', so it is no bundle", _NOT_A_BUNDLE)
+        raise _refuse(place, "has no 'version', so it is not a bundle", _NOT_A_BUNDLE)
     if isinstance(version, str) and re.fullmatch("[0-9]{1,9}", version):
         # The .NET gateway reads a number in quotes as a number.
         version = int(version)
     if isinstance(version, bool) or not isinstance(version, int):
-        raise _refuse(place, "has a 'version' that is no whole number", _NOT_A_BUNDLE)
+        raise _refuse(place, "has a 'version' that is not an integer", _NOT_A_BUNDLE)
     if version > VERSION:
         found = f"is a bundle of version {version}; this mcpg reads version {VERSION}"
         raise _refuse(place, found, f"update mcpg, or {_REBUILD}")
@@ -350,13 +350,13 @@ def _documents(members: JsonObject, place: str) -> list[SourceDocument]:
     if documents is None:
         raise _refuse(place, "has 'documents' that are null")
     if not isinstance(documents, list):
-        raise _refuse(place, "has 'documents' that are no array")
+        raise _refuse(place, "has 'documents' that are not an array")
     return [_document(item, f"{place}: documents[{at}]") for at, item in enumerate(documents)]
 
 
 def _document(item: JsonValue, place: str) -> SourceDocument:
     if not isinstance(item, dict):
-        raise _refuse(place, "is a document that is no object")
+        raise _refuse(place, "is a document that is not an object")
     members = _by_lower_name(item)
     document = SourceDocument(
         path=_text(members, "path", place) or "",
@@ -370,7 +370,7 @@ def _document(item: JsonValue, place: str) -> SourceDocument:
 def _text(members: JsonObject, name: str, place: str) -> str | None:
     value = members.get(name.lower())
     if value is not None and not isinstance(value, str):
-        raise _refuse(place, f"is a document with a {name!r} that is no text")
+        raise _refuse(place, f"is a document with a {name!r} that is not a string")
     return value
 
 
@@ -379,7 +379,7 @@ def _extension(members: JsonObject, place: str) -> JsonObject:
     if extension is None:
         return {}
     if not isinstance(extension, dict):
-        raise _refuse(place, "has an 'mcpg' member that is no object")
+        raise _refuse(place, "has an 'mcpg' member that is not an object")
     return dict(extension)
 
 

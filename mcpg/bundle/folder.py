@@ -308,7 +308,7 @@ def write_encoded(path: Path | str, data: bytes, *, force: bool = False) -> bool
         return False
     if present and not force and not _is_bundle(present, str(path)):
         raise OutputError(
-            "the file exists and is no bundle, so it is not overwritten",
+            "the file exists and is not a bundle, so it is not overwritten",
             place=str(path),
             remedy="name another file, or use --force",
         )

@@ -33,7 +33,7 @@ def resolve_links(item: ReadDocument, targets: Targets) -> tuple[ToolDocument, l
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None:
-            message = f"no document here is called {link.target!r}; name it by tool id, URI or path"
+            message = f"unknown document {link.target!r}; use a tool id, URI or path"
             diagnostics.append(
                 warning(Code.RELATION_UNRESOLVED, message, item.place_of(link.target))
             )
@@ -197,7 +197,7 @@ def _take_references(item: ReadDocument, targets: Targets, names: set[str], stat
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, _PROSE_REASON)
             stated.links[document.uri].append(link)
         elif _is_broken(reference, meant, document, names):
-            message = f"the link to {reference.target!r} leads to no document here"
+            message = f"the link to {reference.target!r} does not match any document"
             # A link that was led to another place is found by the name of the file.
             place = item.place_of(reference.target, _file_name(reference.target))
             stated.diagnostics.append(info(Code.RELATION_UNRESOLVED, message, place))

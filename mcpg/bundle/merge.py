@@ -234,13 +234,13 @@ def _notices(item: ReadDocument, owner: Tool | None) -> Iterator[Diagnostic]:
         )
         yield info(Code.DOCUMENT_ATTACHED, message, place)
     elif claim:
-        message = f"no single tool here is called {claim!r}, so this document cannot be found"
+        message = f"{claim!r} does not match exactly one tool; this document is ignored in searches"
         yield warning(Code.DOCUMENT_UNMAPPED, message, place)
 
 
 def _superseded(tool: Tool, item: ReadDocument) -> Diagnostic:
     source = item.source
-    message = f"the document {source.path!r} stands for the manifest's tool {tool.name!r}"
+    message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
     return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
 
 

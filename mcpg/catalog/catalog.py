@@ -322,7 +322,7 @@ def _distinct(group: list[Tool], noticed: list[Diagnostic]) -> list[Tool]:
     for tool in distinct[1:]:
         message = (
             f"{called} is given again with other content{seen}; "
-            "both are kept: give one another name or source"
+            "both are kept (rename one, or set its source)"
         )
         noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
     return distinct
@@ -414,7 +414,7 @@ class _Application:
         if len(targets) > MAX_TARGETS + 1:
             message = (
                 f"{rule.pattern!r} relates to {len(targets)} tools; "
-                f"only the first {MAX_TARGETS} count, since more say nothing"
+                f"only the first {MAX_TARGETS} are used"
             )
             self.noticed.append(warning(Code.RELATION_INVALID, message, rule.place))
         for tool in tools:

@@ -187,7 +187,7 @@ def _meta_parts(meta: JsonObject) -> Iterator[JsonObject]:
 _RELATED = ("related",)
 _NEXT_STEPS = ("nextSteps", "next_steps")
 _KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS)
-_LAYOUT = "write `tools:`, below it a tool's id, and below that its hints"
+_LAYOUT = "write `tools:`, then tool ids below it, then hints below each"
 
 
 def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
@@ -218,7 +218,7 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
             rules.append(HintRule(pattern.strip(), hints_from(entry), related, next_steps, at))
             diagnostics.extend(_problems(entry, at))
         else:
-            message = f"the entry {pattern!r} is no mapping of hints; it is left out"
+            message = f"the entry {pattern!r} is not a mapping of hints and is ignored"
             diagnostics.append(warning(Code.HINT_INVALID, message, at))
     return tuple(rules), tuple(diagnostics)
 
@@ -229,7 +229,7 @@ def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
         repeated: set[str] = set()
         values = parse_json_documents(text, place, repeated)
         if repeated:
-            message = f"the key {min(repeated)[:80]!r} stands twice in one object"
+            message = f"the key {min(repeated)[:80]!r} is repeated in one object"
             raise SourceError(message, place=place, remedy="keep one of them")
         if len(values) > 1:
             raise SourceError("holds several JSON documents", place=place, remedy="keep one")
@@ -254,7 +254,7 @@ def _problems(entry: JsonObject, place: str) -> Iterator[Diagnostic]:
     unusable = [key for key in relations if not is_usable(entry[key], read_texts)]
     for key in (*unusable_keys(entry), *unusable):
         part = "an item" if isinstance(entry[key], list) else "the value"
-        message = f"{part} of {key!r} is not of a kind that this hint takes; it is left out"
+        message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
         yield warning(Code.HINT_INVALID, message, place)
     yield from _unknown(entry, _KNOWN, place)
 
@@ -265,4 +265,4 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
         if key not in names:
             close = difflib.get_close_matches(key, names, n=1)
             advice = f"; did you mean {close[0]!r}?" if close else ""
-            yield warning(Code.HINT_INVALID, f"{key[:80]!r} is no known hint{advice}", place)
+            yield warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint{advice}", place)

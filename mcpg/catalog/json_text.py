@@ -64,7 +64,7 @@ def parse_json_documents(
         raise SourceError(message, place=at, remedy=remedy) from None
     except _NotANumberError:
         at = f"{place}:{_place_of_bad_number(content)}"
-        message = "JSON has no such number (NaN, Infinity, or one too big)"
+        message = "numbers in JSON must be finite (no NaN, Infinity or overflow)"
         raise SourceError(message, place=at, remedy="write a finite number or null") from None
     except RecursionError:
         raise _too_deep(content, place) from None

@@ -26,9 +26,9 @@ LONGEST_SOURCE = 256
 INPUT_KEYS = ("inputSchema", "input_schema", "parameters", "parametersJsonSchema")
 """Members that may hold the schema of a tool's arguments, in order."""
 
-_SHAPES = "give a tools/list answer, or a list of OpenAI, Anthropic or Gemini tools"
+_SHAPES = "use a tools/list response, or a list of OpenAI, Anthropic or Gemini tools"
 _FOREIGN = {
-    "mcpServers": "this is an MCP client configuration, which is used only when it is named itself",
+    "mcpServers": "this is an MCP client configuration, which must be named explicitly to be used",
     "openapi": "this is an OpenAPI description, not a list of tools",
     "swagger": "this is an OpenAPI description, not a list of tools",
 }
@@ -172,7 +172,15 @@ def _page(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
     inner = context.inside(page)
     key = next((key for key in ("result", "pages", *_LISTS) if page.get(key) is not None), None)
     if key is None:
-        yield from _without_list(page, context)
+        fault = page.get("error")
+        foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
+        if _is_tool(page):
+            yield context.entry(page)
+        elif fault is not None:
+            said = fault.get("message") if isinstance(fault, dict) else fault
+            raise context.fail(f"the server answered with an error: {said}", "ask it again")
+        else:
+            raise context.fail(foreign or "this JSON object holds no `tools`")
     elif key in ("result", "pages"):
         yield from _entries(page[key], inner.at(key))
     else:
@@ -188,18 +196,6 @@ def _list(value: JsonValue, key: str, context: _Context) -> Iterator[FoundEntry]
             yield at.entry(_lower_types(item))
         else:
             yield from _item(item, at)
-
-
-def _without_list(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
-    fault = page.get("error")
-    foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
-    if _is_tool(page):
-        yield context.entry(page)
-    elif fault is not None:
-        said = fault.get("message") if isinstance(fault, dict) else fault
-        raise context.fail(f"the server answered with an error: {said}", "ask it again")
-    else:
-        raise context.fail(foreign or "this JSON object holds no `tools`")
 
 
 def _is_tool(value: JsonObject) -> bool:
@@ -315,7 +311,7 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     if repeated:
         shown = ", ".join(repr(key[:_KEY_SHOWN]) for key in sorted(repeated)[:_KEYS_SHOWN])
         more = f" and {len(repeated) - _KEYS_SHOWN} more" if len(repeated) > _KEYS_SHOWN else ""
-        message = f"stands more than once in one object, where the last one counts: {shown}{more}"
+        message = f"repeated keys in one object, the last value is used: {shown}{more}"
         noticed.append(warning(Code.KEY_REPEATED, message, place))
     if not has_surrogate_escapes(text):
         return values
@@ -327,7 +323,7 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
     ]
     if paths:
         count = "one text holds" if len(paths) == 1 else f"{len(paths)} texts hold"
-        message = f"{count} half a character (a lone surrogate), which became U+FFFD"
+        message = f"{count} a lone surrogate, replaced by U+FFFD"
         noticed.append(warning(Code.TEXT_REPAIRED, message, f"{place}: {paths[0]}"))
     return clean
 
@@ -337,14 +333,14 @@ def _tool(
 ) -> Tool | Diagnostic:
     where = f"{place}: {found.path}" if found.path else place
     if not isinstance(found.value, dict):
-        return warning(Code.TOOL_INVALID, "this is no tool but plain JSON; it is left out", where)
+        return warning(Code.TOOL_INVALID, "this entry is not a tool and is ignored", where)
     # OpenAI nests a tool under `function`.
     function = _object(found.value.get("function"))
     others = {key: value for key, value in found.value.items() if key != "function"}
     entry = found.value if function is None else others | function
     name = _text(entry.get("name"))
     if not name:
-        return warning(Code.TOOL_INVALID, "this tool has no name; it is left out", where)
+        return warning(Code.TOOL_INVALID, "this tool has no name and is ignored", where)
     annotations = _object(entry.get("annotations")) or {}
     meta = _object(entry.get("_meta")) or {}
     description = entry.get("description")

@@ -233,7 +233,7 @@ def _entity(item: JsonValue) -> Entity:
 
 def _statement(item: JsonValue) -> Statement:
     if not isinstance(item, dict):
-        raise ValueError("is no mapping with `subject`, `predicate` and `object`")  # noqa: TRY004
+        raise ValueError("is not a mapping with `subject`, `predicate` and `object`")  # noqa: TRY004
     parts = {
         "subject": text_of(item.get("subject"), TARGET_KEYS),
         "predicate": text_of(item.get("predicate"), TARGET_KEYS),
@@ -258,7 +258,7 @@ def _prefixes(front: JsonObject, found: list[Fault]) -> tuple[tuple[str, str], .
     for path, value in _items(front, ("rdf_prefixes", "rdfPrefixes")):
         members = value if isinstance(value, dict) else {}
         if not members:
-            found.append(Fault(path, f"{_shown(path)} is no mapping of prefixes to IRIs"))
+            found.append(Fault(path, f"{_shown(path)} is not a mapping of prefixes to IRIs"))
         for prefix, address in members.items():
             if is_absolute(_plain(address)):
                 known.setdefault(prefix.rstrip(":"), _plain(address))
@@ -342,7 +342,7 @@ def with_extras(
             elif key in _HINTS:
                 hints[key] = _HINTS[key](value)
         except (TypeError, ValueError):
-            message = f"mcpg.{key} has a value of the wrong type and is ignored"
+            message = f"mcpg.{key} has the wrong type and is ignored"
             found.append(warning(Code.DOCUMENT_INVALID, message, lines.at(EXTRAS_KEY, key)))
     if hints:
         members["hints"] = replace(tool.hints, **hints)  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ def split_front_matter(content: str, place: str) -> FrontMatter:
     closing = _CLOSING.search(content, opening.end())
     if closing is None:
         raise DocumentError(
-            "the front matter does not end",
+            "the front matter is not closed",
             place=fence,
             remedy="close it with a line of three hyphens",
         )
@@ -89,7 +89,7 @@ def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
         return {}
     if not isinstance(values, dict):
         raise DocumentError(
-            "the front matter is no mapping",
+            "the front matter is not a mapping",
             place=f"{place}:{line}",
             remedy="write `key: value` lines",
         )

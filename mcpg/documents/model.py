@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, unique
 from mcpg.errors import DocumentError
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, ToolRelations
+from mcpg.relations.model import EdgeKind, EdgeOrigin, ToolRelations
 from mcpg.text.words import normalized
 from mcpg.values import value
 
@@ -357,13 +357,12 @@ def document_for(
         path=path,
         uri=uri,
         groups=relations.groups,
-        links=tuple(_link(edge, addresses) for edge in edges),
+        links=tuple(
+            Link(edge.kind, addresses[edge.target][1], edge.weight, edge.reason, edge.origin)
+            for edge in edges
+        ),
         states_relations=bool(relations.groups or edges),
     )
-
-
-def _link(edge: Edge, addresses: Mapping[str, tuple[str, str]]) -> Link:
-    return Link(edge.kind, addresses[edge.target][1], edge.weight, edge.reason, edge.origin)
 
 
 _ENUMS: dict[str, type[Enum]] = {
@@ -428,11 +427,11 @@ def said_read_only(data: bytes) -> bool | None:
 def _plain(value: Any) -> dict[str, Any]:
     """Return the members of *value* that are said; what is not said is `None` or no list at all."""
     said = ((name, getattr(value, name)) for name in _MEMBERS[type(value)])
-    return {name: _part(part) for name, part in said if _is_said(name, part)}
-
-
-def _is_said(name: str, part: Any) -> bool:
-    return part is not None and part != () and (name not in _SAID_IF_TRUE or bool(part))
+    return {
+        name: _part(part)
+        for name, part in said
+        if part is not None and part != () and (name not in _SAID_IF_TRUE or part)
+    }
 
 
 def _part(part: Any) -> Any:

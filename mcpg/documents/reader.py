@@ -113,7 +113,9 @@ def with_evidence(
 ) -> tuple[tuple[Link, ...], list[Diagnostic]]:
     """Put weights, reasons and origins back on *links*; what speaks of no link is ignored."""
     if not isinstance(stated, list):
-        return links, [_invalid("mcpg.relations is no list", lines.at(EXTRAS_KEY, RELATIONS_KEY))]
+        return links, [
+            _invalid("mcpg.relations is not a list", lines.at(EXTRAS_KEY, RELATIONS_KEY))
+        ]
     known: dict[tuple[str, str], Link | None] = {(link.kind, link.target): link for link in links}
     found: list[Diagnostic] = []
     path = (EXTRAS_KEY, RELATIONS_KEY)
@@ -146,12 +148,12 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
     faults: list[str] = []
     weight = members.get("weight", link.weight)
     if isinstance(weight, bool) or not isinstance(weight, int | float):
-        faults.append("a weight that is no number")
+        faults.append("a weight that is not a number")
         weight = link.weight
     elif weight <= 0:
-        return None, ["a weight that is not in (0, 1], and is left out"]
+        return None, ["a weight outside (0, 1] and is ignored"]
     elif weight > 1:
-        faults.append("a weight that is not in (0, 1], and counts as 1")
+        faults.append("a weight above 1, which is read as 1")
         weight = 1.0
     reason = members.get("reason", link.reason)
     if not isinstance(reason, str):
@@ -347,7 +349,7 @@ def _extras(text: _Text, found: list[Diagnostic]) -> JsonObject:
         return {}
     if not isinstance(extras, dict):
         place = text.lines.at(EXTRAS_KEY)
-        found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` holds no mapping", place))
+        found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` is not a mapping", place))
         return {}
     if _is_outdated(extras.get("description"), text.front.get("description")):
         return {key: value for key, value in extras.items() if key != "description"}
@@ -390,7 +392,7 @@ def _further(text: _Text, found: list[Diagnostic]) -> JsonObject:
     if further:
         _, faults = read_facts(further)
         found += [
-            warning(Code.DOCUMENT_INVALID, f"{fault.message}; it is passed over", place)
+            warning(Code.DOCUMENT_INVALID, f"{fault.message}; it is ignored", place)
             for fault in faults
             for place in [text.lines.at(*fault.path)]
         ]
@@ -419,7 +421,7 @@ def _uri(source: SourceDocument, text: _Text, found: list[Diagnostic]) -> str | 
         return source.canonical_uri
     uri = _first(text.front, URI_KEYS)
     if uri and not is_absolute(uri):
-        message = "canonical_url is no absolute URI and is ignored"
+        message = "canonical_url is not an absolute URI and is ignored"
         place = text.lines.at(next(key for key in URI_KEYS if key in text.front))
         found.append(warning(Code.DOCUMENT_INVALID, message, place))
         return None
@@ -492,7 +494,7 @@ def _hints(text: _Text) -> Hints:
 def _unusable_hints(text: _Text) -> Iterator[Diagnostic]:
     for key in unusable_keys(text.front):
         part = "an item" if isinstance(text.front[key], list) else "the value"
-        message = f"{part} of {key!r} is not of a kind that this hint takes; it is passed over"
+        message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
         yield warning(Code.DOCUMENT_INVALID, message, text.lines.at(key))
 
 

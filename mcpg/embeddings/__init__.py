@@ -73,7 +73,7 @@ def provider_of(spec: str) -> EmbeddingProvider:
         return LocalEmbeddings(LOCAL_MODELS[name or "english"])
     if kind in NAMED_KINDS and name:
         return NAMED[kind](name)
-    raise UsageError(f"there is no embedding provider {spec!r}", remedy=_advice(spec))
+    raise UsageError(f"unknown embedding provider {spec!r}", remedy=_advice(spec))
 
 
 def _advice(spec: str) -> str:
@@ -193,7 +193,7 @@ def _load_fastembed(name: str) -> LoadedModel:
     if dimensions is None:
         close = get_close_matches(name, sizes, n=1)
         raise EmbeddingError(
-            f"fastembed knows no model {name!r}",
+            f"fastembed has no model {name!r}",
             kind="missing",
             remedy=f"did you mean {close[0]}?" if close else "choose one that it lists",
         )

@@ -155,12 +155,12 @@ class HttpEmbeddings:
     def _items(self, answer: JsonObject, count: int) -> list[Any]:
         data = answer.get("data")
         if not isinstance(data, list):
-            raise self._error("the answer holds no list of vectors", "failed")
+            raise self._error("the response contains no list of vectors", "failed")
         if len(data) != count:
             raise self._error(f"{len(data)} vectors came for {count} texts", "count")
         placed = {_place(item, number): item for number, item in enumerate(data)}
         if placed.keys() != set(range(count)):
-            raise self._error("the vectors are numbered otherwise than the texts", "count")
+            raise self._error("the vector indexes do not match the texts", "count")
         return [placed[number] for number in range(count)]
 
     def _row(self, item: Any) -> NDArray[np.float32]:
@@ -176,9 +176,9 @@ class HttpEmbeddings:
         if not len(row):
             raise self._error("a vector has no numbers", "empty")
         if not np.isfinite(row).all():
-            raise self._error("a vector holds what is no finite number", "nonfinite")
+            raise self._error("a vector has a number that is not finite", "nonfinite")
         if not row.any():
-            raise self._error("a vector holds nothing but zeros", "empty")
+            raise self._error("a vector is all zeros", "empty")
         return row
 
     def _unpacked(self, told: str) -> bytes:
@@ -187,7 +187,7 @@ class HttpEmbeddings:
         except (binascii.Error, ValueError):
             packed = b"?"
         if len(packed) % _FLOAT_BYTES:
-            raise self._error("a vector is no base64 of floats", "failed")
+            raise self._error("a vector is not base64 of floats", "failed")
         return packed
 
     def _numbers(self, told: Any) -> NDArray[np.float32]:
@@ -197,13 +197,13 @@ class HttpEmbeddings:
             isinstance(one, int | float) and not isinstance(one, bool) for one in told
         )
         if not is_row:
-            raise self._error("a vector is no list of numbers", "failed")
+            raise self._error("a vector is not a list of numbers", "failed")
         try:
             # A number too great for 32 bits becomes infinite, and is refused as such.
             with np.errstate(over="ignore"):
                 return np.asarray(told, dtype=np.float64).astype(np.float32)
         except OverflowError:
-            raise self._error("a vector holds what is no finite number", "nonfinite") from None
+            raise self._error("a vector has a number that is not finite", "nonfinite") from None
 
     def _error(self, message: str, kind: Any) -> EmbeddingError:
         return EmbeddingError(message, kind=kind, place=self._endpoint.shown)

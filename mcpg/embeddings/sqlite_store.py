@@ -187,7 +187,7 @@ def _is_ready(connection: sqlite3.Connection) -> bool:
     if found != _VERSION:
         raise _UnfitError(
             f"is an embedding store of version {found}, and this mcpg knows version {_VERSION}",
-            "name another file, or delete this one: its vectors can be made anew",
+            "name another file, or delete this one: its vectors can be computed again",
         )
     return True
 
@@ -254,8 +254,8 @@ _REMEDIES = {
 def _store_error(path: Path | str, fault: Exception) -> StoreError:
     code = getattr(fault, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds in detail
     if code in _DAMAGED:
-        message = "is no embedding store, or a damaged one"
-        remedy = "delete it, or name another file: its vectors can be made anew"
+        message = "is not an embedding store, or is damaged"
+        remedy = "delete it, or name another file: its vectors can be computed again"
     else:
         message = f"cannot be used as an embedding store: {os_reason(fault)}"
         remedy = _REMEDIES.get(code, "name a file in a place that can be written")

@@ -83,7 +83,7 @@ def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
     tool_id, document_hash, maker = key_parts(key)
     if maker is None:
         raise StoreError(
-            f"the vector of {tool_id!r} was given without the fingerprint of who made it",
+            f"the vector of {tool_id!r} was given without a provider fingerprint",
             remedy="name the fingerprint of the provider in the key",
         )
     return tool_id, document_hash, maker
@@ -93,7 +93,7 @@ def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float
     """Return a copy of *vector* for keeping, shape `(dimensions,)`, contiguous.
 
     Raises:
-        StoreError: It is no vector of finite numbers.
+        StoreError: It is not a vector of finite numbers.
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
@@ -104,7 +104,7 @@ def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float
         copy = np.zeros(0, dtype=np.float32)
     if copy.ndim != 1 or not copy.size or not np.isfinite(copy).all():
         raise StoreError(
-            f"what was given for {key_parts(key)[0]!r} is no vector of finite numbers",
+            f"the value for {key_parts(key)[0]!r} is not a vector of finite numbers",
             remedy="store vectors that embed_texts has checked",
         )
     return copy
@@ -143,7 +143,11 @@ class MemoryStore:
         copies = [(written_parts(key), own_copy(key, row)) for key, row in entries.items()]
         with self._lock:
             for place, vector in copies:
-                self._keep(place, vector)
+                self._kept[place] = vector
+                self._kept.move_to_end(place)
+                makers = self._makers.setdefault(place[:2], {})
+                makers.pop(place[2], None)
+                makers[place[2]] = None
             while len(self._kept) > self._limit:
                 self._drop_oldest()
 
@@ -155,13 +159,6 @@ class MemoryStore:
         if maker is None:
             maker = next(reversed(self._makers.get((tool_id, document_hash), {})), None)
         return None if maker is None else self._kept.get((tool_id, document_hash, maker))
-
-    def _keep(self, place: tuple[str, str, str], vector: NDArray[np.float32]) -> None:
-        self._kept[place] = vector
-        self._kept.move_to_end(place)
-        makers = self._makers.setdefault(place[:2], {})
-        makers.pop(place[2], None)
-        makers[place[2]] = None
 
     def _drop_oldest(self) -> None:
         (*document, maker), _ = self._kept.popitem(last=False)

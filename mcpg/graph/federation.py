@@ -76,7 +76,7 @@ class FederationProxy:
         """
         if endpoint not in self.allowed:
             raise EndpointBlockedError(
-                f"the query asks the endpoint {endpoint!r}, which is not allowed",
+                f"the query uses the endpoint {endpoint!r}, which is not allowed",
                 remedy=f"allow it with --allow-service {endpoint}, or leave the SERVICE out",
             )
         port = self._running().server_address[1]
@@ -112,7 +112,7 @@ class FederationProxy:
         request = urllib.request.Request(endpoint, query, headers, method="POST")  # noqa: S310 - checked
         seconds = self.seconds
         until = time.monotonic() + seconds
-        late = f"does not answer within {round(seconds, 1):g} seconds"
+        late = f"did not respond within {round(seconds, 1):g} seconds"
         try:
             with self._opener.open(request, timeout=seconds) as answer:
                 return answer.headers.get_content_type(), self._read(answer, until)
@@ -120,7 +120,7 @@ class FederationProxy:
             raise _FailedError(late) from None
         except urllib.error.HTTPError as fault:
             fault.close()
-            raise _FailedError(f"answers with the status {fault.code}") from None
+            raise _FailedError(f"responded with status {fault.code}") from None
         except (OSError, ValueError) as fault:
             reason = getattr(fault, "reason", fault)
             if isinstance(reason, TimeoutError):
@@ -133,7 +133,7 @@ class FederationProxy:
         while piece := answer.read1(_PIECE):
             data += piece
             if len(data) > self._size:
-                raise _FailedError(f"answers more than {self._size:,} bytes")
+                raise _FailedError(f"returned more than {self._size:,} bytes")
             if time.monotonic() > until:
                 raise TimeoutError
         return bytes(data)
@@ -156,13 +156,13 @@ def check_endpoint(address: str) -> str:
     is_local = parts.scheme == "http" and is_loopback(host)
     if not (host and (parts.scheme == "https" or is_local)):
         raise EndpointInvalidError(
-            f"{address!r} is no address of an endpoint that may be asked",
-            remedy="give a whole address with https, or with http on this machine",
+            f"{address!r} is not an allowed kind of endpoint address",
+            remedy="use an absolute https address, or http on this machine",
         )
     if parts.username is not None or parts.password is not None:
         raise EndpointInvalidError(
             "an endpoint's address has a name or password in it",
-            remedy="take it out: it would stand in queries and in logs",
+            remedy="remove it: it would appear in queries and logs",
         )
     return address
 

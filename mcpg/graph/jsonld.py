@@ -71,7 +71,25 @@ class _Reader:
         self._place = place
 
     def document(self) -> ToolDocument:
-        tool = self._tool()
+        name = self._text("toolName") or self._text("name")
+        if not name:
+            raise self._refused("nothing names the tool", "give it a `toolName`")
+        schema = self._json("inputSchema")
+        members: JsonObject = {} if schema is None else {"input_schema": schema}
+        tool = Tool(
+            id=self._text("toolId") or "",
+            source_id=self._source(),
+            name=name,
+            title=self._text("title"),
+            description=self._text("description") or "",
+            output_schema=self._json("outputSchema"),
+            annotations=self._json("annotations") or {},
+            meta=self._json("meta") or {},
+            hints=self._hints(),
+            source_kind=self._choice(SourceKind, "sourceKind") or SourceKind.LOCAL,
+            place=self._place,
+            **members,  # type: ignore[arg-type]
+        )
         iri = self._iri(self._node)
         own = "" if iri.startswith(_ANONYMOUS) else iri
         document = ToolDocument(
@@ -86,27 +104,6 @@ class _Reader:
         # What the front matter states beside the links is read with it.
         stated = stated_by([document]).of[node_iri(document.uri)]
         return replace(document, links=tuple(self._links(stated)))
-
-    def _tool(self) -> Tool:
-        name = self._text("toolName") or self._text("name")
-        if not name:
-            raise self._refused("nothing names the tool", "give it a `toolName`")
-        schema = self._json("inputSchema")
-        members: JsonObject = {} if schema is None else {"input_schema": schema}
-        return Tool(
-            id=self._text("toolId") or "",
-            source_id=self._source(),
-            name=name,
-            title=self._text("title"),
-            description=self._text("description") or "",
-            output_schema=self._json("outputSchema"),
-            annotations=self._json("annotations") or {},
-            meta=self._json("meta") or {},
-            hints=self._hints(),
-            source_kind=self._choice(SourceKind, "sourceKind") or SourceKind.LOCAL,
-            place=self._place,
-            **members,  # type: ignore[arg-type]
-        )
 
     def _source(self) -> str:
         """Return the name of the source, which its IRI carries as well."""
@@ -166,8 +163,8 @@ class _Reader:
         except ValueError:
             weight = 0.0
         if not 0 < weight <= 1:
-            remedy = "give a number above 0 and not above 1"
-            raise self._refused(f"the confidence {stated!r} of an edge makes no sense", remedy)
+            remedy = "use a number in (0, 1]"
+            raise self._refused(f"the confidence {stated!r} of an edge is invalid", remedy)
         return weight
 
     def _all(self, key: str) -> list[Any]:
@@ -251,7 +248,7 @@ def from_jsonld(
         The documents of the tools, in the document's order.
 
     Raises:
-        DocumentError: It is no JSON or no JSON-LD, it refers to a context that is not at hand, or
+        DocumentError: It is no JSON or no JSON-LD, it refers to a context that is not available, or
             what it says of a tool cannot be true of one.
     """
     value = _parsed(data, place) if isinstance(data, str) else data
@@ -315,7 +312,7 @@ def _loader(contexts: Mapping[str, Any]) -> Callable[[str, Any], JsonObject]:
 
     def load(iri: str, _: Any) -> JsonObject:
         if iri not in known:
-            raise ValueError(f"the context {iri!r} is not at hand")
+            raise ValueError(f"the context {iri!r} is not available")
         return {"contextUrl": None, "documentUrl": iri, "document": known[iri]}
 
     return load

@@ -106,11 +106,12 @@ def checked(text: str) -> str:
     """
     if len(text) > LONGEST:
         raise InputError(
-            f"the query has more than {LONGEST:,} characters", remedy="ask in several queries"
+            f"the query has more than {LONGEST:,} characters",
+            remedy="split the query",
         )
     query = unescaped(text)
     if any("\ud800" <= character <= "\udfff" for character in query):
-        raise InputError("the query has half a character", remedy="write it as UTF-8")
+        raise InputError("the query contains a lone surrogate", remedy="write it as UTF-8")
     return query
 
 
@@ -137,8 +138,8 @@ def through_proxy(
     stated = [service.endpoint for service in services if service.endpoint is not None]
     if sorted(stated) != sorted(parsed(query)):
         raise InputError(
-            "it cannot be told for sure which endpoints the query asks",
-            remedy="write SERVICE <address> plainly, with the whole address",
+            "the endpoints of the query cannot be determined reliably",
+            remedy="write SERVICE <address> with the full address",
         )
     return _readdressed(query, services, proxy)
 
@@ -147,8 +148,8 @@ def _readdressed(query: str, services: list[Service], proxy: FederationProxy) ->
     for service in reversed(services):
         if service.endpoint is None:
             raise UsageError(
-                f"SERVICE {service.term} does not say which endpoint is asked",
-                remedy="write the endpoint's whole address between < and >",
+                f"SERVICE {service.term} does not name its endpoint",
+                remedy="write the full endpoint address between < and >",
             )
         address = proxy.address_of(service.endpoint)
         query = f"{query[: service.start]}<{address}>{query[service.end :]}"
@@ -255,9 +256,9 @@ class SparqlEndpoint:
         found = self._asked({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
-                "a query that has the word SERVICE must be understood before it runs, and this one"
-                f" is not: {found['error'][:200]}",
-                remedy="correct it, or do without that word",
+                "a query that contains the word SERVICE must parse before it runs, and this one"
+                f" does not: {found['error'][:200]}",
+                remedy="correct it, or remove that word",
             )
         endpoints: list[str] = found["endpoints"]
         return endpoints
@@ -268,12 +269,12 @@ class SparqlEndpoint:
         except WorkerEndedError as fault:
             if fault.is_late:
                 raise InputError(
-                    f"the query was ended after {self._limits.seconds:g} seconds",
-                    remedy="ask for less, or allow it more time",
+                    f"the query timed out after {self._limits.seconds:g} seconds",
+                    remedy="simplify the query, or raise the timeout",
                 ) from None
             raise InputError(
-                "the query broke off: it nests too deep or takes too much memory",
-                remedy="ask for less: fewer open patterns, fewer levels",
+                "the query failed: it nests too deeply or needs too much memory",
+                remedy="simplify it: fewer open patterns, fewer levels",
             ) from None
         return found
 
@@ -286,8 +287,8 @@ class SparqlEndpoint:
                 self._worker = Worker(_WORKER, data, **head)
             except WorkerEndedError:
                 raise InputError(
-                    "the process that answers queries does not start",
-                    remedy="see that Python can start another Python here, and give it more memory",
+                    "the query process did not start",
+                    remedy="check that Python can start subprocesses here, and that memory is free",
                 ) from None
         return self._worker
 
@@ -310,11 +311,11 @@ def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:
         )
     if found["kind"] == "update":
         raise UsageError(
-            "the query is an update, and the graph is only read",
+            "the query is an update, and the graph is read-only",
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        raise InputError(f"the query is no SPARQL: {error}", remedy="correct it there")
+        raise InputError(f"invalid SPARQL query: {error}", remedy="correct it there")
     if failures:
-        raise InputError(failures[0], remedy="write SERVICE SILENT to do without its answer")
-    raise InputError(f"the query cannot be answered: {error}", remedy="ask in another way")
+        raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
+    raise InputError(f"the query failed: {error}", remedy="rewrite the query")

@@ -247,13 +247,13 @@ def check_shapes(text: str, place: str) -> None:
         used = next((name for name in names if name in predicates), None)
         if used:
             raise InputError(
-                f"these shapes need {what} (sh:{used.removeprefix(_SH)}), which is not run",
+                f"these shapes need {what} (sh:{used.removeprefix(_SH)}), which is not supported",
                 place=place,
                 remedy="state it with core constraints, or with sh:sparql",
             )
     if not any(predicate.startswith(_SH) for predicate in predicates):
-        remedy = "give a file of SHACL shapes"
-        raise InputError("there is no shape in this file", place=place, remedy=remedy)
+        remedy = "use a file of SHACL shapes"
+        raise InputError("this file contains no shapes", place=place, remedy=remedy)
 
 
 def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Result, ...]:
@@ -291,9 +291,9 @@ def _answer(data: bytes, shapes: Sequence[str], timeout: float) -> list[list[str
         if fault.is_late:
             raise InputError(
                 f"validation took longer than {timeout:g} seconds and was stopped",
-                remedy="simplify the shapes, or give it more time with --timeout",
+                remedy="simplify the shapes, or raise --timeout",
             ) from None
-        return "the validator came to a sudden end, perhaps for want of memory"
+        return "the validator exited unexpectedly, possibly out of memory"
     return answer
 
 
@@ -313,13 +313,13 @@ def _predicates(text: str, place: str) -> set[str]:
         where = f"{place}:{line}" if line else place
         reason = str(getattr(fault, "msg", fault)).partition(" at line ")[0]
         remedy = "correct the Turtle"
-        raise InputError(f"this is no Turtle: {reason}", place=where, remedy=remedy) from fault
+        raise InputError(f"invalid Turtle: {reason}", place=where, remedy=remedy) from fault
 
 
 DEFAULT_TIMEOUT = 300.0
 """How long a validation may take, in seconds."""
 
-_UNTITLED = "it does not meet the shape"
+_UNTITLED = "the shape is not satisfied"
 
 
 @dataclass(frozen=True, slots=True)

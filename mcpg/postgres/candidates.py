@@ -186,7 +186,13 @@ class PostgresCandidates:
                 return False
             need(connection, "pg_trgm", self._database.address)
             _fill(connection, rows, key, fingerprint)
-            _drop_old(connection, keep)
+            old = connection.execute(
+                "delete from publications where number in "
+                "(select number from publications order by number desc offset %s) returning number",
+                (keep + 1,),
+            )
+            for (number,) in old.fetchall():
+                connection.execute(_named("drop table if exists {tools}, {vocabulary}", number))
             return True
 
         return self._database.run(write)
@@ -237,16 +243,16 @@ def _check_vector(publication: _Publication, vector: NDArray[np.float32], maker:
     Raises:
         PostgresError: It cannot.
     """
-    remedy = "publish with the model that searches"
+    remedy = "publish with the model used for search"
     if maker and publication.fingerprint and maker != publication.fingerprint:
         message = (
-            f"the query's vector is of {maker}, and vectors of {publication.fingerprint} are "
+            f"the query vector is from {maker}, but vectors from {publication.fingerprint} are "
             "published"
         )
         raise PostgresError(message, remedy=remedy)
     if len(vector) != publication.dimensions:
         message = (
-            f"the query's vector has {len(vector)} dimensions, and {publication.dimensions} are "
+            f"the query vector has {len(vector)} dimensions, but {publication.dimensions} are "
             "published"
         )
         raise PostgresError(message, remedy=remedy)
@@ -328,17 +334,6 @@ def _table(rows: Iterable[PublishedTool]) -> Iterator[tuple[object, ...]]:
         vectors = (vector, None) if row.is_offered else (None, vector)
         terms = sorted({*named, *_terms(row.text)})
         yield place, tool_id, named, terms, row.is_offered, *vectors
-
-
-def _drop_old(connection: Connection, keep: int) -> None:
-    """Drop all publications but the newest and *keep* before it."""
-    old = connection.execute(
-        "delete from publications where number in "
-        "(select number from publications order by number desc offset %s) returning number",
-        (keep + 1,),
-    )
-    for (number,) in old.fetchall():
-        connection.execute(_named("drop table if exists {tools}, {vocabulary}", number))
 
 
 # Publications of older versions do not tell what is offered.

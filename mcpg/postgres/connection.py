@@ -162,7 +162,7 @@ def need(connection: Connection, extension: str, place: str) -> None:
         raise PostgresError(
             f"the extension {extension!r} is not in this database, and the role may not create it",
             place=place,
-            remedy=f"let the owner of the database run: create extension {extension}",
+            remedy=f"ask the database owner to run: create extension {extension}",
         ) from None
     except (errors.FeatureNotSupported, errors.UndefinedFile):
         raise PostgresError(
@@ -340,19 +340,16 @@ class Database:
                 # A connection of its own fails at once and says why; a pool would only wait.
                 with psycopg.connect(self._conninfo, autocommit=True) as connection:
                     migrate(connection, self.settings.schema, self.address)
-                self._pool = self._new_pool()
+                self._pool = ConnectionPool(
+                    self._conninfo,
+                    kwargs={"autocommit": False},
+                    min_size=1,
+                    max_size=self.settings.connections,
+                    timeout=self.settings.connect_timeout,
+                    configure=self._configure_for_pool,
+                    open=True,
+                )
             return self._pool
-
-    def _new_pool(self) -> ConnectionPool[Connection]:
-        return ConnectionPool(
-            self._conninfo,
-            kwargs={"autocommit": False},
-            min_size=1,
-            max_size=self.settings.connections,
-            timeout=self.settings.connect_timeout,
-            configure=self._configure_for_pool,
-            open=True,
-        )
 
     def _configure_for_pool(self, connection: Connection) -> None:
         self._configure(connection)

@@ -83,7 +83,7 @@ class AffinityIndex:
         found: defaultdict[int, float] = defaultdict(float)
         for term in affordable(own, self.postings):
             abroad = own[term] * self.vocabulary.rarity(term)
-            at_home = own[term] * self._local_rarity(source, term)
+            at_home = own[term] * min(self.local[source, term], self.vocabulary.rarity(term))
             if at_home == abroad:
                 for other, weight in self.postings[term]:
                     found[other] += weight * abroad
@@ -96,9 +96,6 @@ class AffinityIndex:
             for other, affinity in found.items()
             if affinity >= _LEAST_AFFINITY
         }
-
-    def _local_rarity(self, source: str, term: str) -> float:
-        return min(self.local[source, term], self.vocabulary.rarity(term))
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
@@ -384,23 +381,20 @@ class NextStepIndex:
             near: The affinity of the tools that share a term with it.
             count: The most edges to make.
         """
-        strengths = self._following(position, near)
-        flows = self.flow.flows(position, near)
-        for at, flow in flows.items():
-            strengths[at] = max(flow.strength, strengths.get(at, 0.0))
-        chosen = self.affinity.strongest(strengths, count)
-        return [self._edge(position, at, strengths[at], flows.get(at)) for at in chosen]
-
-    def _following(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
         tools = self.affinity.tools
         source = tools[position].source_id
         kind = FOLLOWED_BY.get(self.operations[position])
-        return {
+        strengths = {
             at: value
             for at, value in near.items()
             if self.operations[at] is kind
             and (tools[at].source_id == source or value >= _ACROSS_SOURCES)
         }
+        flows = self.flow.flows(position, near)
+        for at, flow in flows.items():
+            strengths[at] = max(flow.strength, strengths.get(at, 0.0))
+        chosen = self.affinity.strongest(strengths, count)
+        return [self._edge(position, at, strengths[at], flows.get(at)) for at in chosen]
 
     def _edge(self, position: int, at: int, strength: float, flow: Flow | None) -> Edge:
         tools = self.affinity.tools

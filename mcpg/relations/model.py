@@ -304,7 +304,10 @@ def build_vocabulary(tools: Sequence[Tool], memo: Memo = NO_MEMO) -> Vocabulary:
     language = language_of(word for tool in tools for word in split_words(tool.description))
     found = [_terms_of(_subjects_of(tool, language, memo), forms) for tool in tools]
     holders = Counter(term for terms in found for term in terms)
-    words = {term: _most_used(counted) for term, counted in forms.items()}
+    words = {
+        term: min(counted, key=lambda word: (-counted[word], len(word), word))
+        for term, counted in forms.items()
+    }
     kept = tuple(_telling(terms, holders, len(tools)) for terms in found)
     return Vocabulary(kept, holders, words, len(tools))
 
@@ -362,15 +365,14 @@ def _terms_of(subjects: _Subjects, forms: defaultdict[str, Counter[str]]) -> dic
 def _subject_words(text: str, language: str | None) -> list[str]:
     words = split_words(text)
     dropped = stop_words_in(words, language)
-    return [word for word in words if word not in dropped and _names_a_subject(word)]
-
-
-def _names_a_subject(word: str) -> bool:
-    return len(word) >= _SHORTEST_TERM and not word.isdigit() and not names_operation(word)
-
-
-def _most_used(forms: Counter[str]) -> str:
-    return min(forms, key=lambda word: (-forms[word], len(word), word))
+    return [
+        word
+        for word in words
+        if word not in dropped
+        and len(word) >= _SHORTEST_TERM
+        and not word.isdigit()
+        and not names_operation(word)
+    ]
 
 
 def _telling(terms: Mapping[str, float], holders: Mapping[str, int], size: int) -> dict[str, float]:

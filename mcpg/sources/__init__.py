@@ -239,7 +239,7 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
             files.append(FolderFile(location, text_of_path(path), place))
         else:
             shown = place if _is_unicode(location.name) else ascii(place)[1:-1]
-            noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is passed over", shown))
+            noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is ignored", shown))
     noticed.extend(_unreadable(fault, folder) for fault in failed)
     return tuple(files), tuple(noticed)
 
@@ -249,9 +249,9 @@ def _fault(location: Path, root: str) -> str | None:
     if not _is_unicode(location.name):
         return "the name of this file is not Unicode"
     if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
-        return "this link leads out of its folder"
+        return "this link points outside its folder"
     if exists(location) and not is_file(location):
-        return "this is a pipe or a device, no ordinary file"
+        return "this is a pipe or a device, not a regular file"
     return None
 
 
@@ -267,7 +267,7 @@ def _unreadable(fault: OSError, folder: str) -> Diagnostic:
     message = f"this folder cannot be read: {os_reason(fault)}"
     path = _relative(Path(str(fault.filename)), folder)
     if path == ".":
-        remedy = "give yourself the right to read it"
+        remedy = "check its permissions"
         raise SourceError(message, place=folder, remedy=remedy) from fault
     return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
 

@@ -193,7 +193,7 @@ def check_variables(text: str, place: str) -> None:
     other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
     if other is not None:
         raise SourceError(
-            f"`{other[0]}` names no variable of the environment",
+            f"`{other[0]}` is not an environment variable reference",
             place=place,
             remedy="write `${NAME}` or `${env:NAME}` and set it",
         )
@@ -229,7 +229,7 @@ def expand(text: str, environ: Mapping[str, str], place: str, used: list[str] | 
             return default
         if said is None:
             raise SourceError(
-                f"the variable `{name}` of the environment is not set",
+                f"the environment variable `{name}` is not set",
                 place=place,
                 remedy=f"set it, or write `${{{name}:-default}}`",
             )
@@ -379,7 +379,7 @@ class _Members:
     def _one_of(self, choices: tuple[str, ...], key: str, other: str) -> str:
         found = self._text(key, other).replace("-", "_") or choices[0]
         if found not in choices:
-            message = f"the `{_SHOWN.get(key, key)}` of its `oauth` is none that is known"
+            message = f"the `{_SHOWN.get(key, key)}` of its `oauth` is not a known value"
             raise self._fail(message, f"write {' or '.join(choices)}")
         return found
 
@@ -388,7 +388,7 @@ class _Members:
         if port is None:
             return self._text("redirecturi")
         if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
-            raise self._fail("the `callbackPort` of its `oauth` is no port", "write a number")
+            raise self._fail("the `callbackPort` of its `oauth` is not a port", "write a number")
         return f"http://localhost:{port}/callback"
 
     def _text(self, *keys: str) -> str:
@@ -398,7 +398,7 @@ class _Members:
     def _filled(self, key: str, value: JsonValue) -> str:
         if not isinstance(value, str):
             raise self._fail(
-                f"the `{_SHOWN.get(key, key)}` of its `oauth` is no text", _OAUTH_REMEDY
+                f"the `{_SHOWN.get(key, key)}` of its `oauth` is not a string", _OAUTH_REMEDY
             )
         return self._fill(value)
 
@@ -447,7 +447,7 @@ def read_client_configuration(
     if found is None:
         raise SourceError("names no servers", place=place, remedy=_REMEDY)
     servers: list[Server] = []
-    message = "stands more than once in one object, where the last one counts: "
+    message = "repeated keys in one object, the last value is used: "
     noticed = [
         warning(Code.KEY_REPEATED, f"{message}{key[:80]!r}", place) for key in sorted(repeated)
     ]
@@ -501,10 +501,12 @@ def server_of(name: str, entry: JsonValue, place: str, environ: Mapping[str, str
     if fields.entry.get("disabled") is True or fields.entry.get("enabled") is False:
         raise DisabledServerError
     if not name:
-        raise fields.fail("this server has no name", "give it one: its tools are called after it")
+        raise fields.fail(
+            "this server has no name", "name it; this becomes the source of its tools"
+        )
     kind = fields.text("type", fields.text("transport")).casefold()
     if kind not in {*_STDIO, *_HTTP, "sse"}:
-        raise fields.fail("its `type` is none that is known", "write stdio, http or sse")
+        raise fields.fail("its `type` is not a known value", "write stdio, http or sse")
     if kind in _STDIO and fields.entry.get("command") is not None:
         return fields.program(name)
     if kind == "stdio":
@@ -529,7 +531,7 @@ class _Fields:
             return _Fields(entry, self._place, self._environ).program(name)
         command = self.text("command")
         if not command:
-            raise self.fail("its `command` is empty", "name the program that is the server")
+            raise self.fail("its `command` is empty", "name the server's program")
         env = self._texts("env")
         cwd = self.text("cwd") or None
         args = self._args()
@@ -542,7 +544,7 @@ class _Fields:
         if not url:
             raise self.fail("it names neither a `command` nor a `url`", _REMEDY)
         if not _is_address(url):
-            raise self.fail("its `url` is no address", "write http://... or https://...")
+            raise self.fail("its `url` is not a URL", "write http://... or https://...")
         headers = self._texts("headers")
         oauth = read_oauth(self.entry, self._filled, self.fail)
         secret = oauth.client_secret if oauth else ""
@@ -555,7 +557,7 @@ class _Fields:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise self.fail(f"its `{key}` is no text", _REMEDY)
+            raise self.fail(f"its `{key}` is not a string", _REMEDY)
         return self._filled(value).strip()
 
     def fail(self, message: str, remedy: str) -> SourceError:
@@ -567,7 +569,7 @@ class _Fields:
         if value is None:
             return ()
         if not isinstance(value, list):
-            raise self.fail("its `args` are no list", _REMEDY)
+            raise self.fail("its `args` are not a list", _REMEDY)
         return tuple(self._filled(self._scalar("args", item)) for item in value)
 
     def _texts(self, key: str) -> dict[str, str]:
@@ -575,7 +577,7 @@ class _Fields:
         if value is None:
             return {}
         if not isinstance(value, dict):
-            raise self.fail(f"its `{key}` is no object", _REMEDY)
+            raise self.fail(f"its `{key}` is not an object", _REMEDY)
         return {name: self._filled(self._scalar(key, item)) for name, item in value.items()}
 
     def _scalar(self, key: str, value: JsonValue) -> str:
@@ -583,7 +585,7 @@ class _Fields:
             return "true" if value else "false"
         if isinstance(value, str | int | float):
             return str(value)
-        raise self.fail(f"its `{key}` holds what is no text", _REMEDY)
+        raise self.fail(f"its `{key}` has values that are not strings", _REMEDY)
 
     def _filled(self, text: str) -> str:
         filled = expand(text, self._environ, self._place, self._used)

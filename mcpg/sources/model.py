@@ -85,7 +85,7 @@ _OPENAPI = re.compile(r'\s*\{\s*"(?:openapi|swagger)"\s*:')
 _OPENAPI_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 _MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
-_REMEDY = "give a tools/list answer, an OpenAPI document, a tool document, or a *.hints.yaml file"
+_REMEDY = "use a tools/list response, an OpenAPI document, a tool document or a *.hints.yaml file"
 _OPENAPI_KEYS = frozenset({"openapi", "swagger"})
 _BUNDLE_KEYS = frozenset({"version", "documents", "mcpg"})
 
@@ -123,7 +123,7 @@ def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
     if _is_document(text):
         return FileKind.DOCUMENT
     if lower.endswith(".mdld"):
-        message = "is neither a bundle nor a tool document; it may be cut"
+        message = "is neither a bundle nor a tool document; it may be truncated"
         raise SourceError(message, place=place, remedy="build it again, or remove it")
     return None
 
@@ -136,7 +136,7 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     """
     lower = name.casefold()
     if "\0" in text or not (text.strip() or _is_hints_name(lower)):
-        message = "holds null characters, so it is no text" if "\0" in text else "is empty"
+        message = "contains null characters, so it is not text" if "\0" in text else "is empty"
         raise SourceError(message, place=place, remedy=_REMEDY)
     if lower.endswith(_YAML) and not _is_hints_name(lower) and _is_openapi(text):
         return FileKind.OPENAPI

@@ -63,8 +63,8 @@ def _failed(fault: BaseException, argument: str) -> SourceError:
     except Exception:  # noqa: BLE001 - even saying what is wrong is up to the module
         said = ""
     what = f"{type(fault).__name__}: {said}" if said else type(fault).__name__
-    message = f"importing this module fails with {what}"
-    remedy = "see that `python -c 'import ...'` works for it"
+    message = f"importing this module failed: {what}"
+    remedy = "check that `python -c 'import ...'` works for it"
     return SourceError(message, place=argument, remedy=remedy)
 
 
@@ -295,10 +295,10 @@ def _hints(
 def _problems(given: JsonObject, place: str) -> Iterator[Diagnostic]:
     unknown = [key for key in given if key not in HINT_KEYS]
     for key in unknown:
-        yield warning(Code.HINT_INVALID, f"{key[:80]!r} is no known hint", place)
+        yield warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint", place)
     for key in unusable_keys(given):
         part = "an item" if isinstance(given[key], list) else "the value"
-        message = f"{part} of {key!r} is not of a kind that this hint takes; it is left out"
+        message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
         yield warning(Code.HINT_INVALID, message, place)
 
 

@@ -261,7 +261,7 @@ class TestAuthors:
         ]
 
     def test_document_wins_over_the_manifest(self) -> None:
-        """A document stands for the manifest's tool of the same source and name."""
+        """A document replaces the manifest's tool of the same source and name."""
         content = "---\nname: order_get\nsource: commerce\ndescription: Better words.\n---\n"
         found = manifest(documents=(author("mine.md", content),))
         tool = found.catalog.get("order_get")

@@ -225,21 +225,21 @@ class TestDecode:
         [
             ("", "is empty"),
             (" \n", "is empty"),
-            ("null", "holds JSON null, no bundle"),
-            ("[]", "holds JSON, but no object"),
-            ("{}", "has no 'version', so it is no bundle"),
-            (bundle_text(version=None), "has no 'version', so it is no bundle"),
-            (bundle_text(version=True), "has a 'version' that is no whole number"),
-            (bundle_text(version=1.0), "has a 'version' that is no whole number"),
-            (bundle_text(version="one"), "has a 'version' that is no whole number"),
+            ("null", "is JSON null, not a bundle"),
+            ("[]", "is JSON, but not an object"),
+            ("{}", "has no 'version', so it is not a bundle"),
+            (bundle_text(version=None), "has no 'version', so it is not a bundle"),
+            (bundle_text(version=True), "has a 'version' that is not an integer"),
+            (bundle_text(version=1.0), "has a 'version' that is not an integer"),
+            (bundle_text(version="one"), "has a 'version' that is not an integer"),
             (bundle_text(version=0), "is a bundle of version 0, which was never used"),
             (bundle_text(version=7), "is a bundle of version 7; this mcpg reads version 1"),
             ('{"version":1}', "has no 'documents'"),
             (bundle_text(documents=None), "has 'documents' that are null"),
-            (bundle_text(documents={}), "has 'documents' that are no array"),
-            (bundle_text(mcpg=[]), "has an 'mcpg' member that is no object"),
+            (bundle_text(documents={}), "has 'documents' that are not an array"),
+            (bundle_text(mcpg=[]), "has an 'mcpg' member that is not an object"),
             ("[" * 100_000, "is nested too deeply"),
-            ('{"version":NaN}', "is no JSON: NaN is no JSON number"),
+            ('{"version":NaN}', "is not JSON: NaN is not a JSON number"),
         ],
     )
     def test_each_failure_has_its_message(self, text: str, message: str) -> None:
@@ -257,7 +257,7 @@ class TestDecode:
             ({"path": None}, "has a blank path"),
             ({"path": " "}, "has a blank path"),
             ({"path": "/"}, "has a blank path"),
-            ({"path": 3}, "is a document with a 'path' that is no text"),
+            ({"path": 3}, "is a document with a 'path' that is not a string"),
             ({"path": "a/../../b.md"}, "has a path that climbs out of its folder: 'a/../../b.md'"),
             ({"path": "..\\b.md"}, "has a path that climbs out of its folder: '../b.md'"),
             ({"path": "a/.. /b.md"}, "has a path that climbs out of its folder: 'a/.. /b.md'"),
@@ -266,15 +266,18 @@ class TestDecode:
             ({"path": "a\0.md"}, "has a path with a control character"),
             ({"content": None}, "has a blank content: 'a.md'"),
             ({"content": "\n\t"}, "has a blank content: 'a.md'"),
-            ({"content": ["x"]}, "is a document with a 'content' that is no text"),
-            ({"content": "\udc00"}, "holds half of a surrogate pair, which is no Unicode: 'a.md'"),
+            ({"content": ["x"]}, "is a document with a 'content' that is not a string"),
+            (
+                {"content": "\udc00"},
+                "contains a lone surrogate, which is not valid Unicode: 'a.md'",
+            ),
             ({"canonicalUri": "tools/a"}, "has a canonical URI that is not absolute: 'tools/a'"),
             ({"canonicalUri": "c:/a"}, "has a canonical URI that is not absolute: 'c:/a'"),
             (
                 {"canonicalUri": "https://a b"},
                 "has a canonical URI that is not absolute: 'https://a b'",
             ),
-            ({"canonicalUri": 1}, "is a document with a 'canonicalUri' that is no text"),
+            ({"canonicalUri": 1}, "is a document with a 'canonicalUri' that is not a string"),
         ],
     )
     def test_each_document_failure_has_its_message(
@@ -286,7 +289,7 @@ class TestDecode:
     def test_document_must_be_an_object(self) -> None:
         """An entry that is no object is no document."""
         fault = refusal(bundle_text(documents=["x"]))
-        assert fault.message == "is a document that is no object"
+        assert fault.message == "is a document that is not an object"
         assert fault.place == "graph.mdld: documents[0]"
 
     def test_paths_must_differ_in_more_than_case(self) -> None:
@@ -307,28 +310,28 @@ class TestDecode:
         """A file that is no JSON is refused with line and column."""
         fault = refusal('{\n  "version": 1,\n  documents: []\n}')
         assert fault.place == "graph.mdld:3:3"
-        assert fault.message.startswith("is no JSON: ")
-        assert refusal("tools:\n  - x").message.startswith("is no JSON: ")
+        assert fault.message.startswith("is not JSON: ")
+        assert refusal("tools:\n  - x").message.startswith("is not JSON: ")
 
     @pytest.mark.parametrize("cut", [1, 20, -1, -20, -60])
     def test_truncated_file_is_called_so(self, cut: int) -> None:
         """A file that stops in the middle is told from one that never was JSON."""
         data = encode_bundle(Bundle((BETA,))).rstrip()
-        assert refusal(data[:cut]).message == "ends in the middle: the file was cut short"
+        assert refusal(data[:cut]).message == "ends early: the file is truncated"
 
     def test_cut_within_a_character_is_called_so(self) -> None:
         """A file that stops within a character was cut short too."""
         data = encode_bundle(Bundle((ALPHA,)))
-        assert "cut short" in refusal(data[: data.index("ü".encode()) + 1]).message
+        assert "truncated" in refusal(data[: data.index("ü".encode()) + 1]).message
 
     def test_broken_utf8_has_its_place(self) -> None:
         """A byte that is no UTF-8 is told with its offset and line."""
         data = encode_bundle(Bundle((BETA,))).replace(b"Beta", b"B\xffta")
-        assert refusal(data).message == "is no UTF-8 text: byte 67 (in line 2) is broken"
+        assert refusal(data).message == "is not UTF-8 text: byte 67 (in line 2) is broken"
 
     def test_giant_number_is_no_json(self) -> None:
         """A number of thousands of digits is refused without a traceback."""
-        assert refusal('{"version":1' + "0" * 5_000 + "}").message.startswith("is no JSON: ")
+        assert refusal('{"version":1' + "0" * 5_000 + "}").message.startswith("is not JSON: ")
 
     def test_size_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file beyond the limit is refused unread."""

@@ -61,7 +61,7 @@ def test_other_files_are_not_replaced(tmp_path: Path, present: bytes) -> None:
     """A file that is no bundle of this version is only replaced by force."""
     path = tmp_path / "graph.mdld"
     path.write_bytes(present)
-    with pytest.raises(OutputError, match="no bundle") as caught:
+    with pytest.raises(OutputError, match="not a bundle") as caught:
         write_bundle(path, BUNDLE)
     assert "--force" in (caught.value.remedy or "")
     assert path.read_bytes() == present

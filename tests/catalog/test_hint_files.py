@@ -82,28 +82,28 @@ tools:
     assert [rule.pattern for rule in rules] == ["a"]
     assert {item.code for item in noticed} == {Code.HINT_INVALID}
     assert [(item.place, item.message) for item in noticed] == [
-        ("h.yaml", "'tool' is no known hint; did you mean 'tools'?"),
+        ("h.yaml", "'tool' is not a known hint; did you mean 'tools'?"),
         (
             "h.yaml:3",
-            "an item of 'tags' is not of a kind that this hint takes; it is left out",
+            "an item of 'tags' has the wrong type for this hint and is ignored",
         ),
         (
             "h.yaml:3",
-            "the value of 'costTier' is not of a kind that this hint takes; it is left out",
+            "the value of 'costTier' has the wrong type for this hint and is ignored",
         ),
         (
             "h.yaml:3",
-            "the value of 'related' is not of a kind that this hint takes; it is left out",
+            "the value of 'related' has the wrong type for this hint and is ignored",
         ),
         (
             "h.yaml:3",
-            "an item of 'nextSteps' is not of a kind that this hint takes; it is left out",
+            "an item of 'nextSteps' has the wrong type for this hint and is ignored",
         ),
-        ("h.yaml:3", "'keyword' is no known hint; did you mean 'keywords'?"),
-        ("h.yaml:3", "'zzzz' is no known hint"),
-        ("h.yaml:10", "the entry 'b' is no mapping of hints; it is left out"),
-        ("h.yaml:11", "the entry '' is no mapping of hints; it is left out"),
-        ("h.yaml:12", "the entry 'c' is no mapping of hints; it is left out"),
+        ("h.yaml:3", "'keyword' is not a known hint; did you mean 'keywords'?"),
+        ("h.yaml:3", "'zzzz' is not a known hint"),
+        ("h.yaml:10", "the entry 'b' is not a mapping of hints and is ignored"),
+        ("h.yaml:11", "the entry '' is not a mapping of hints and is ignored"),
+        ("h.yaml:12", "the entry 'c' is not a mapping of hints and is ignored"),
     ]
 
 

@@ -95,7 +95,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_repeated_keys_are_told() -> None:
-    """Every key that stands twice in one object is gathered, wherever the object is."""
+    """Every key that is repeated in one object is gathered, wherever the object is."""
     repeated: set[str] = set()
     text = '[{"a": 1, "b": {"c": 1, "c": 2, "a": 1}, "a": 3}, {"d": 1}]'
     values = parse_json_documents(text, "f.json", repeated)

@@ -339,4 +339,4 @@ def test_repeated_keys_are_noticed() -> None:
     assert (noticed.code, noticed.place) == (Code.KEY_REPEATED, "m.json")
     assert noticed.message.endswith(": 'k0', 'k1', 'k2', 'k3', 'k4' and 2 more")
     few = read_manifest('{"name": "a", "name": "b", "parameters": {}}', "m", default_source="m")
-    assert few.diagnostics[0].message.endswith("the last one counts: 'name'")
+    assert few.diagnostics[0].message.endswith("the last value is used: 'name'")

@@ -534,7 +534,7 @@ def test_servers_that_cannot_be_used_are_noticed(folder: Path) -> None:
         (Code.SOURCE_LOAD_FAILED, "mcpg.toml: url"),
         (Code.SOURCE_SKIPPED, "mcpg.toml: nowhere"),
     ]
-    assert "`MISSING` of the environment is not set" in noticed[0].message
+    assert "`MISSING` is not set" in noticed[0].message
     assert TOKEN not in str(noticed)
 
 

@@ -113,7 +113,7 @@ def test_sources_that_fail(folder: Path, examine: Examine) -> None:
     assert said["error"] == "server responded with error -32005"
     assert said["gone"] == "command cannot be started: no such file or directory"
     assert said["web"] == "server cannot be reached"
-    assert "`MCPG_TEST_MISSING` of the environment is not set" in said["unset"]
+    assert "`MCPG_TEST_MISSING` is not set" in said["unset"]
     assert "no such file" in said["none"]
     assert "broken.json" in said["broken"]
     assert "no_such_module_here" in said["no_such_module_here"]

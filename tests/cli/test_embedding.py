@@ -306,7 +306,7 @@ def test_vectors_that_can_be_kept_nowhere_are_a_failure(
         (("--embed", "-o", "-"), "standard output has none"),
         (("--embed-with", "local"), "add --embed"),
         (("--embed", "--embed-with", "none"), "nobody is to make vectors"),
-        (("--embed", "--embed-with", "nobody"), "there is no embedding provider"),
+        (("--embed", "--embed-with", "nobody"), "unknown embedding provider"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

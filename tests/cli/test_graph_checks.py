@@ -63,7 +63,7 @@ def test_rules_that_cannot_be_used_are_named(run: Callable[..., Run], folder: Pa
     (folder / "rule.ttl").write_text("\n\nno turtle <", encoding="utf-8")
     done = run("graph", "validate", "--shapes", "rule.ttl")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: rule.ttl:3: this is no Turtle")
+    assert done.err.startswith("error: rule.ttl:3: invalid Turtle")
     assert run("graph", "validate", "--shapes", "gone.ttl").code == 2
 
 

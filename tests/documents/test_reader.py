@@ -525,10 +525,10 @@ class TestDamage:
         [
             ("", "docs/a.md", "empty"),
             (" \n\t\n", "docs/a.md", "empty"),
-            ("---\ntitle: x\n", "docs/a.md:1", "does not end"),
-            ("\n\n---\ntitle: x\n", "docs/a.md:3", "does not end"),
+            ("---\ntitle: x\n", "docs/a.md:1", "is not closed"),
+            ("\n\n---\ntitle: x\n", "docs/a.md:3", "is not closed"),
             ("\n---\ntitle: [\n---\n", "docs/a.md:4", "not YAML"),
-            ("---\n- a\n---\n", "docs/a.md:2", "no mapping"),
+            ("---\n- a\n---\n", "docs/a.md:2", "not a mapping"),
             ("---\na: 1\nb: [\n---\n", "docs/a.md:4", "not YAML"),
             ("---\na: &x 1\n---\n", "docs/a.md:2", "anchors"),
             ("---\na: !!python/object:os.system x\n---\n", "docs/a.md:2", "tag"),
@@ -565,7 +565,7 @@ class TestDamage:
             ("graph_related: [{id: a, reason: 2}]", "graph_related[0] has a reason"),
             ("graph_related: [{id: a, origin: me}]", "graph_related[0] has an origin"),
             ("graph_related: [{id: a, origin: []}]", "graph_related[0] has an origin"),
-            ("mcpg: {relations: 1}", "mcpg.relations is no list"),
+            ("mcpg: {relations: 1}", "mcpg.relations is not a list"),
             ("mcpg: {relations: [1]}", "mcpg.relations[0] has no mapping"),
             (
                 "graph_related: [a]\nmcpg: {relations: [{edge: related, target: a, weight: 0}]}",

@@ -36,7 +36,7 @@ def test_local_models_are_chosen_by_name(spec: str, model: str) -> None:
 )
 def test_a_slip_is_answered_by_a_guess(spec: str, guess: str) -> None:
     """What nearly names a provider is an error that says which it nearly names."""
-    with pytest.raises(UsageError, match="no embedding provider") as caught:
+    with pytest.raises(UsageError, match="unknown embedding provider") as caught:
         provider_of(spec)
     assert (caught.value.remedy or "").startswith(guess)
 

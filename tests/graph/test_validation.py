@@ -174,7 +174,7 @@ def test_shapes_that_make_no_sense_are_refused(shape: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("x <", "house.ttl:1", "no Turtle"),
+        ("x <", "house.ttl:1", "invalid Turtle"),
         ("<urn:a> <urn:b> <urn:c> .", "house.ttl", "no shape"),
         (f'{PREFIXES}ex:A {PAGE} ; sh:js [ sh:jsFunctionName "f" ] .', "house.ttl", "JavaScript"),
         (f"{PREFIXES}ex:A {PAGE} ; sh:rule [] .", "house.ttl", "advanced features"),

@@ -110,7 +110,7 @@ def test_a_vector_of_another_model_is_told(database: Database) -> None:
     """A vector of other dimensions than what is published cannot be compared."""
     source = PostgresCandidates(database)
     source.publish(tools(vectors=True), "k1")
-    with pytest.raises(PostgresError, match="7 dimensions, and 4 are published"):
+    with pytest.raises(PostgresError, match="7 dimensions, but 4 are published"):
         source.candidates("order", np.ones(7, dtype=np.float32), 5)
 
 
@@ -225,7 +225,7 @@ def test_a_vector_of_another_maker_is_told(database: Database) -> None:
     source = PostgresCandidates(database)
     source.publish(tools(vectors=True), "k1", "one")
     assert source.by("one").candidates("", axis(0), 1) == ["shop:shipment_track"]
-    with pytest.raises(PostgresError, match="is of other, and vectors of one are published"):
+    with pytest.raises(PostgresError, match="is from other, but vectors from one are published"):
         source.by("other").candidates("order", axis(0), 5)
     assert source.by("other").candidates("commit", None, 5) == ["git:commit_list"]
 

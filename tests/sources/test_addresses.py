@@ -51,5 +51,5 @@ def test_what_makes_no_sense(argument: str) -> None:
 
 def test_a_header_that_is_not_set() -> None:
     """A header must not be sent without its secret."""
-    with pytest.raises(SourceError, match="`TOKEN` of the environment is not set"):
+    with pytest.raises(SourceError, match="`TOKEN` is not set"):
         server_at("https://example.com/mcp", Live({}, {"X-Key": "${TOKEN}"}))

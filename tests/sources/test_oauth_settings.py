@@ -112,17 +112,17 @@ def test_a_secret_is_kept_to_itself() -> None:
 @pytest.mark.parametrize(
     ("oauth", "message"),
     [
-        ({"grant": "password"}, "the `grant` of its `oauth` is none that is known"),
+        ({"grant": "password"}, "the `grant` of its `oauth` is not a known value"),
         (
             {"grant": "client_credentials", "clientId": "me"},
             "its `oauth` has no `clientId` and `clientSecret`",
         ),
-        ({"authMethod": "tls"}, "the `authMethod` of its `oauth` is none that is known"),
-        ({"clientId": 7}, "the `clientId` of its `oauth` is no text"),
-        ({"scopes": [7]}, "the `scope` of its `oauth` is no text"),
-        ({"callbackPort": "8080"}, "the `callbackPort` of its `oauth` is no port"),
-        ({"callbackPort": 70000}, "the `callbackPort` of its `oauth` is no port"),
-        ({"clientSecret": "${UNSET}"}, "the variable `UNSET` of the environment is not set"),
+        ({"authMethod": "tls"}, "the `authMethod` of its `oauth` is not a known value"),
+        ({"clientId": 7}, "the `clientId` of its `oauth` is not a string"),
+        ({"scopes": [7]}, "the `scope` of its `oauth` is not a string"),
+        ({"callbackPort": "8080"}, "the `callbackPort` of its `oauth` is not a port"),
+        ({"callbackPort": 70000}, "the `callbackPort` of its `oauth` is not a port"),
+        ({"clientSecret": "${UNSET}"}, "the environment variable `UNSET` is not set"),
     ],
 )
 def test_what_makes_no_sense(oauth: dict[str, Any], message: str) -> None:

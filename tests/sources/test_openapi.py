@@ -298,10 +298,10 @@ def test_references_that_lead_nowhere() -> None:
         "c": {},
     }
     assert noticed == [
-        "'#/components/schemas/None' leads nowhere: that part is left out",
+        "'#/components/schemas/None' cannot be resolved; that part is omitted",
         (
-            "'https://example.invalid/a.json#/B' leads out of the document, and is not followed: "
-            "that part is left out"
+            "'https://example.invalid/a.json#/B' points outside the document and is not followed; "
+            "that part is omitted"
         ),
     ]
     tool, noticed = one(
@@ -323,7 +323,7 @@ def test_circles_without_end_are_cut(schemas: Any) -> None:
     """A schema that is nothing but itself becomes one that a validator comes to the end of."""
     schema, noticed = with_body({"$ref": "#/components/schemas/A"}, **schemas)
     jsonschema.validate({"body": {"a": 1}}, schema)
-    assert noticed == ["'A' refers to itself without end: that part is left out"]
+    assert noticed == ["'A' refers to itself endlessly; that part is omitted"]
 
 
 def test_a_chain_of_parameters_without_end() -> None:
@@ -331,7 +331,7 @@ def test_a_chain_of_parameters_without_end() -> None:
     chain = {"parameters": {"A": {"$ref": "#/components/parameters/A"}}}
     tool, noticed = one({"parameters": [{"$ref": "#/components/parameters/A"}]}, components=chain)
     assert tool.input_schema["properties"] == {}
-    assert noticed == ["a chain of references has no end; that part is left out"]
+    assert noticed == ["a chain of references is circular; that part is omitted"]
 
 
 def test_what_is_too_much_only_widens() -> None:

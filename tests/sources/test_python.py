@@ -216,13 +216,13 @@ def test_attributes_name_functions(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("raise SystemExit(3)", "fails with SystemExit: 3"),
-        ("raise ValueError", "fails with ValueError"),
+        ("raise SystemExit(3)", "failed: SystemExit: 3"),
+        ("raise ValueError", "failed: ValueError"),
         ("import nowhere_at_all", "No module named 'nowhere_at_all'"),
         ("def", "SyntaxError"),
         (
             "class E(Exception):\n def __str__(self): raise ValueError\nraise E",
-            "fails with E",
+            "failed: E",
         ),
     ],
 )

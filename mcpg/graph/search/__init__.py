@@ -166,12 +166,12 @@ def admitted(
             diagnostics.append(error(Code.GRAPH_ENDPOINT_INVALID, fault.message))
             continue
         if not is_iri(endpoint):
-            message = f"{endpoint!r} is no address of an endpoint that may be asked"
+            message = f"{endpoint!r} is not an allowed kind of endpoint address"
             diagnostics.append(error(Code.GRAPH_ENDPOINT_INVALID, message))
         elif endpoint in allowed:
             kept.append(endpoint)
         else:
-            message = f"the endpoint {endpoint!r} is not allowed, so it is not asked"
+            message = f"the endpoint {endpoint!r} is not allowed and was skipped"
             diagnostics.append(error(Code.GRAPH_ENDPOINT_BLOCKED, message))
     return kept, diagnostics
 
@@ -187,7 +187,7 @@ def _remote_rows(endpoint: str, query: str, limits: Limits) -> RemoteRows:
         with SparqlEndpoint((), services=(endpoint,), limits=limits) as remote:
             answer = remote.query(at_endpoint(query, endpoint))
     except McpgError as fault:
-        message = f"{endpoint} gives nothing to search: {fault.message}"
+        message = f"{endpoint} could not be searched: {fault.message}"
         return RemoteRows(
             endpoint, diagnostics=(error(Code.GRAPH_SEARCH_FAILED, message),), failed=True
         )
@@ -197,7 +197,7 @@ def _remote_rows(endpoint: str, query: str, limits: Limits) -> RemoteRows:
     )
     if not answer.cut:
         return RemoteRows(endpoint, rows)
-    message = f"{endpoint} has more to say than is heard: {answer.cut}"
+    message = f"{endpoint} returned more results than are read: {answer.cut}"
     return RemoteRows(endpoint, rows, (warning(Code.GRAPH_RESULTS_CUT, message),))
 
 
@@ -317,12 +317,16 @@ class GraphSearcher:
             UsageError: The limit is less than 1, or a federated search is to use distances.
         """
         if request.limit < 1:
-            raise UsageError("the limit is less than 1", remedy="ask for at least one match")
+            raise UsageError("the limit is less than 1", remedy="use a limit of at least 1")
         if request.is_federated:
             return self._federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
             return self._answer(request, _Found(), self._nearest(request))
-        found = self._found_here(request.query)
+        terms = terms_of(request.query, self._local.language)
+        sparql = self._query_here(terms)
+        rows = self._rows_here(sparql)
+        nodes = scored(rows, terms, self._local.profile, self._local.total) if rows else []
+        found = _Found(nodes, sparql, self._complaints())
         primaries = self._primaries(found.nodes[: request.limit], ())
         has_tool = any(match.tool_id for match in primaries)
         if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
@@ -364,7 +368,7 @@ class GraphSearcher:
         ranked: list[Scored],
     ) -> GraphSearchResult:
         """Return the tools that were *ranked* after *others*, which the schema finds."""
-        message = "no registered predicate of a tool has a word of the query; words were ranked"
+        message = "no predicate of the profile matched the query; the default ranking was used"
         found.diagnostics.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
         primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))
         return replace(self._answer(request, found, primaries), used_schema_fallback=True)
@@ -372,8 +376,8 @@ class GraphSearcher:
     def _federated(self, request: GraphSearchRequest) -> GraphSearchResult:
         if request.mode is Mode.TOKEN_DISTANCE:
             raise UsageError(
-                "distances are only known of the graph at hand",
-                remedy="search federated with hybrid or schema-aware",
+                "distances are only available for the local graph",
+                remedy="use hybrid or schema-aware for federated searches",
             )
         kept, diagnostics = admitted(request.endpoints, self._allowed)
         terms = terms_of(request.query, self._local.language)
@@ -402,13 +406,6 @@ class GraphSearcher:
             diagnostics=tuple(diagnostics),
         )
 
-    def _found_here(self, query: str) -> _Found:
-        terms = terms_of(query, self._local.language)
-        sparql = self._query_here(terms)
-        rows = self._rows_here(sparql)
-        nodes = scored(rows, terms, self._local.profile, self._local.total) if rows else []
-        return _Found(nodes, sparql, self._complaints())
-
     def _query_here(self, terms: tuple[Term, ...]) -> str:
         """Return the query for *terms* that the local graph can answer, "" without any."""
         profile = self._local.profile
@@ -423,7 +420,7 @@ class GraphSearcher:
         if self._profile is DEFAULT_PROFILE or not self._local.missing:
             return []
         names = ", ".join(self._local.missing)
-        message = f"the graph has no {names}; the search goes on without"
+        message = f"the graph has no {names}; they are ignored"
         return [warning(Code.GRAPH_SCHEMA_PROFILE_INVALID, message)]
 
     def _nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:

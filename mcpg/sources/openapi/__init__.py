@@ -99,9 +99,7 @@ class _ToolReader:
                 return made
             # The operations that follow are not tried: a small document could take long.
             self._left = 0
-        message = (
-            "the schemas of this document come to too much: those of this operation are left out"
-        )
+        message = "the schemas of this document are too large: those of this operation are omitted"
         self._document.references.note(message, stated.where)
         return {"type": "object"}, None
 

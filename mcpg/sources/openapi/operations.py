@@ -233,7 +233,7 @@ class Document:
                     shared, servers = item.get("parameters"), item.get("servers")
                     yield StatedOperation(method.lower(), path, value, shared, servers)
                 else:
-                    message = "this is no operation; it is left out"
+                    message = "this is not an operation and is ignored"
                     yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{method}")
 
     def operation(self, stated: StatedOperation) -> Operation:

@@ -255,7 +255,7 @@ class Schemas:
             except CycleError as fault:
                 circle = sorted(set(fault.args[1]))
                 self._references.note(
-                    f"{circle[0]!r} refers to itself without end: that part is left out", room.where
+                    f"{circle[0]!r} refers to itself endlessly; that part is omitted", room.where
                 )
                 found.extend(circle)
                 edges = {name: () if name in circle else to for name, to in edges.items()}
@@ -528,7 +528,7 @@ class References:
             if not isinstance(reference, str):
                 return value
             value = self.target(reference, where)
-        self.note("a chain of references has no end; that part is left out", where)
+        self.note("a chain of references is circular; that part is omitted", where)
         return None
 
     def _look_up(self, reference: str, where: str) -> JsonValue:
@@ -537,7 +537,7 @@ class References:
         shown = repr(reference[:_SHOWN])
         if not reference.startswith("#"):
             message = (
-                f"{shown} leads out of the document, and is not followed: that part is left out"
+                f"{shown} points outside the document and is not followed; that part is omitted"
             )
             self.note(message, where)
             return None
@@ -546,6 +546,6 @@ class References:
         except (Unresolvable, LookupError, TypeError, ValueError, AttributeError):
             found = None
         if not isinstance(found, dict | bool):
-            self.note(f"{shown} leads nowhere: that part is left out", where)
+            self.note(f"{shown} cannot be resolved; that part is omitted", where)
             return None
         return found

@@ -136,7 +136,7 @@ def test_a_vector_needs_a_maker(store: EmbeddingStore) -> None:
 )
 def test_what_is_no_vector_is_not_kept(store: EmbeddingStore, bad: NDArray[np.float32]) -> None:
     """Nothing of a batch with an array that is no finite vector is kept."""
-    with pytest.raises(StoreError, match="no vector"):
+    with pytest.raises(StoreError, match="not a vector"):
         store.put({key("good"): row(1), key("bad"): bad})
     assert one(store, key("good")) is None
 

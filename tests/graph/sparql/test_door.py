@@ -126,11 +126,11 @@ def test_every_form_of_update_is_refused(triple: SparqlEndpoint, update: str) ->
 
 def test_what_is_no_sparql_is_refused_with_its_place(endpoint: SparqlEndpoint) -> None:
     """A mistake is told with the line and column where it is."""
-    with pytest.raises(InputError, match="no SPARQL: error at 1:"):
+    with pytest.raises(InputError, match="invalid SPARQL query: error at 1:"):
         endpoint.query("SELECT * { ?s ")
-    with pytest.raises(InputError, match="no SPARQL"):
+    with pytest.raises(InputError, match="invalid SPARQL"):
         endpoint.query("")
-    with pytest.raises(InputError, match="half a character"):
+    with pytest.raises(InputError, match="lone surrogate"):
         endpoint.query("SELECT * { ?s ?p '\\uD800' }")
     with pytest.raises(InputError, match="more than"):
         endpoint.query("#" * (1024 * 1024 + 1))
@@ -141,7 +141,7 @@ def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
 ) -> None:
     """A Cartesian product runs into the limit of time; the endpoint stays of use."""
     with SparqlEndpoint(list(shop.values()), limits=Limits(seconds=2)) as endpoint:
-        with pytest.raises(InputError, match="ended after 2 seconds"):
+        with pytest.raises(InputError, match="timed out after 2 seconds"):
             endpoint.query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }")
         assert endpoint.query("ASK { ?s ?p ?o }").truth
 
@@ -157,7 +157,7 @@ def test_a_query_that_never_ends_is_ended_and_the_next_is_answered(
 def test_the_limit_of_time_covers_what_is_looked_at_before(query: str) -> None:
     """A query that takes long to be understood is ended like one that takes long to answer."""
     with SparqlEndpoint.over(b"<a:a> <a:b> <a:c> .", Limits(seconds=1)) as endpoint:
-        with pytest.raises(InputError, match="ended after 1 seconds"):
+        with pytest.raises(InputError, match="timed out after 1 seconds"):
             endpoint.query(query)
         assert endpoint.query("ASK { ?s ?p ?o }").truth
 
@@ -179,7 +179,7 @@ def test_an_interrupted_query_leaves_no_answer_behind() -> None:
 
 def test_a_query_that_nests_too_deep_breaks_off_alone(endpoint: SparqlEndpoint) -> None:
     """A query on which the engine dies is an error, and the next query is answered."""
-    with pytest.raises(InputError, match="broke off"):
+    with pytest.raises(InputError, match="query failed"):
         endpoint.query("SELECT * " + "{" * 60_000 + "}" * 60_000)
     assert endpoint.query("ASK { ?s ?p ?o }").truth
 
@@ -189,7 +189,7 @@ def test_memory_is_bounded(shop: dict[str, ToolDocument]) -> None:
     limits = Limits(seconds=20, memory=600 * 1024 * 1024)
     with (
         SparqlEndpoint(list(shop.values()), limits=limits) as endpoint,
-        pytest.raises(InputError, match=r"broke off|ended after"),
+        pytest.raises(InputError, match=r"query failed|timed out after"),
     ):
         endpoint.query(
             "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l } ORDER BY ?l ?a ?d ?g"

@@ -49,7 +49,7 @@ def test_escapes_are_read_before_anything_else() -> None:
 
 
 def test_only_an_address_in_full_is_an_endpoint() -> None:
-    """A variable or a prefixed name does not say which endpoint is asked."""
+    """A variable or a prefixed name does not name its endpoint."""
     found = services_in("SELECT * { SERVICE ?x {} SERVICE a:b {} }")
     assert [one.endpoint for one in found] == [None, None]
 

@@ -180,7 +180,7 @@ def test_an_odd_tool_costs_only_itself() -> None:
         f"mcp.json: odd: tools[{number}]" for number in (1, 2, 3, 4, 8, 9)
     ]
     assert [one.message for one in batch.diagnostics[-2:]] == [
-        "JSON has no such number (NaN, Infinity, or one too big); this tool is left out",
+        "numbers in JSON must be finite (no NaN, Infinity or overflow); this tool is left out",
         "the JSON is nested deeper than 100 levels; this tool is left out",
     ]
 
