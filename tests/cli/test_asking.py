@@ -88,7 +88,7 @@ def test_a_folder_starts_nothing(folder: Path, run: Callable[..., Run]) -> None:
     configuration(folder / "in" / "mcp.json", mine="pages")
     done = run("bundle", "in")
     assert done.code == 2
-    assert "used only when it is named itself" in done.err
+    assert "must be named explicitly" in done.err
 
 
 def test_reading_commands_start_nothing(folder: Path, run: Callable[..., Run]) -> None:

@@ -88,7 +88,7 @@ def test_updates_and_mistakes_are_usage_errors(run: Callable[..., Run]) -> None:
     """What would change the graph, and what is no SPARQL, exits with 2."""
     refused = run("graph", "sparql", "DELETE WHERE { ?s ?p ?o }")
     assert (refused.code, refused.out) == (2, "")
-    assert "the graph is only read" in refused.err
+    assert "the graph is read-only" in refused.err
     assert run("graph", "sparql", "SELECT").code == 2
 
 

@@ -106,7 +106,7 @@ def test_a_server_of_the_configuration_file(
     [
         (["program", "mcp.json"], "it is a program, to which nobody logs in"),
         (["stdio:true"], "it is a program, to which nobody logs in"),
-        (["broken", "mcp.json"], "mcp.json: broken: the variable `NOT_SET_AT_ALL`"),
+        (["broken", "mcp.json"], "mcp.json: broken: the environment variable `NOT_SET_AT_ALL`"),
         (["gaurded", "mcp.json"], "did you mean 'guarded'?"),
         (["other", "mcp.json"], "it names guarded, program"),
         (["other", "nowhere.json"], "nowhere.json: there is no such file"),

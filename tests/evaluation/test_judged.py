@@ -152,7 +152,7 @@ class TestWithoutSuffix:
 BROKEN = {
     "not JSON": ("my diary", "this is not JSON"),
     "cut": ('{"query": "a", "relevant": ["x"', "at column"),
-    "NaN": ('{"query": NaN, "relevant": []}', "no such number"),
+    "NaN": ('{"query": NaN, "relevant": []}', "must be finite"),
     "deep": ("[" * 500 + "]" * 500, "deeper"),
     "two": (GOOD + GOOD, "holds 2 JSON values"),
     "a text": ('"a"', "is a text where a judged query is needed"),
