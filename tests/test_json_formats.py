@@ -12,8 +12,8 @@ import pytest
 from loopback import answer, chat, serving
 
 from mcpg.cli import main
+from mcpg.cli.environment import KEYS, SECRET_VARIABLES
 from mcpg.cli.reference import MARKER
-from mcpg.cli.setting_keys import KEYS, SECRET_VARIABLES
 from mcpg.documents.markdown import MAX_PARSED
 from mcpg.gateway.serve.http import SHORTEST_TOKEN
 

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.build_cache import KeptMemo, Memo, load_memo, save_memo
 from mcpg.bundle import RANKING, Assembly, decode_bundle
-from mcpg.cli.build_stamp import BuildStamp, build_stamp
+from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.folders import cache_folder
 from mcpg.cli.live_gateway import ServerOptions
+from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
-from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.loading import ignored, ranking_json, ranking_of
 from mcpg.errors import (

@@ -12,9 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.folders import cache_folder
+from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
 from mcpg.cli.providers import Equipping
-from mcpg.cli.setting_keys import KEYS, POSTGRES_VARIABLE
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.errors import McpgError, NotFoundError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.folders import cache_folder
+from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings

@@ -8,9 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.folders import cache_folder, login_folder
+from mcpg.cli.environment import SOURCES, cache_folder, login_folder
 from mcpg.cli.providers import Equipping
-from mcpg.cli.setting_keys import SOURCES
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.net.addresses import TCHAR
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, MAX_TIMEOUT, Live

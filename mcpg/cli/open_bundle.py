@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.folders import cache_folder
+from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
+from mcpg.engine.model import recipe
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.files import MAX_BYTES, present_paths
-from mcpg.values import replace, value
+from mcpg.index.file import fresh_index
+from mcpg.index.layout import Section, StaleIndexError
+from mcpg.index.reader import Index
+from mcpg.values import replace, to_json, value
 
 if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
@@ -113,7 +118,6 @@ def open_catalog(
 def _from_index(path: str) -> Opened | None:
     """Return what the index of the bundle at *path* holds; `None` where that is not everything."""
     from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - as above
-    from mcpg.cli.build_stamp import stamped_index  # noqa: PLC0415
 
     found = stamped_index(path)
     if found is None or found[1].noticed:
@@ -183,3 +187,48 @@ def judgements_of(path: str) -> Judgements:
         # One byte more than is accepted, so that too much is noticed without reading it all.
         return parse_judged(standard_input(MAX_BYTES + 1), "standard input")
     return read_judged(path)
+
+
+_SECTION = "lastrun"
+
+
+@value
+class BuildStamp:
+    """What a build made of which sources.
+
+    Attributes:
+        signature: Signature of the sources; empty when they have none, or when a warning about
+            them is to be repeated every time.
+        noticed: Number of diagnostics.
+        report: The facts that were reported about the bundle.
+    """
+
+    signature: str
+    noticed: int
+    report: Mapping[str, Any]
+
+    def section(self) -> Section:
+        """Return the section of an index that holds this stamp."""
+        return Section(_SECTION, "B", json.dumps(to_json(self)).encode())
+
+
+def stamped_index(bundle: str) -> tuple[Index, BuildStamp] | None:
+    """Open the index beside *bundle*, checked as a whole, with its stamp.
+
+    Returns:
+        Both; `None` where the index is missing, stale, damaged or made by something else.
+    """
+    index = fresh_index(bundle, recipe())
+    if index is None:
+        return None
+    try:
+        index.verify()
+        return index, BuildStamp(**json.loads(bytes(index.section(_SECTION))))
+    except (StaleIndexError, TypeError, ValueError):
+        return None
+
+
+def build_stamp(bundle: str) -> BuildStamp:
+    """Return the stamp in the index beside *bundle*, an empty one where there is none."""
+    found = stamped_index(bundle)
+    return found[1] if found else BuildStamp("", 0, {})

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.folders import cache_folder
-from mcpg.cli.setting_keys import (
+from mcpg.cli.environment import (
     FOREIGN_KEY_VARIABLE,
     FOREIGN_URL_VARIABLE,
     KEY_VARIABLE,
     KEYS,
     POSTGRES_VARIABLE,
+    cache_folder,
 )
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 

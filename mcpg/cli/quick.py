@@ -162,7 +162,7 @@ def _engine(named: str | None) -> Engine:
     path = _bundle(named)
     index = fresh_index(path, recipe())
     if index is None:
-        from mcpg.cli.folders import cache_folder  # noqa: PLC0415 - most indexes stand beside
+        from mcpg.cli.environment import cache_folder  # noqa: PLC0415 - most indexes stand beside
 
         index = fresh_index(path, recipe(), cache_folder())
     # Where the bundle's own model is not used, that is told.

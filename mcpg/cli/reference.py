@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from typer.main import get_command
 
 from mcpg.cli.app import app
+from mcpg.cli.environment import KEYS, SECTIONS
 from mcpg.cli.options import command_help, group_help
-from mcpg.cli.setting_keys import KEYS, SECTIONS
 from mcpg.cli.setting_models import Configuration
-from mcpg.cli.source_models import KINDS
+from mcpg.cli.source_settings import KINDS
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -90,7 +90,7 @@ def _rows(section: str) -> Iterator[str]:
     for one in model.model_fields.values():
         if one.alias not in SECTIONS:
             key = KEYS[one.alias if is_top else f"{section}.{one.alias}"]
-            names = (f"`{name}` " if name else "" for name in key[:3])
+            names = (f"`{name}` " if name else "" for name in (key.name, key.variable, key.option))
             yield f"| {'| '.join(names)}| {_meaning(one)} | {_default(one)} |\n"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mcpg.cli.setting_keys import (
+from mcpg.cli.environment import (
     KEY_VARIABLE,
     KEYS,
     POSTGRES_VARIABLE,

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.setting_keys import (
+from mcpg.cli.environment import (
     KEY_VARIABLE,
     KEYS,
     POSTGRES_VARIABLE,

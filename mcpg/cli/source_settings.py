@@ -1,28 +1,44 @@
-"""The `[[sources]]` of a configuration file: their names, and how they are opened."""
+"""The `[[sources]]` of a configuration file: their models, their names, and how they are opened.
+
+The models check what can be checked before variables are expanded. Their docstrings and fields are
+the tables of the reference page (`mcpg.cli.reference`).
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
-from mcpg.cli.source_models import (
-    CommandSource,
-    PathSource,
-    PythonSource,
-    SourceTable,
-    UrlSource,
-    check_sources,
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from mcpg.cli.environment import SOURCES
+from mcpg.cli.setting_models import (
+    Seconds,
+    Table,
+    remedy_for,
+    shown_path,
+    suggested,
+    type_name,
+    unset,
 )
 from mcpg.errors import Code, Diagnostic, McpgError, error, info
 from mcpg.gateway.opening import Opening, free_name
 from mcpg.gateway.sources import Addressing, Source
+from mcpg.net.addresses import is_header_name
 from mcpg.sources.client_config import (
+    CLIENT_CREDENTIALS,
+    DEFAULT_TIMEOUT,
+    MAX_TIMEOUT,
     Live,
     Server,
     StdioServer,
+    check_variables,
     expand,
     host_of,
     server_of,
@@ -30,7 +46,287 @@ from mcpg.sources.client_config import (
 )
 from mcpg.sources.model import PYTHON
 
-_VARIABLE = "variable"
+_LONGEST_ID = 200
+_VARIABLE = "write ${NAME} in its place, and set that variable"
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
+_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@|password\s*=\s*[^\s&;]", re.IGNORECASE)
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::[^\W\d]\w*(?:\.[^\W\d]\w*)*)?")
+
+
+def _invalid(problem: str, remedy: str, *at: str) -> PydanticCustomError:
+    """Return the error of a value, or of what is *at* a key in it."""
+    context = {"problem": problem, "remedy": remedy, "at": at}
+    return PydanticCustomError("mcpg", "{problem}", context)
+
+
+def _unless(holds: Callable[[Any], object], problem: str, remedy: str) -> AfterValidator:
+    """Return a validator that reports a *problem* unless something *holds* for a value."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise _invalid(problem, remedy)
+        return value
+
+    return AfterValidator(check)
+
+
+def _check_characters(value: str | float) -> str | float:
+    text = str(value)
+    if "\0" in text:
+        raise _invalid("contains a null character", "remove it")
+    try:
+        check_variables(text, "")
+    except McpgError as fault:
+        raise _invalid(f"is invalid: {fault.message}", str(fault.remedy)) from None
+    if _PASSWORD.search(without_variables(text)):
+        raise _invalid("contains a password", _VARIABLE)
+    return value
+
+
+def _check_secrets(headers: dict[str, Any]) -> dict[str, Any]:
+    for name, value in headers.items():
+        if name.casefold() in _SECRET_HEADERS and not _has_variable(str(value)):
+            raise _invalid("contains a secret", _VARIABLE, name)
+    return headers
+
+
+def _has_variable(text: str) -> bool:
+    return without_variables(text) != text
+
+
+def _is_url(text: str) -> bool:
+    if text.startswith("${"):
+        return True  # checked once it is expanded
+    try:
+        host_of(without_variables(text, "1"))
+    except McpgError:
+        return False
+    return text.casefold().startswith(("http://", "https://"))
+
+
+def _joined(scope: Any) -> Any:
+    is_list = isinstance(scope, list) and all(isinstance(word, str) for word in scope)
+    return " ".join(scope) if is_list else scope
+
+
+_ADDRESS = _unless(_is_url, "is not the address of a server", "write https://HOST/PATH")
+_ID = _unless(
+    lambda text: text == text.strip() and text.isprintable() and len(text) <= _LONGEST_ID,
+    "is not the name of a source",
+    f"use up to {_LONGEST_ID} visible characters, without blanks around them",
+)
+_MODULE_NAME = _unless(
+    _MODULE.fullmatch,
+    "is not the name of a module",
+    "write package.module, or package.module:attribute",
+)
+_PATH = _unless(
+    lambda text: "${" not in text,
+    "contains `${`, and variables are not expanded in paths",
+    "write the path relative to the file, or begin it with ~/",
+)
+_USERLESS = _unless(
+    lambda url: "@" not in urlsplit(without_variables(url, "1")).netloc,
+    "contains a user",
+    "put user and password into the header Authorization",
+)
+_VARIABLE_NAME = _unless(
+    lambda name: name and not {"=", "\0"} & {*name}, "is not the name of a variable", "correct it"
+)
+_SCALAR = _unless(
+    lambda value: isinstance(value, str | int | float),
+    "has the wrong type",
+    "use a string, a number or a boolean",
+)
+_ONE_LINE = _unless(
+    lambda value: not {"\r", "\n"} & {*str(value)}, "contains a line break", "remove it"
+)
+Text = Annotated[str, AfterValidator(_check_characters)]
+Filled = Annotated[Text, _unless(str.strip, "is empty", "use a string with visible characters")]
+Secret = Annotated[Text, _unless(_has_variable, "contains a secret", _VARIABLE)]
+Scalar = Annotated[Any, _SCALAR, AfterValidator(_check_characters)]
+Header = Annotated[str, _unless(is_header_name, "is not the name of a header", "correct it")]
+Headers = Annotated[dict[Header, Annotated[Scalar, _ONE_LINE]], AfterValidator(_check_secrets)]
+
+
+class OAuthTable(Table):
+    """The key `oauth` of a server."""
+
+    client_id: Text = ""
+    client_secret: Secret = ""
+    grant: Annotated[
+        Literal["authorization_code", "client_credentials"],
+        BeforeValidator(lambda text: text.replace("-", "_") if isinstance(text, str) else text),
+    ] = "authorization_code"
+    scope: Annotated[Text, BeforeValidator(_joined)] = ""
+    issuer: Text = ""
+    auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
+    redirect_uri: Text = ""
+    callback_port: Annotated[int, Field(ge=1, le=65_535)] = unset("any")
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> OAuthTable:
+        has_both = bool(self.client_id and self.client_secret)
+        if self.grant == CLIENT_CREDENTIALS and not has_both:
+            remedy = f"add both: the grant {CLIENT_CREDENTIALS} needs them"
+            raise _invalid("has no 'client_id' and 'client_secret'", remedy)
+        return self
+
+
+class SourceTable(Table):
+    """An entry of `[[sources]]`; `kind` is the key that names what it is."""
+
+    kind: ClassVar[str]
+
+    id: Annotated[Filled, _ID] = unset(
+        "for servers, their own name; for files, see [Source ids](sources.md#source-ids)"
+    )
+    """the name of the source, and the source id of its tools, as with `--source-id`; unique,
+    ignoring case"""
+    timeout: Annotated[Seconds, Field(le=MAX_TIMEOUT)] = unset(f"{DEFAULT_TIMEOUT:g}")
+    """the timeout of a server in seconds, from its start to its last tool"""
+    enabled: bool = True
+    """`false` skips the source, and reports it"""
+
+    @classmethod
+    def related(cls) -> tuple[str, ...]:
+        """Return the keys that go with this kind."""
+        others = {*SourceTable.model_fields, cls.kind}
+        return tuple(key for key in cls.model_fields if key not in others)
+
+
+class PathSource(SourceTable):
+    """A file or folder as on the command line.
+
+    Manifests, documents, hints, bundles, an OpenAPI document, or a client configuration, which
+    stands for all servers in it.
+    """
+
+    kind: ClassVar = "path"
+
+    path: Annotated[Filled, _PATH]
+    base_url: Annotated[Filled, _ADDRESS, _USERLESS] = unset("the servers that the document names")
+    """the address below which the operations of an OpenAPI document are
+    [called](sources.md#calling-operations); a query in it is sent with every request"""
+    headers: Headers = unset("none")
+    """a table of headers; for an OpenAPI document only beside `base_url`"""
+
+    @model_validator(mode="after")
+    def _check_pair(self) -> PathSource:
+        if "headers" in self.model_fields_set and "base_url" not in self.model_fields_set:
+            raise _invalid("has no 'base_url' to go to", "add 'base_url'", "headers")
+        return self
+
+
+class CommandSource(SourceTable):
+    """A program that is an MCP server."""
+
+    kind: ClassVar = "command"
+
+    command: Filled
+    args: list[Scalar] = unset("none")
+    """a list of strings, numbers and booleans"""
+    env: dict[Annotated[str, _VARIABLE_NAME], Scalar] = unset("none")
+    """a table of variables, added to the few that every server gets"""
+    cwd: Filled = unset("the folder of the file")
+    """the working folder of the program"""
+
+
+class UrlSource(SourceTable):
+    """The address of an MCP server."""
+
+    kind: ClassVar = "url"
+
+    url: Annotated[Filled, _ADDRESS]
+    headers: Headers = unset("none")
+    """a table of headers; for an OpenAPI document only beside `base_url`"""
+    transport: Literal["http", "sse"] = "http"
+    """`http` for streamable HTTP, or `sse` for the older transport"""
+    oauth: Annotated[
+        OAuthTable | None, BeforeValidator(lambda value: None if value is False else value)
+    ] = unset("a login by `mcpg login`, if there is one")
+    """a table with `client_id`, `client_secret`, `grant`, `scope`, `issuer`, `auth_method`,
+    `redirect_uri` and `callback_port`, see [OAuth](sources.md#oauth); `false` for no OAuth"""
+
+
+class PythonSource(SourceTable):
+    """A module, as in `python = "package.module"`."""
+
+    kind: ClassVar = "python"
+
+    python: Annotated[Filled, _MODULE_NAME]
+
+
+KINDS: dict[str, type[SourceTable]] = {
+    model.kind: model for model in (PathSource, CommandSource, UrlSource, PythonSource)
+}
+_SOURCE_KEYS = dict.fromkeys((*KINDS, *(key for one in KINDS.values() for key in one.model_fields)))
+_HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
+
+
+def check_sources(values: Any, fail: Callable[..., McpgError]) -> tuple[SourceTable, ...]:
+    """Return the entries of `[[sources]]`.
+
+    Args:
+        values: What the file holds under that key.
+        fail: As for `check_settings`.
+    """
+    if not isinstance(values, list):
+        raise fail(f"{SOURCES!r} is {type_name(values)}", _HEADING)
+    entries: list[SourceTable] = []
+    for number, value in enumerate(values):
+        entry = _check_entry(value, number, fail)
+        if entry.id and entry.id.casefold() in {(one.id or "").casefold() for one in entries}:
+            message = f"another source has the id {entry.id!r}"
+            raise fail(message, "give each its own, ignoring case", number, "id")
+        entries.append(entry)
+    return tuple(entries)
+
+
+def _check_entry(value: Any, number: int, fail: Callable[..., McpgError]) -> SourceTable:
+    if not isinstance(value, dict):
+        raise fail(f"a source is {type_name(value)}", _HEADING, number)
+    for key in value:
+        if key not in _SOURCE_KEYS:
+            raise fail(f"unknown key {key!r}", suggested(key, _SOURCE_KEYS), number, key)
+    kinds = [key for key in value if key in KINDS]
+    if len(kinds) > 1:
+        message = f"this source has both {kinds[0]!r} and {kinds[1]!r}"
+        raise fail(message, f"write a [[{SOURCES}]] for each", number, kinds[1])
+    if not kinds:
+        meant = [kind for kind in reversed(KINDS) if {*KINDS[kind].related()} & {*value}]
+        message = f"this source has no {meant[0]!r}" if meant else "this source names nothing"
+        remedy = f"add {meant[0]!r}" if meant else f"add one of {', '.join(KINDS)}"
+        raise fail(message, remedy, number)
+    try:
+        return KINDS[kinds[0]].model_validate(value)
+    except ValidationError as faults:
+        fault = faults.errors(include_url=False)[0]
+    path = (*fault["loc"], *fault.get("ctx", {}).get("at", ()))
+    path = path[:-1] if path[-1] == "[key]" else path
+    problem, remedy = _source_error(fault, kinds[0])
+    raise fail(f"{shown_path(path)!r} {problem}", remedy, number, *path)
+
+
+def _source_error(fault: ErrorDetails, kind: str) -> tuple[str, str]:
+    """Return what is wrong with a value, which may be secret, and what to do about it."""
+    if fault["type"] == "mcpg":
+        return fault["ctx"]["problem"], fault["ctx"]["remedy"]
+    value, key = fault["input"], str(fault["loc"][-1])
+    if fault["type"] == "extra_forbidden" and len(fault["loc"]) > 1:
+        return "is an unknown key", suggested(key, OAuthTable.model_fields)
+    if fault["type"] == "extra_forbidden":
+        owners = " or ".join(repr(one) for one in KINDS if key in KINDS[one].model_fields)
+        return f"goes with {owners}, and this source has {kind!r}", f"remove {key!r}"
+    if fault["type"] == "literal_error":
+        return "has an unknown value", remedy_for(fault)
+    if key == "command" and isinstance(value, list):
+        return "is a list", "name the program, and put its arguments into 'args'"
+    is_type = fault["type"].endswith("_type")
+    return f"is {type_name(value) if is_type else value}", remedy_for(fault)
+
+
+_UNKNOWN = "variable"
 _DISABLED = "this source is disabled; it is skipped"
 
 
@@ -193,8 +489,8 @@ def open_entry(
 def _derived_name(entry: SourceTable) -> str:
     match entry:
         case UrlSource(url=url):
-            host = host_of(without_variables(url, _VARIABLE)) if url[0] != "$" else _VARIABLE
-            return entry.kind if _VARIABLE in host else host
+            host = host_of(without_variables(url, _UNKNOWN)) if url[0] != "$" else _UNKNOWN
+            return entry.kind if _UNKNOWN in host else host
         case CommandSource(command=command):
             return PurePath(command).name
         case PathSource(path=path):

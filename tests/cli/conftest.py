@@ -13,7 +13,7 @@ import pytest
 from shop import HINTS, MANIFEST, Run
 
 from mcpg.cli import main
-from mcpg.cli.setting_keys import KEYS, SECRET_VARIABLES
+from mcpg.cli.environment import KEYS, SECRET_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from shop import plain_search
 
-from mcpg.cli.folders import cache_folder
+from mcpg.cli.environment import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ from typer.main import get_command
 
 from mcpg.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 from mcpg.cli.app import app
+from mcpg.cli.environment import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, Key
 from mcpg.cli.reference import with_tables
-from mcpg.cli.setting_keys import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, Key
 from mcpg.cli.settings import Settings, line_of
 from mcpg.embeddings import http
 from mcpg.errors import UsageError

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_models import KINDS, OAuthTable
-from mcpg.cli.source_settings import open_entries, read_entries
+from mcpg.cli.source_settings import KINDS, OAuthTable, open_entries, read_entries
 from mcpg.errors import Code, McpgError, NotFoundError, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource
 from mcpg.sources.client_config import HttpServer, Live, StdioServer

@@ -11,7 +11,7 @@ from vectorial import FailingProvider, HashProvider
 import mcpg
 from mcpg import embeddings
 from mcpg.cli import embedding
-from mcpg.cli.folders import cache_folder
+from mcpg.cli.environment import cache_folder
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.index.file import content_key
 from mcpg.vectors import build, matrix

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from authserver import Realm, authorising
 
-from mcpg.cli.folders import login_folder
+from mcpg.cli.environment import login_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,9 +16,8 @@ from mcpg import __version__
 from mcpg.bundle import Assembly, Bundle, BundleDiff
 from mcpg.cli import build, options
 from mcpg.cli.build import Intake, Memory
-from mcpg.cli.build_stamp import BuildStamp, build_stamp
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import BuildStamp, build_stamp, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.folders import cache_folder
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping

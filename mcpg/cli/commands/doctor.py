@@ -12,12 +12,12 @@ import typer
 from mcpg.cli import checks as trials
 from mcpg.cli import options
 from mcpg.cli.checks import Check, Status, failure, timed, tried
+from mcpg.cli.environment import SOURCES
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.providers import Equipping
-from mcpg.cli.setting_keys import SOURCES
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, McpgError, Severity, remedy_of

@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.environment import LOGIN_VARIABLE as VARIABLE
+from mcpg.cli.environment import login_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.folders import LOGIN_VARIABLE as VARIABLE
-from mcpg.cli.folders import login_folder
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings

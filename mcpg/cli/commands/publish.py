@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.open_bundle import settings_of
+from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.providers import Equipping
+from mcpg.errors import UsageError
 from mcpg.values import counted
 
 if TYPE_CHECKING:
-    from mcpg.cli.publishing import Published
+    from mcpg.engine import Engine
+    from mcpg.postgres import PublishedTool
+    from mcpg.vectors.file import VectorFile
 
 EXAMPLES = """\
 mcpg publish                       # to the database of MCPG_POSTGRES
 mcpg publish -b graph.mdld --keep 0
 mcpg search shipment status --candidates postgres"""
+
+_NAMES = frozenset({"name", "title", "aliases"})
 
 Keep = Annotated[
     int,
@@ -49,17 +57,57 @@ def publish(
     indexes of the database that MCPG_POSTGRES names. Vectors are those that `mcpg bundle --embed`
     has made. A publication is seen whole or not at all; what stands there already is left alone.
     """
-    from mcpg.cli.publishing import publish_bundle  # noqa: PLC0415 - help needs no database
+    from mcpg.index.layout import NO_KEY  # noqa: PLC0415 - help needs no index
 
-    published = publish_bundle(settings_of(bundle=bundle), keep, output)
+    settings = settings_of(bundle=bundle)
+    equipping = Equipping(settings)
+    database = equipping.database
+    engine = open_engine(settings, output)
+    key, tools = engine.index.header.key, len(engine.index)
+    if key == NO_KEY:
+        raise UsageError(
+            "only a single bundle can be published",
+            remedy="make one with `mcpg bundle`, and name it with --bundle",
+        )
+    vectors = _vectors(str(settings.bundles()[0].value), engine)
+    maker = vectors.fingerprint if vectors else ""
+    with closing(equipping.candidates()) as source, output.progress("publishing"):
+        is_new = source.publish(_tools(engine, vectors), key.hex(), maker, keep)
     if form is OutputFormat.JSON:
-        output.json({"schema": "mcpg/publish/1", **published.facts})
+        facts = {"published": is_new, "tools": tools, "key": key.hex()}
+        origin = {"fingerprint": maker or None, "database": database.address}
+        output.json({"schema": "mcpg/publish/1", **facts, **origin})
     else:
-        output.text(_told(published))
+        how = "published" if is_new else "published already:"
+        by = f" with vectors by {maker}" if maker else ""
+        output.text(f"{how} {counted(tools, 'tool')}{by} at {database.address}")
     return ExitCode.DONE
 
 
-def _told(published: Published) -> str:
-    how = "published" if published.is_new else "published already:"
-    maker = f" with vectors by {published.fingerprint}" if published.fingerprint else ""
-    return f"{how} {counted(published.tools, 'tool')}{maker} at {published.address}"
+def _vectors(path: str, engine: Engine) -> VectorFile | None:
+    """Return the vectors of the bundle at *path*, where a file of them fits it."""
+    from mcpg.cli.embedding import Target  # noqa: PLC0415 - as above
+    from mcpg.vectors.file import UnusableVectorsError, open_vectors  # noqa: PLC0415
+
+    key, tools = engine.index.header.key, len(engine.index)
+    for place in Target(path, key, tools).places:
+        try:
+            found = open_vectors(place)
+        except UnusableVectorsError:
+            continue
+        if found.is_fresh(key, tools, found.fingerprint):
+            return found
+    return None
+
+
+def _tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool]:
+    """Yield the tools with their names, and all their texts, as they are indexed."""
+    from mcpg.index.scoring import FIELDS, field_texts  # noqa: PLC0415 - as above
+    from mcpg.postgres import PublishedTool  # noqa: PLC0415
+
+    for number, document in enumerate(engine.documents.values()):
+        fields = list(field_texts(document))
+        names = " ".join(text for field, text in fields if FIELDS[field] in _NAMES)
+        texts = " ".join(text for _, text in fields)
+        vector = vectors.vectors.vector(number) if vectors else None
+        yield PublishedTool(document.tool.id, names, texts, vector, document.tool.enabled)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.environment import TOKEN_VARIABLE
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.live_gateway import Wanted, gateway_of
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
 from mcpg.cli.query import fusion_of, strategy_of
-from mcpg.cli.setting_keys import TOKEN_VARIABLE
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Diagnostic, Severity, UsageError

@@ -10,8 +10,8 @@ import typer
 
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
+from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
-from mcpg.cli.folders import cache_folder
 from mcpg.cli.open_bundle import judgements_of, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.settings import Settings

@@ -1,15 +1,23 @@
-"""Names of the settings in files, in the environment and on the command line.
+"""Names of the settings in files, in the environment and on the command line; the user's folders.
 
-What each means and may hold is defined in `mcpg.cli.setting_models`. That imports pydantic, which a
-run with a plain configuration can do without.
+What each setting means and may hold is defined in `mcpg.cli.setting_models`. That imports pydantic,
+which a run with a plain configuration can do without.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import os
+import sys
+
+from mcpg.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Key(NamedTuple):
+@value
+class Key:
     """Where a setting comes from.
 
     Attributes:
@@ -29,9 +37,9 @@ class Key(NamedTuple):
         """Name of the option's value among the flags."""
         return self.option.removeprefix("--").replace("-", "_")
 
-    def is_plain(self, value: Any) -> bool:
-        """Return whether *value* is valid without a look at the models."""
-        return type(value) is self.plain
+    def is_plain(self, held: Any) -> bool:
+        """Return whether the value *held* is valid without a look at the models."""
+        return type(held) is self.plain
 
 
 KEYS = {
@@ -85,6 +93,7 @@ POSTGRES_VARIABLE = "MCPG_POSTGRES"
 KEY_VARIABLE = "MCPG_LLM_API_KEY"
 FOREIGN_KEY_VARIABLE = "OPENAI_API_KEY"
 FOREIGN_URL_VARIABLE = "OPENAI_BASE_URL"
+LOGIN_VARIABLE = "MCPG_TOKENS"
 TOKEN_VARIABLE = "MCPG_SERVE_TOKEN"  # noqa: S105 - the variable's name
 SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE, TOKEN_VARIABLE}
 """Variables that may hold a secret. They are no settings, so no file can set them."""
@@ -95,3 +104,40 @@ def holds_password(text: str) -> bool:
     lower = text.casefold()
     user, is_with_user, _ = lower.partition("://")[2].partition("@")
     return "password=" in lower.replace(" ", "") or (bool(is_with_user) and ":" in user)
+
+
+def cache_folder() -> str | None:
+    """Return the user's cache folder for mcpg, which need not exist; `None` when there is none."""
+    return os.environ.get("MCPG_CACHE") or _default_cache_folder()
+
+
+def _default_cache_folder() -> str | None:
+    if sys.platform == "win32":
+        base, name = os.environ.get("LOCALAPPDATA", ""), "mcpg\\Cache"
+    elif sys.platform == "darwin":
+        base, name = os.path.expanduser("~/Library/Caches"), "mcpg"  # noqa: PTH111 - as below
+    else:
+        # By the XDG Base Directory Specification, a relative path counts as none.
+        base, name = os.environ.get("XDG_CACHE_HOME", ""), "mcpg"
+        if not os.path.isabs(base):  # noqa: PTH117 - pathlib costs a cold search more than this
+            base = os.path.expanduser("~/.cache")  # noqa: PTH111 - as above
+    return os.path.join(base, name) if os.path.isabs(base) else None  # noqa: PTH117, PTH118 - as above
+
+
+def login_folder() -> str | None:
+    """Return the user's folder for logins, which nothing empties; `None` when there is none."""
+    base = os.environ.get(LOGIN_VARIABLE) or _default_login_folder()
+    return os.path.abspath(base) if base else None  # noqa: PTH100 - as `cache_folder`
+
+
+def _default_login_folder() -> str | None:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Application Support")  # noqa: PTH111 - as above
+    else:
+        # By the XDG Base Directory Specification, a relative path counts as none.
+        base = os.environ.get("XDG_DATA_HOME", "")
+        if not os.path.isabs(base):  # noqa: PTH117 - as above
+            base = os.path.expanduser("~/.local/share")  # noqa: PTH111 - as above
+    return os.path.join(base, "mcpg", "logins") if os.path.isabs(base) else None  # noqa: PTH117, PTH118 - as above
