@@ -246,6 +246,7 @@ PAGES_THAT_ARE_REPLAYED = [
 ]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", PAGES_THAT_ARE_REPLAYED)
 def test_a_session_shows_what_really_happens(name: str) -> None:
     """Every output in the page is today's; `python tests/sessions.py PAGE...` renews them."""

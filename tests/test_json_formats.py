@@ -146,6 +146,7 @@ def undescribed(printed: dict[str, Any]) -> set[str]:
     return {*members(printed, ignored)} - described(name) - {"schema"}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_every_member_is_described(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -22,7 +22,6 @@ from mcpg.bundle import (
     plan_folder,
 )
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
-from mcpg.documents import writer
 from mcpg.errors import BundleError, Code, Severity
 from mcpg.relations.model import EdgeOrigin
 from mcpg.sources import RawBundle, SourceBatch, read_sources
@@ -132,12 +131,9 @@ class TestManifests:
         rule = HintRule("nobody", place="x.hints.yaml:1")
         assert Code.HINT_UNMATCHED in codes(manifest(rules=(rule,)))
 
-    def test_a_tool_that_fits_no_document_is_left_out(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_tool_that_fits_no_document_is_left_out(self) -> None:
         """A tool too big to be written is reported, and the others go on."""
-        monkeypatch.setattr(writer, "MAX_FRONT_MATTER", 5_000)
-        giant = make_tool("giant", id="", keywords=tuple(f"word{number}" for number in range(900)))
+        giant = make_tool("giant", id="", keywords=("word" * 70_000,))
         found = manifest(*SHOP, giant)
         assert "tools/commerce/giant.md" not in texts(found)
         assert len(found.texts) == 4

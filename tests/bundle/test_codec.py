@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from mcpg import __version__
 from mcpg.bundle import Bundle, content_hash, decode_bundle, encode_bundle
-from mcpg.bundle import codec as parsing_module
 from mcpg.bundle.codec import path_fault
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import path_key
 from mcpg.errors import BundleError
+from mcpg.files import MAX_BYTES
 
 ALPHA = SourceDocument(
     "tools/a/alpha.md", '# Alpha\n\n„ü“ \u2028 "q"\n', "https://example.org/alpha/"
@@ -333,7 +333,6 @@ class TestDecode:
         """A number of thousands of digits is refused without a traceback."""
         assert refusal('{"version":1' + "0" * 5_000 + "}").message.startswith("is not JSON: ")
 
-    def test_size_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_size_is_bounded(self) -> None:
         """A file beyond the limit is refused unread."""
-        monkeypatch.setattr(parsing_module, "MAX_BYTES", 10)
-        assert refusal("x" * 11).message == "is bigger than 0 MB"
+        assert refusal(bytes(MAX_BYTES + 1)).message == "is bigger than 256 MB"

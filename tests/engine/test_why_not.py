@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,12 +8,16 @@ from builders import make_engine, make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule
+from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.engine.hint_suggestions import HintSearch
 from mcpg.errors import NotFoundError, UsageError
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     import mcpg
+    from mcpg.catalog.model import Tool
     from mcpg.engine.trace import RankExplanation
 
 TOOLS = (
@@ -211,11 +216,21 @@ def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert standing.change.rank_after > 1
 
 
-def test_a_document_that_would_be_too_long_gets_no_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_would_be_too_long_gets_no_hint() -> None:
     """An edit that cannot be written into the tool's document is no change."""
-    monkeypatch.setattr("mcpg.documents.writer.MAX_FRONT_MATTER", 10)
 
-    assert ask("zorb the order", "invoice_list").change is None
+    def filled(length: int) -> tuple[Tool, ...]:
+        hints = replace(TOOLS[3].hints, categories=("x" * length,))
+        return (*TOOLS[:3], replace(TOOLS[3], hints=hints))
+
+    texts = assemble(SourceBatch(tools=filled(1_000))).texts
+    (text,) = (one.content for one in texts if "invoice_list" in one.path)
+    room = MAX_FRONT_MATTER - len(text.split("---\n", 2)[1])
+    # A category is written twice: as such and as a group.
+    engine = make_engine(*filled(1_000 + room // 2))
+
+    assert "invoice_list" in {tool.id for tool in engine.tools}
+    assert ask("zorb the order", "invoice_list", engine).change is None
 
 
 @pytest.mark.parametrize("name", ["shipment_staus", "commerce::nothing", "", "\x1b[31m", "*"])

@@ -11,7 +11,8 @@ import pytest
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
-from mcpg.sources import RawBundle, SourceBatch, model, read_sources
+from mcpg.files import MAX_BYTES
+from mcpg.sources import RawBundle, SourceBatch, read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -326,14 +327,14 @@ def test_standard_input() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_the_size_of_a_source_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_a_source_is_bounded() -> None:
     """A file or standard input beyond the bound is refused."""
-    monkeypatch.setattr(model, "MAX_BYTES", 10)
     _write({"a.json": _MANIFEST})
-    with pytest.raises(SourceError, match="more than 10 bytes"):
+    os.truncate("a.json", MAX_BYTES + 1)
+    with pytest.raises(SourceError, match=f"more than {MAX_BYTES:,} bytes"):
         read_sources(["a.json"])
-    with pytest.raises(SourceError, match="more than 10 bytes"):
-        read_sources(["-"], stdin=_MANIFEST.encode)
+    with pytest.raises(SourceError, match=f"more than {MAX_BYTES:,} bytes"):
+        read_sources(["-"], stdin=lambda: bytes(MAX_BYTES + 1))
 
 
 @pytest.mark.usefixtures("here")

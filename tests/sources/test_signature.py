@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpg.files import MAX_BYTES
 from mcpg.sources import source_signature
 
 
@@ -120,11 +121,9 @@ def test_devices_are_left_alone() -> None:
     assert source_signature(["/dev/full"]) is None
 
 
-def test_files_beyond_the_limit_cannot_be_signed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_beyond_the_limit_cannot_be_signed(folder: Path) -> None:
     """What is too large to be a source is for its reader to refuse."""
-    monkeypatch.setattr("mcpg.sources.MAX_BYTES", 300_000)
-    (folder / "big.md").write_text("x" * 300_001)
+    (folder / "big.md").touch()
+    os.truncate(folder / "big.md", MAX_BYTES + 1)
 
     assert source_signature(["docs"]) is None
