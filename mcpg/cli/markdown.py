@@ -5,29 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
-from typing import TYPE_CHECKING
 
 from mcpg.cli.terminal import diagnostic_text, one_line
 from mcpg.documents.page import fence_for
-from mcpg.reports.blocks import (
-    Bar,
-    Bullets,
-    Chart,
-    Code,
-    Details,
-    Entries,
-    Facts,
-    Figure,
-    Notices,
-    Paragraph,
-    Section,
-    Source,
-    Styled,
-    Table,
-)
-
-if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Inline
+from mcpg.reports import blocks as model
 
 # What ends a code span or a cell of a table, or begins an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")
@@ -57,7 +38,7 @@ def element(text: str) -> str:
     return f"<code>{escaped}</code>"
 
 
-def markdown(blocks: Iterable[Block], title: str = "", about: str = "") -> str:
+def markdown(blocks: Iterable[model.Block], title: str = "", about: str = "") -> str:
     """Return *blocks* as Markdown for a comment or the summary of a job.
 
     Args:
@@ -69,34 +50,34 @@ def markdown(blocks: Iterable[Block], title: str = "", about: str = "") -> str:
     return "\n\n".join(part for part in (heading, *_parts(blocks)) if part)
 
 
-def _parts(blocks: Iterable[Block]) -> list[str]:
+def _parts(blocks: Iterable[model.Block]) -> list[str]:
     return [part for block in blocks for part in _written(block) if part]
 
 
 @singledispatch
-def _written(block: Block) -> Iterator[str]:
+def _written(block: model.Block) -> Iterator[str]:
     """Return the Markdown of *block* in parts that blank lines separate."""
     raise TypeError(block)
 
 
-@_written.register(Chart)
-def _chart(_block: Chart) -> Iterator[str]:
+@_written.register(model.Chart)
+def _chart(_block: model.Chart) -> Iterator[str]:
     return iter(())
 
 
-@_written.register(Paragraph)
-def _paragraph(block: Paragraph) -> Iterator[str]:
+@_written.register(model.Paragraph)
+def _paragraph(block: model.Paragraph) -> Iterator[str]:
     yield inline(block.content)
 
 
-@_written.register(Facts)
-def _facts(block: Facts) -> Iterator[str]:
+@_written.register(model.Facts)
+def _facts(block: model.Facts) -> Iterator[str]:
     rows = ((name, inline(value)) for name, value in block.rows)
-    yield "\n".join(f"- {inline(name)}: {told}" for name, told in rows if told)
+    yield "\n".join(f"- {inline(name)}: {shown}" for name, shown in rows if shown)
 
 
-@_written.register(Table)
-def _table(block: Table) -> Iterator[str]:
+@_written.register(model.Table)
+def _table(block: model.Table) -> Iterator[str]:
     drawn = [[inline(cell).strip() for cell in row] for row in block.rows]
     # A column of bars is empty here.
     kept = [place for place in range(len(block.columns)) if any(row[place] for row in drawn)]
@@ -109,32 +90,32 @@ def _table(block: Table) -> Iterator[str]:
     yield "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-@_written.register(Bullets)
-def _bullets(block: Bullets) -> Iterator[str]:
+@_written.register(model.Bullets)
+def _bullets(block: model.Bullets) -> Iterator[str]:
     yield "\n".join(f"- {inline(item)}" for item in block.items)
 
 
-@_written.register(Source)
-def _source(block: Source) -> Iterator[str]:
+@_written.register(model.Source)
+def _source(block: model.Source) -> Iterator[str]:
     fence = fence_for(block.text)
     yield f"{fence}{block.language}\n{block.text}\n{fence}"
 
 
-@_written.register(Notices)
-def _notices(block: Notices) -> Iterator[str]:
+@_written.register(model.Notices)
+def _notices(block: model.Notices) -> Iterator[str]:
     rows = ((code(diagnostic_text(item)), code(item["place"] or "")) for item in block.items)
-    yield "\n".join(f"- {told} {place}".rstrip() for told, place in rows)
+    yield "\n".join(f"- {text} {place}".rstrip() for text, place in rows)
 
 
-@_written.register(Details)
-def _details(block: Details) -> Iterator[str]:
+@_written.register(model.Details)
+def _details(block: model.Details) -> Iterator[str]:
     yield f"<details><summary>{_summary(block.summary)}</summary>"
     yield from _parts(block.blocks)
     yield "</details>"
 
 
-@_written.register(Section)
-def _section(block: Section) -> Iterator[str]:
+@_written.register(model.Section)
+def _section(block: model.Section) -> Iterator[str]:
     title = block.title if block.heading is None else block.heading.capitalize()
     within = _parts(block.blocks)
     if within:
@@ -142,34 +123,34 @@ def _section(block: Section) -> Iterator[str]:
         yield from within
 
 
-@_written.register(Entries)
-def _entries(block: Entries) -> Iterator[str]:
+@_written.register(model.Entries)
+def _entries(block: model.Entries) -> Iterator[str]:
     for entry in block.items:
-        told = (code(entry.name), inline(entry.figures), inline(entry.about))
-        yield f"**{entry.rank}.** {'  '.join(filter(None, told))}"
+        parts = (code(entry.name), inline(entry.figures), inline(entry.about))
+        yield f"**{entry.rank}.** {'  '.join(filter(None, parts))}"
         yield from _parts(entry.blocks)
 
 
-def inline(content: Inline) -> str:
+def inline(content: model.Inline) -> str:
     """Return *content* on one line, safe in a paragraph and in a cell of a table."""
     match content:
         case str():
             return _STRUCTURE.sub(r"\\\g<0>", content)
-        case Code():
+        case model.Code():
             return code(content.text[:_LONGEST])
-        case Figure():
+        case model.Figure():
             return format(content.value, content.form)
-        case Bar():
+        case model.Bar():
             return ""
-        case Styled():
-            told = inline(content.content)
-            return f"**{told}**" if content.style == "bold" and told else told
+        case model.Styled():
+            text = inline(content.content)
+            return f"**{text}**" if content.style == "bold" and text else text
         case _:
             return "".join(map(inline, content))
 
 
-def _summary(content: Inline) -> str:
+def _summary(content: model.Inline) -> str:
     """Return *content* for an HTML element, in which no Markdown is read."""
     if isinstance(content, tuple):
         return "".join(map(_summary, content))
-    return element(content.text) if isinstance(content, Code) else inline(content)
+    return element(content.text) if isinstance(content, model.Code) else inline(content)

@@ -94,9 +94,9 @@ def silence() -> None:
 
 def _terminal_columns() -> int:
     """Return the width of the terminal, as `shutil.get_terminal_size` does."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated) > 0:
+        return int(stated)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or PIPE_WIDTH
     except (OSError, ValueError, AttributeError):

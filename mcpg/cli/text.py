@@ -13,26 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.cli.output import glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import diagnostic_text, one_line, width
-from mcpg.reports.blocks import (
-    Bar,
-    Bullets,
-    Chart,
-    Code,
-    Details,
-    Entries,
-    Facts,
-    Figure,
-    Notices,
-    Paragraph,
-    Section,
-    Source,
-    Styled,
-    Table,
-)
+from mcpg.reports import blocks as model
 
 if TYPE_CHECKING:
     from mcpg.cli.matches import View
-    from mcpg.reports.blocks import Block, Column, Entry, Inline
 
     Span: TypeAlias = tuple[str, str]
 
@@ -41,7 +25,7 @@ _GAP = "  "
 _NARROWEST, _LAST = 12, 40
 
 
-def text(blocks: Iterable[Block], view: View) -> str:
+def text(blocks: Iterable[model.Block], view: View) -> str:
     """Return *blocks* as text, a blank line between them, laid out for *view*."""
     layout = _Layout(view)
     parts = (part for block in blocks for part in layout.parts(block))
@@ -55,63 +39,63 @@ class _Layout:
         self._view = view
         self._glyphs = glyphs_of_standard_output()
 
-    def parts(self, block: Block) -> Iterator[list[str]]:
+    def parts(self, block: model.Block) -> Iterator[list[str]]:
         """Return the lines of *block* in the parts that blank lines separate."""
-        if isinstance(block, Entries):
+        if isinstance(block, model.Entries):
             yield from (list(self._entry(one)) for one in block.items)
-        elif isinstance(block, Section) and block.heading == "":
+        elif isinstance(block, model.Section) and block.heading == "":
             yield from chain.from_iterable(map(self.parts, block.blocks))
         else:
             yield list(self.lines(block))
 
     @singledispatchmethod
-    def lines(self, block: Block, indent: str = "") -> Iterator[str]:
+    def lines(self, block: model.Block, indent: str = "") -> Iterator[str]:
         """Return the lines of *block*, each behind *indent*."""
         raise TypeError(block, indent)
 
-    @lines.register(Chart)
-    def _chart(self, _block: Chart, _indent: str = "") -> Iterator[str]:
+    @lines.register(model.Chart)
+    def _chart(self, _block: model.Chart, _indent: str = "") -> Iterator[str]:
         return iter(())
 
-    @lines.register(Paragraph)
-    def _paragraph(self, block: Paragraph, indent: str = "") -> Iterator[str]:
+    @lines.register(model.Paragraph)
+    def _paragraph(self, block: model.Paragraph, indent: str = "") -> Iterator[str]:
         others = f"{indent}  " if indent else ""
         yield from hanging(self._plain(block.content), self._view.columns, indent, others)
 
-    @lines.register(Bullets)
-    def _bullets(self, block: Bullets, indent: str = "") -> Iterator[str]:
-        yield from self._all(map(Paragraph, block.items), indent or "  ")
+    @lines.register(model.Bullets)
+    def _bullets(self, block: model.Bullets, indent: str = "") -> Iterator[str]:
+        yield from self._all(map(model.Paragraph, block.items), indent or "  ")
 
-    @lines.register(Source)
-    def _source(self, block: Source, _indent: str = "") -> Iterator[str]:
+    @lines.register(model.Source)
+    def _source(self, block: model.Source, _indent: str = "") -> Iterator[str]:
         yield from block.text.split("\n")
 
-    @lines.register(Notices)
-    def _notices(self, block: Notices, indent: str = "") -> Iterator[str]:
-        lines = (Paragraph(Code(diagnostic_text(item))) for item in block.items)
+    @lines.register(model.Notices)
+    def _notices(self, block: model.Notices, indent: str = "") -> Iterator[str]:
+        lines = (model.Paragraph(model.Code(diagnostic_text(item))) for item in block.items)
         yield from self._all(lines, indent)
 
-    @lines.register(Details)
-    def _details(self, block: Details, indent: str = "") -> Iterator[str]:
+    @lines.register(model.Details)
+    def _details(self, block: model.Details, indent: str = "") -> Iterator[str]:
         yield from self._all(block.blocks if block.short is None else block.short, indent)
 
-    @lines.register(Section)
-    def _section(self, block: Section, indent: str = "") -> Iterator[str]:
+    @lines.register(model.Section)
+    def _section(self, block: model.Section, indent: str = "") -> Iterator[str]:
         title = block.title.lower() if block.heading is None else block.heading
         within = list(self._all(block.blocks, indent + INDENT))
         if within:
             yield self._painted([(one_line(title), "bold")])
             yield from within
 
-    @lines.register(Entries)
-    def _entries(self, block: Entries, _indent: str = "") -> Iterator[str]:
+    @lines.register(model.Entries)
+    def _entries(self, block: model.Entries, _indent: str = "") -> Iterator[str]:
         yield from chain.from_iterable(map(self._entry, block.items))
 
-    def _all(self, blocks: Iterable[Block], indent: str) -> Iterator[str]:
+    def _all(self, blocks: Iterable[model.Block], indent: str) -> Iterator[str]:
         for block in blocks:
             yield from self.lines(block, indent)
 
-    def _entry(self, entry: Entry) -> Iterator[str]:
+    def _entry(self, entry: model.Entry) -> Iterator[str]:
         name = one_line(entry.name)
         spans = [(f"{entry.rank:>2}{_GAP}", ""), (name, "cyan")]
         figures = self._plain(entry.figures)
@@ -124,16 +108,16 @@ class _Layout:
         yield self._painted(spans).rstrip()
         yield from self._all(entry.blocks, INDENT)
 
-    @lines.register(Facts)
-    def _facts(self, facts: Facts, indent: str = "") -> Iterator[str]:
+    @lines.register(model.Facts)
+    def _facts(self, facts: model.Facts, indent: str = "") -> Iterator[str]:
         rows = [(name, shown) for name, value in facts.rows if (shown := self._plain(value))]
         columns = max((len(name) for name, _ in rows), default=0) + 2
         for name, shown in rows:
             first = f"{indent}{name:<{columns}}"
             yield from hanging(shown, self._view.columns, first, " " * len(first))
 
-    @lines.register(Table)
-    def _table(self, table: Table, indent: str = "") -> Iterator[str]:
+    @lines.register(model.Table)
+    def _table(self, table: model.Table, indent: str = "") -> Iterator[str]:
         kept = [
             place
             for place, column in enumerate(table.columns)
@@ -156,7 +140,7 @@ class _Layout:
                 yield self._glyphs.cut(line, self._view.columns)
 
     def _sizes(
-        self, columns: Sequence[Column], rows: Sequence[Sequence[list[Span]]], indent: int
+        self, columns: Sequence[model.Column], rows: Sequence[Sequence[list[Span]]], indent: int
     ) -> list[int]:
         """Return the width of each column; the last one takes what it needs or what is left."""
         widest = [max(_width(row[place]) for row in rows) for place in range(len(columns))]
@@ -172,7 +156,7 @@ class _Layout:
     def _row(
         self,
         row: Sequence[list[Span]],
-        columns: Sequence[Column],
+        columns: Sequence[model.Column],
         sizes: Sequence[int],
         indent: str,
         *,
@@ -191,25 +175,25 @@ class _Layout:
         else:
             yield f"{lead}{cells[-1]}".rstrip()
 
-    def spans(self, inline: Inline, style: str = "") -> list[Span]:
+    def spans(self, inline: model.Inline, style: str = "") -> list[Span]:
         """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""
         match inline:
             case str():
                 shown = _spaced(inline).replace("→", self._glyphs.arrow)
-            case Code():
+            case model.Code():
                 shown = one_line(repr(inline.text) if inline.is_quoted else inline.text)
-            case Figure():
+            case model.Figure():
                 shown = format(inline.value, inline.form)
-            case Bar():
+            case model.Bar():
                 shown = self._glyphs.bar(inline.share, inline.columns)
                 style = inline.style or style
-            case Styled():
+            case model.Styled():
                 return self.spans(inline.content, inline.style)
             case _:
                 return [span for part in inline for span in self.spans(part, style)]
         return [(shown, style)] if shown else []
 
-    def _plain(self, inline: Inline) -> str:
+    def _plain(self, inline: model.Inline) -> str:
         return "".join(text for text, _ in self.spans(inline)).strip()
 
     def _cut(self, spans: list[Span], columns: int) -> list[Span]:

@@ -15,27 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcpg import __version__
 from mcpg.reports import MARK
-from mcpg.reports.blocks import (
-    Bar,
-    Bullets,
-    Chart,
-    Code,
-    Details,
-    Entries,
-    Facts,
-    Figure,
-    Notices,
-    Paragraph,
-    Section,
-    Source,
-    Styled,
-    Table,
-)
+from mcpg.reports import blocks as model
 from mcpg.text.safeyaml import lines_kept
 
 if TYPE_CHECKING:
-    from mcpg.reports.blocks import Block, Entry, Inline
-
     Child: TypeAlias = str | Iterable["Child"] | None
     Attribute: TypeAlias = str | float | bool | None
 
@@ -169,7 +152,7 @@ def page(
     kind: str,
     title: str,
     head: Markup,
-    sections: Sequence[Section],
+    sections: Sequence[model.Section],
     *,
     data: Any,
     scripts: Sequence[str],
@@ -228,7 +211,7 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def _banner(kind: str, sections: Sequence[Section]) -> Markup:
+def _banner(kind: str, sections: Sequence[model.Section]) -> Markup:
     links = [element("li", element("a", one.title, href=f"#{one.identity}")) for one in sections]
     themes = [
         element("option", name, value=name.lower(), selected=name == "Auto")
@@ -243,7 +226,7 @@ def _banner(kind: str, sections: Sequence[Section]) -> Markup:
     )
 
 
-def _section(section: Section) -> Markup:
+def _section(section: model.Section) -> Markup:
     heading = f"{section.identity}-title"
     return element(
         "section",
@@ -265,44 +248,44 @@ _LONG = 320
 _CLASSES = {"red": "bad", "green": "good", "yellow": "missing"}
 
 
-def rendered(blocks: Iterable[Block]) -> Markup:
+def rendered(blocks: Iterable[model.Block]) -> Markup:
     """Return *blocks* as HTML. All text passes through `element`, which escapes it."""
     return joined(map(_block, blocks))
 
 
 @singledispatch
-def _block(block: Block) -> Markup:
+def _block(block: model.Block) -> Markup:
     raise TypeError(type(block).__name__)
 
 
-@_block.register(Paragraph)
-def _paragraph(block: Paragraph) -> Markup:
+@_block.register(model.Paragraph)
+def _paragraph(block: model.Paragraph) -> Markup:
     return element("p", inline(block.content), class_="ahead")
 
 
-@_block.register(Facts)
-def _facts(block: Facts) -> Markup:
+@_block.register(model.Facts)
+def _facts(block: model.Facts) -> Markup:
     return facts((_capitalised(name), inline(value)) for name, value in block.rows)
 
 
-@_block.register(Bullets)
-def _bullets(block: Bullets) -> Markup:
+@_block.register(model.Bullets)
+def _bullets(block: model.Bullets) -> Markup:
     items = [element("li", inline(item), dir="auto") for item in block.items]
     return element("ul", items, class_="advice")
 
 
-@_block.register(Source)
-def _source(block: Source) -> Markup:
+@_block.register(model.Source)
+def _source(block: model.Source) -> Markup:
     return element("pre", block.text, tabindex="0")
 
 
-@_block.register(Notices)
-def _notices(block: Notices) -> Markup:
+@_block.register(model.Notices)
+def _notices(block: model.Notices) -> Markup:
     return element("ul", map(_notice, block.items), class_="notices")
 
 
-@_block.register(Details)
-def _details(block: Details) -> Markup:
+@_block.register(model.Details)
+def _details(block: model.Details) -> Markup:
     parts = [element("div", _titled(one)) for one in block.blocks]
     content = element("div", parts, class_="columns")
     return element(
@@ -310,35 +293,35 @@ def _details(block: Details) -> Markup:
     )
 
 
-@_block.register(Entries)
-def _entries(block: Entries) -> Markup:
+@_block.register(model.Entries)
+def _entries(block: model.Entries) -> Markup:
     cards = [_card(one, f"{block.prefix}-{one.rank}") for one in block.items]
     return element("ol", cards, class_="cards")
 
 
-@_block.register(Section)
-def _nested(block: Section) -> Markup:
+@_block.register(model.Section)
+def _nested(block: model.Section) -> Markup:
     return joined(element("h3", block.title, class_="plain"), rendered(block.blocks))
 
 
-@_block.register(Chart)
-def _drawn(block: Chart) -> Markup:
+@_block.register(model.Chart)
+def _drawn(block: model.Chart) -> Markup:
     return _CHARTS[block.kind](*block.arguments)
 
 
-def inline(content: Inline) -> Markup:
+def inline(content: model.Inline) -> Markup:
     """Return *content* as HTML; text of others changes no direction around it."""
     match content:
         case str():
             return joined(content)
-        case Code():
+        case model.Code():
             return bdi(content.text, "term") if content.text else Markup()
-        case Figure():
+        case model.Figure():
             form = content.form.replace(".6f", ".3f")
             return Markup(format(content.value, form).replace("-", "−"))
-        case Bar():
+        case model.Bar():
             return meter(content.share, f"{content.share:.0%}")
-        case Styled():
+        case model.Styled():
             name = "b" if content.style == "bold" else "span"
             class_ = _CLASSES.get(content.style, content.style)
             return element(name, inline(content.content), class_=class_)
@@ -346,9 +329,9 @@ def inline(content: Inline) -> Markup:
             return joined(map(inline, content))
 
 
-def _titled(block: Block) -> Markup:
+def _titled(block: model.Block) -> Markup:
     """Return a block that is one of several side by side, under its title."""
-    title = element("h4", block.title) if isinstance(block, Table) else None
+    title = element("h4", block.title) if isinstance(block, model.Table) else None
     return joined(title, _block(block))
 
 
@@ -356,7 +339,7 @@ def _capitalised(name: str) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _card(entry: Entry, anchor: str) -> Markup:
+def _card(entry: model.Entry, anchor: str) -> Markup:
     score = entry.score
     header = element(
         "header",
@@ -377,7 +360,7 @@ def _card(entry: Entry, anchor: str) -> Markup:
             class_="score",
         ),
     )
-    about = entry.about.text if isinstance(entry.about, Code) else ""
+    about = entry.about.text if isinstance(entry.about, model.Code) else ""
     description = element("p", cut(about, _LONG), dir="auto", class_="description")
     article = element(
         "article",
@@ -410,8 +393,8 @@ def signed(value: float, decimals: int = 3) -> str:
     return f"{value:+.{decimals}f}".replace("-", "−")
 
 
-@_block.register(Table)
-def _table(table: Table) -> Markup:
+@_block.register(model.Table)
+def _table(table: model.Table) -> Markup:
     """Write a table that scrolls in a frame of its own; the first cell of a row is its heading."""
     kinds = ["num" if column.is_number else None for column in table.columns]
     heads = [

@@ -91,7 +91,7 @@ def test_a_graph_of_loose_ends_is_shown(run: Callable[..., Run], folder: Path) -
     assert "tools without an edge 12: t00, t01," in text
     assert "t09 and 2 more" in text
     assert "dangling 12 to tools that are not here" in text
-    assert "connected parts 0 " in text
+    assert "connected components 0 " in text
     assert "hubs" not in text
 
 

@@ -104,14 +104,14 @@ def test_a_server_of_the_configuration_file(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["program", "mcp.json"], "it is a program, to which nobody logs in"),
-        (["stdio:true"], "it is a program, to which nobody logs in"),
+        (["program", "mcp.json"], "it is a program, which needs no login"),
+        (["stdio:true"], "it is a program, which needs no login"),
         (["broken", "mcp.json"], "mcp.json: broken: the environment variable `NOT_SET_AT_ALL`"),
         (["gaurded", "mcp.json"], "did you mean 'guarded'?"),
         (["other", "mcp.json"], "it names guarded, program"),
         (["other", "nowhere.json"], "nowhere.json: there is no such file"),
         (["other"], "name an address, or the file that names the server"),
-        (["https://example.com", "--timeout", "0"], "0 is no time that a person can have"),
+        (["https://example.com", "--timeout", "0"], "0 s is out of range"),
         (["https://example.com", "--port", "70000"], "70000 is no port"),
         (["http://example.com/mcp"], "a login would be sent over the network unencrypted"),
     ],
@@ -142,7 +142,7 @@ def test_a_server_that_wants_no_login(
     """Where nobody needs to log in, that is said, and no browser is opened."""
     with authorising(is_open=True) as realm:
         done = run("login", realm.url)
-    assert (done.code, done.err) == (0, f"{realm.origin} wants no login: 1 tool\n")
+    assert (done.code, done.err) == (0, f"{realm.origin} requires no login: 1 tool\n")
     assert browser == []
     assert not list(logins.glob("*"))
 

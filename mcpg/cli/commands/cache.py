@@ -25,10 +25,8 @@ from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Table
 from mcpg.values import counted
 
-# What mcpg keeps on this machine and can make again: which files, how large, and
-# how they go.
-#
-# A file counts only when it begins as mcpg writes it: what merely bears such a name is left alone.
+# Cached files. A file counts only when it begins as mcpg writes it: others of that name are left
+# alone.
 
 
 class Kind(StrEnum):
@@ -69,7 +67,7 @@ _BESIDE_STORE = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CacheFile:
     """One file.
 
     Attributes:
@@ -83,13 +81,13 @@ class Kept:
     size: int
 
 
-def kept_files(settings: Settings) -> list[Kept]:
+def kept_files(settings: Settings) -> list[CacheFile]:
     """Find what is kept for the bundle that *settings* name, and in the cache folder."""
     found = {kept.path: kept for kept in (*_in_folder(), *_beside(settings), *_store(settings))}
     return sorted(found.values(), key=lambda kept: (list(Kind).index(kept.kind), str(kept.path)))
 
 
-def remove(files: Sequence[Kept]) -> None:
+def remove(files: Sequence[CacheFile]) -> None:
     """Remove *files*.
 
     Raises:
@@ -104,7 +102,7 @@ def remove(files: Sequence[Kept]) -> None:
                 raise OutputError(message, place=str(path)) from fault
 
 
-def cache_json(files: Sequence[Kept], *, removed: bool) -> JsonObject:
+def cache_json(files: Sequence[CacheFile], *, removed: bool) -> JsonObject:
     """Return the object that `cache` prints."""
     return {
         "schema": "mcpg/cache/1",
@@ -127,7 +125,7 @@ def shown_size(size: int) -> str:
     return f"{number:,.1f} GiB"
 
 
-def _in_folder() -> Iterator[Kept]:
+def _in_folder() -> Iterator[CacheFile]:
     folder = cache_folder()
     try:
         paths = sorted(Path(folder).iterdir()) if folder else []
@@ -139,7 +137,7 @@ def _in_folder() -> Iterator[Kept]:
                 yield from _known(path, kind)
 
 
-def _beside(settings: Settings) -> Iterator[Kept]:
+def _beside(settings: Settings) -> Iterator[CacheFile]:
     try:
         bundles = [str(one.value) for one in settings.bundles()]
     except NotFoundError:
@@ -149,13 +147,13 @@ def _beside(settings: Settings) -> Iterator[Kept]:
             yield from _known(Path(bundle + MARKS[kind].suffix), kind)
 
 
-def _store(settings: Settings) -> Iterator[Kept]:
+def _store(settings: Settings) -> Iterator[CacheFile]:
     path = Equipping(settings).store_path()
     if path is not None:
         yield from _known(Path(path), Kind.STORE)
 
 
-def _known(path: Path, kind: Kind) -> Iterator[Kept]:
+def _known(path: Path, kind: Kind) -> Iterator[CacheFile]:
     """Return the file at *path* if it is one of ours; links are not followed."""
     mark = MARKS[kind]
     try:
@@ -166,7 +164,7 @@ def _known(path: Path, kind: Kind) -> Iterator[Kept]:
             is_ours = file.read(len(mark.start)) == mark.start
         if is_ours:
             sizes = [part.stat().st_size for part in _parts(path, kind) if part.is_file()]
-            yield Kept(kind, path, sum(sizes))
+            yield CacheFile(kind, path, sum(sizes))
     except OSError:
         return
 
@@ -195,7 +193,7 @@ What = Annotated[
         "--what",
         metavar="|".join(Kind),
         show_default=False,
-        help="Only these; give it again for several.",
+        help="Only these files. Repeatable.",
     ),
 ]
 
@@ -209,19 +207,18 @@ def cache(
     output: Output,
     *,
     action: Annotated[
-        Action, typer.Argument(metavar="show|clear", help="List what is kept, or remove it.")
+        Action, typer.Argument(metavar="show|clear", help="List the files, or remove them.")
     ] = Action.SHOW,
     what: What = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove without confirmation.")] = False,
     bundle: options.BundlePaths = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Show what mcpg keeps on this machine, where and how large; or remove it.
+    """Show the files that mcpg caches on this machine, with their sizes, or remove them.
 
     That is indexes and vectors beside the bundle; and in the cache folder (MCPG_CACHE) those of
-    bundles that lie where nothing can be written, graphs of many vectors, what building remembers,
-    and the store of vectors. All of it is made again when it is needed; your own files are never
-    touched.
+    bundles in read-only folders, graphs of many vectors, build caches, and the vector store. All of
+    them are recreated when needed; your own files are never touched.
     """
     found = kept_files(settings_of(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
@@ -239,7 +236,7 @@ def cache(
     return ExitCode.DONE
 
 
-def _show(files: Sequence[Kept], output: Output) -> None:
+def _show(files: Sequence[CacheFile], output: Output) -> None:
     rows = tuple((one.kind.value, shown_size(one.size), Code(str(one.path))) for one in files)
     columns = (Column("kind"), Column("size", is_number=True), Column("path"))
     output.text(text([Table("Files", columns, rows, wraps=True)], output))
@@ -247,16 +244,18 @@ def _show(files: Sequence[Kept], output: Output) -> None:
         output.note("nothing is kept")
 
 
-def _counted_files(files: Sequence[Kept]) -> str:
+def _counted_files(files: Sequence[CacheFile]) -> str:
     return f"{counted(len(files), 'file')}, {shown_size(sum(kept.size for kept in files))}"
 
 
-def _agrees(files: Sequence[Kept]) -> bool:
+def _agrees(files: Sequence[CacheFile]) -> bool:
     """Ask the person at the terminal.
 
     Raises:
         UsageError: There is nobody to ask.
     """
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError("there is nobody to ask", place="clear", remedy="say --yes to remove")
+        raise UsageError(
+            "there is no terminal to confirm on", place="clear", remedy="add --yes to remove"
+        )
     return typer.confirm(f"Remove {_counted_files(files)}?", err=True)

@@ -40,7 +40,7 @@ mcpg doctor --format json | jq '.checks[] | select(.status == "failed")'"""
 
 NoSources = Annotated[
     bool,
-    typer.Option("--no-sources", help="Start and read none of the sources in mcpg.toml."),
+    typer.Option("--no-sources", help="Do not start or read the sources in mcpg.toml."),
 ]
 
 
@@ -59,17 +59,17 @@ def doctor(
     no_sources: NoSources = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Try out every part that is configured, and say what is wrong and what to do about it.
+    """Check every configured part, and report what is wrong and how to fix it.
 
     Settings, extras, cache folder, bundle, index, vectors, embedding provider, language model,
     PostgreSQL, store, search cache, telemetry, and each of the [[sources]] in mcpg.toml: servers
-    are started or reached, asked for their tools, and ended again. Only what is configured is asked
-    over a network. Exits with 1 when something that is configured does not work.
+    are started or reached, their tools listed, and stopped again. Only configured services are
+    contacted. Exits 1 when a configured part does not work.
     """
     settings = settings_of(
         bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize
     )
-    with output.progress("trying out what is configured"):
+    with output.progress("checking"):
         checks = list(examine(settings, starts_sources=not no_sources))
     if form is OutputFormat.JSON:
         output.json(doctor_json(checks))
@@ -150,7 +150,7 @@ def is_healthy(checks: Sequence[Check]) -> bool:
 _LONGEST_NAME = 80
 _SHOWN = 10
 _SEVERAL = 2
-_RAISE = "raise its 'timeout', or run it yourself: does it answer at all?"
+_RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
 _PROGRAM = (
     "run its command yourself: what it writes to standard error may be secret, and is not shown"
 )
@@ -197,7 +197,7 @@ class _Round:
         yield from _together(self.batches)
 
     def _ask(self, sources: Iterable[Source], live: Live) -> McpgError | None:
-        """Ask all servers, side by side; give why none of them can be asked."""
+        """Query all servers at once; return why none of them can be queried."""
         from mcpg.sources.live import query_each  # noqa: PLC0415 - help needs none of it
 
         servers = [one for one in sources if isinstance(one, ServerSource)]

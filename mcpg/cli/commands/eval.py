@@ -48,6 +48,7 @@ from mcpg.files import atomic_write
 from mcpg.reports.blocks import Notices, Section
 from mcpg.reports.evaluation import eval_blocks, gate_sentence, headline
 from mcpg.reports.pages import eval_page
+from mcpg.values import counted
 
 EXAMPLES = """\
 mcpg eval queries.jsonl
@@ -75,8 +76,8 @@ Depth = Annotated[
         metavar="N",
         min=1,
         max=50,
-        help="The most matches to look at for a query, from 10 to 50; fewer count as 10, which the "
-        "figures need.",
+        help="Maximum number of matches per query, 10 to 50; fewer count as 10, which the metrics "
+        "need.",
     ),
 ]
 Form = Annotated[
@@ -95,28 +96,28 @@ Minimums = Annotated[
     list[str] | None,
     typer.Option(
         "--min",
-        metavar="FIGURE=VALUE",
+        metavar="METRIC=VALUE",
         show_default=False,
-        help="Exit 1 when a figure is below a value: ndcg@5=0.8. May be given again.",
+        help="Exit 1 when a metric is below a value: ndcg@5=0.8. Repeatable.",
     ),
 ]
 Maximums = Annotated[
     list[str] | None,
     typer.Option(
         "--max",
-        metavar="FIGURE=VALUE",
+        metavar="METRIC=VALUE",
         show_default=False,
-        help="Exit 1 when a figure is above a value: ece=0.1. May be given again.",
+        help="Exit 1 when a metric is above a value: ece=0.1. Repeatable.",
     ),
 ]
 Drops = Annotated[
     list[str] | None,
     typer.Option(
         "--max-drop",
-        metavar="[FIGURE=]VALUE",
+        metavar="[METRIC=]VALUE",
         show_default=False,
-        help="Exit 1 when a figure, or without its name any figure of the ranking, has fallen by "
-        "more since --baseline. May be given again.",
+        help="Exit 1 when a metric, or without its name any ranking metric, has dropped by more "
+        "since --baseline. Repeatable.",
     ),
 ]
 Target = Annotated[
@@ -125,16 +126,14 @@ Target = Annotated[
 ]
 Worst = Annotated[
     int,
-    typer.Option(
-        "--worst", metavar="N", min=0, help="Queries to show of those that are answered worst."
-    ),
+    typer.Option("--worst", metavar="N", min=0, help="Number of worst answers to show."),
 ]
 Everything = Annotated[
     bool, typer.Option("--all", help="Show every query, in the order of the file.")
 ]
 Timings = Annotated[
     bool,
-    typer.Option("--timings", help="Tell how long searches took, which is never the same twice."),
+    typer.Option("--timings", help="Report search times, which differ from run to run."),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit 1 when there is a warning about the queries.")
@@ -171,23 +170,28 @@ def evaluate_bundle(
     html: options.Html = None,
     force: options.Force = False,
 ) -> int:
-    """Measure how well a bundle answers judged queries, and hold it to a bar.
+    """Measure how well a bundle answers judged queries, and enforce thresholds.
 
-    How high the right tools are ranked (nDCG, recall, hits, reciprocal rank), whether scores are
-    the probabilities that they claim to be, and whether queries without an answer are recognised.
+    Ranking quality (nDCG, recall, hit rate, reciprocal rank), calibration of the scores, and
+    whether queries without an answer are recognised.
 
-    Figures that a gate may name: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc and
+    Metrics for --min and --max: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc and
     abstention, of which more is better; ece, brier, and the milliseconds p50 and p95.
     """
-    asked = Asked(
+    chosen = EvalOptions(
         queries=queries,
         limit=limit,
         include_disabled=include_disabled,
         baseline=baseline,
         bounds=bounds_of(minimum, maximum, drop, baseline),
         strict=strict,
+        form=form,
+        target=target,
+        worst=None if every else worst,
+        timings=timings,
+        force=force,
+        html=html,
     )
-    shown = Shown(form, target, None if every else worst, timings, force, html)
     settings = settings_of(
         bundle=bundle,
         strategy=strategy,
@@ -196,7 +200,7 @@ def evaluate_bundle(
         candidates=candidates,
         normalize=normalize,
     )
-    return run(asked, shown, settings, output)
+    return run(chosen, settings, output)
 
 
 # `mcpg eval` once its options are read: search, measure, compare, judge,
@@ -208,16 +212,22 @@ _MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be measured, and what is asked of it.
+class EvalOptions:
+    """What is measured, against which thresholds, and how the report is written.
 
     Attributes:
         queries: File of judged queries; `-` is standard input.
-        limit: The most matches to look at for a query.
+        limit: Maximum number of matches per query.
         include_disabled: Whether tools that are off by default may be found.
         baseline: File of an earlier report.
-        bounds: What figures are held to.
+        bounds: The thresholds.
         strict: Whether a warning fails the run.
+        form: The format of the report.
+        target: Where the report goes; `-` is standard output.
+        worst: How many of the worst answers to show; `None` shows every query.
+        timings: Whether to report search times.
+        force: Whether to replace a file that mcpg did not write.
+        html: Where to write an HTML report as well.
     """
 
     queries: str
@@ -226,27 +236,12 @@ class Asked:
     baseline: str | None
     bounds: tuple[Bound, ...]
     strict: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How the report is written.
-
-    Attributes:
-        form: As what.
-        target: Where; `-` is standard output.
-        worst: How many of the worst answers to show; `None` shows every query.
-        timings: Whether to tell how long searches took.
-        force: Whether to replace a file that mcpg did not write.
-        html: Where to write a report to look at, too.
-    """
-
     form: ReportFormat
     target: str
     worst: int | None
     timings: bool
     force: bool
-    html: str | None = None
+    html: str | None
 
 
 def bounds_of(
@@ -266,69 +261,73 @@ def bounds_of(
             place="--max-drop",
             remedy="name an earlier report with --baseline",
         )
-    said = ((MIN, minimums), (MAX, maximums), (MAX_DROP, drops))
+    given = ((MIN, minimums), (MAX, maximums), (MAX_DROP, drops))
     return tuple(
-        bound for kind, texts in said for text in texts or () for bound in parse_bounds(kind, text)
+        bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
     )
 
 
-def run(asked: Asked, shown: Shown, settings: Settings, output: Output) -> int:
-    """Evaluate, write the report, and give the exit code."""
-    _check_target(shown, asked.baseline)
-    judgements = judgements_of(asked.queries)
-    before = read_baseline(asked.baseline) if asked.baseline else None
+def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
+    """Evaluate, write the report, and return the exit code."""
+    _check_target(chosen)
+    judgements = judgements_of(chosen.queries)
+    before = read_baseline(chosen.baseline) if chosen.baseline else None
     strategy = strategy_of(settings)
     fusion = fusion_of(settings, strategy)
-    is_timed = shown.timings or any(bound.metric in LATENCY for bound in asked.bounds)
+    is_timed = chosen.timings or any(bound.metric in LATENCY for bound in chosen.bounds)
     engine = open_engine(settings, output, is_cached=not is_timed)
     with output.progress("searching"):
         report = evaluate(
             engine,
             judgements,
-            limit=asked.limit,
+            limit=chosen.limit,
             strategy=strategy,
             fusion=fusion,
             normalize=Equipping(settings).is_normalizing,
-            include_disabled=asked.include_disabled,
+            include_disabled=chosen.include_disabled,
         )
     if before is not None:
         depth = min(before.limit, report.limit)
         compared = compare(before.outcomes, report.outcomes, depth)
         report = replace(report, baseline=compared)
-    report = replace(report, gates=judge(report, asked.bounds))
-    if shown.html is not None:
-        page = eval_page(report_json(report, timings=shown.timings))
-        write_report(shown.html, page, output, force=shown.force)
-    _write(report, shown, output)
-    return _judged(report, asked, output)
+    report = replace(report, gates=judge(report, chosen.bounds))
+    if chosen.html is not None:
+        page = eval_page(report_json(report, timings=chosen.timings))
+        write_report(chosen.html, page, output, force=chosen.force)
+    _write(report, chosen, output)
+    return _judged(report, chosen, output)
 
 
-def _check_target(shown: Shown, baseline: str | None) -> None:
+def _check_target(chosen: EvalOptions) -> None:
     """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs.
 
     Raises:
         OutputError: A file holds something else.
         UsageError: Two options name one file.
     """
-    if shown.html is not None:
-        check_place(shown.html, force=shown.force)
-        if shown.target != STDOUT and _is_one_file(shown.html, shown.target):
+    if chosen.html is not None:
+        check_place(chosen.html, force=chosen.force)
+        if chosen.target != STDOUT and _is_one_file(chosen.html, chosen.target):
             raise UsageError(
                 "the report and the page cannot both be written to one file",
                 place="--html",
                 remedy="name another file",
             )
-    for option, path in (("--output", shown.target), ("--html", shown.html)):
-        if baseline and path not in {None, STDOUT} and _is_one_file(baseline, str(path)):
+    for option, path in (("--output", chosen.target), ("--html", chosen.html)):
+        if (
+            chosen.baseline
+            and path not in {None, STDOUT}
+            and _is_one_file(chosen.baseline, str(path))
+        ):
             raise UsageError(
                 "the baseline cannot be replaced by what is compared with it: the next run would"
                 " find no drop",
                 place=option,
                 remedy="name another file",
             )
-    if shown.target != STDOUT and not shown.force:
+    if chosen.target != STDOUT and not chosen.force:
         remedy = "name another file, or use --force"
-        check_replaceable(shown.target, _MARKS, "report of `mcpg eval`", remedy)
+        check_replaceable(chosen.target, _MARKS, "report of `mcpg eval`", remedy)
 
 
 def _is_one_file(one: str, other: str) -> bool:
@@ -338,48 +337,44 @@ def _is_one_file(one: str, other: str) -> bool:
         return False
 
 
-def _write(report: Report, shown: Shown, output: Output) -> None:
-    if shown.form is not ReportFormat.JSON:
+def _write(report: Report, chosen: EvalOptions, output: Output) -> None:
+    if chosen.form is not ReportFormat.JSON:
         output.diagnostics(report.diagnostics)
-    text = _rendered(report, shown, output)
-    if shown.target == STDOUT:
+    text = _rendered(report, chosen, output)
+    if chosen.target == STDOUT:
         output.text(text)
     else:
-        atomic_write(shown.target, f"{text}\n".encode("utf-8", "backslashreplace"))
-        output.note(f"wrote {shown.target}: {headline(report_json(report))}")
+        atomic_write(chosen.target, f"{text}\n".encode("utf-8", "backslashreplace"))
+        output.note(f"wrote {chosen.target}: {headline(report_json(report))}")
 
 
-def _rendered(report: Report, shown: Shown, output: Output) -> str:
-    value: dict[str, Any] = report_json(report, timings=shown.timings)
-    if shown.form is ReportFormat.JSON:
+def _rendered(report: Report, chosen: EvalOptions, output: Output) -> str:
+    value: dict[str, Any] = report_json(report, timings=chosen.timings)
+    if chosen.form is ReportFormat.JSON:
         return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
-    blocks = eval_blocks(value, worst=shown.worst)
-    if shown.form is ReportFormat.MD:
-        told = tuple(one for one in value["diagnostics"] if one["severity"] != Severity.INFO)
-        noticed = [Section("diagnostics", "Diagnostics", (Notices(told),))] if told else []
-        return markdown([*blocks, *noticed], "## mcpg eval")
-    return text_of(blocks, output if shown.target == STDOUT else Output(color=Color.NEVER))
+    blocks = eval_blocks(value, worst=chosen.worst)
+    if chosen.form is ReportFormat.MD:
+        serious = tuple(one for one in value["diagnostics"] if one["severity"] != Severity.INFO)
+        section = Section("diagnostics", "Diagnostics", (Notices(serious),))
+        return markdown([*blocks, section], "## mcpg eval")
+    return text_of(blocks, output if chosen.target == STDOUT else Output(color=Color.NEVER))
 
 
-def _judged(report: Report, asked: Asked, output: Output) -> int:
-    """Say what does not pass, and give the exit code."""
+def _judged(report: Report, chosen: EvalOptions, output: Output) -> int:
+    """Report what does not pass, and return the exit code."""
     for gate in report.gates:
         if not gate.passed:
             output.error(gate_sentence(gate.json()), place=f"--{gate.bound.kind}")
     unread = sum(one.code == Code.JUDGED_INVALID for one in report.diagnostics)
     if unread:
-        entries = "1 entry" if unread == 1 else f"{unread} entries"
         output.error(
-            f"{entries} could not be read, so the figures leave something out",
-            place=asked.queries,
+            f"{counted(unread, 'entry', 'entries')} could not be read, metrics are incomplete",
+            place=chosen.queries,
             remedy="correct what the messages name",
         )
         return ExitCode.FAILED
-    if asked.strict and _warnings(report):
-        output.error(f"{_warnings(report)} warnings", place="--strict")
+    warnings = sum(one.severity != Severity.INFO for one in report.diagnostics)
+    if chosen.strict and warnings:
+        output.error(f"{warnings} warnings", place="--strict")
         return ExitCode.FINDINGS
     return ExitCode.DONE if all(gate.passed for gate in report.gates) else ExitCode.FINDINGS
-
-
-def _warnings(report: Report) -> int:
-    return sum(one.severity != Severity.INFO for one in report.diagnostics)

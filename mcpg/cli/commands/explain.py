@@ -64,7 +64,7 @@ def run(
     form: str,
     **asked: Any,
 ) -> int:
-    """Search, and show how every part of the answer came about.
+    """Search, and explain every part of the result.
 
     What each word of the query became, what each match's score is the sum of, which words matched
     in which fields, how the sum became a probability, why the order is so, and what would help.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +23,6 @@ from mcpg.errors import Diagnostic, UsageError
 from mcpg.files import atomic_write
 from mcpg.gateway.json import diagnostics_json
 from mcpg.graph.network import Statistics
-from mcpg.graph.terms import Triple
 from mcpg.graph.validation import Finding, Validation
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Facts, Section, Table, listed
@@ -129,36 +128,27 @@ def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
 def written_graph(
     documents: Sequence[ToolDocument], form: GraphFormat, *, is_framed: bool = False
 ) -> str:
-    """Write what *documents* say as *form*; JSON-LD *is_framed* where asked for."""
-    from mcpg.graph.triples import triples_of  # noqa: PLC0415 - help needs no graph
-
+    """Return *documents* in the format *form*; JSON-LD *is_framed* where asked for."""
     if form is GraphFormat.HTML:
-        from mcpg.reports.graph import graph_page  # noqa: PLC0415
+        from mcpg.reports.graph import graph_page  # noqa: PLC0415 - help needs no graph
 
         return graph_page(documents)
-    pieces = _pieces(triples_of(documents), form, is_framed=is_framed)
-    # JSON has no comments.
-    opening = () if form is GraphFormat.JSON_LD else (_OPENINGS[form],)
-    return "".join((*opening, *pieces))
-
-
-def _pieces(triples: Iterator[Triple], form: GraphFormat, *, is_framed: bool) -> Iterator[str]:
-    from mcpg.graph import exports  # noqa: PLC0415
+    from mcpg.graph import exports  # noqa: PLC0415 - as above
     from mcpg.graph.network import network_of  # noqa: PLC0415
+    from mcpg.graph.triples import triples_of  # noqa: PLC0415
 
-    statements = {
-        GraphFormat.TURTLE: exports.turtle,
-        GraphFormat.NQUADS: exports.nquads,
-        GraphFormat.JSON_LD: exports.framed_json_ld if is_framed else exports.json_ld,
-    }
+    triples = triples_of(documents)
+    if form is GraphFormat.JSON_LD:  # JSON has no comments
+        return "".join((exports.framed_json_ld if is_framed else exports.json_ld)(triples))
+    if form in {GraphFormat.TURTLE, GraphFormat.NQUADS}:
+        write = exports.turtle if form is GraphFormat.TURTLE else exports.nquads
+        return "".join((_OPENINGS[form], *write(triples)))
     drawings = {
         GraphFormat.GRAPHML: exports.graphml,
         GraphFormat.MERMAID: exports.mermaid,
         GraphFormat.DOT: exports.dot,
     }
-    if form in statements:
-        return statements[form](triples)
-    return drawings[form](network_of(triples))
+    return "".join((_OPENINGS[form], *drawings[form](network_of(triples))))
 
 
 def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
@@ -199,8 +189,8 @@ Form = Annotated[
         "--format",
         metavar="NAME",
         show_default=False,
-        help=f"How to write: {', '.join(GraphFormat)}. Otherwise by the end of the file's name; "
-        "turtle on standard output.",
+        help=f"Format: {', '.join(GraphFormat)}. By default from the extension of the file; turtle "
+        "on standard output.",
     ),
 ]
 Around = Annotated[
@@ -209,7 +199,7 @@ Around = Annotated[
         "--around",
         metavar="TOOL",
         autocompletion=complete_tool,
-        help="Only this tool and those near it; give it again for several.",
+        help="Only this tool and those near it. Repeatable.",
     ),
 ]
 Query = Annotated[
@@ -258,6 +248,8 @@ def export(
 
     The same tools give the same bytes on every machine.
     """
+    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415 - as above
+
     chosen = format_for(target, form)
     if depth is not None and not around and query is None:
         raise UsageError(
@@ -270,7 +262,9 @@ def export(
     engine = open_engine(settings_of(bundle=bundle), output)
     output.diagnostics(engine.diagnostics)
     documents = _documents(engine, around or [], query, depth, include_disabled=include_disabled)
-    text = _written(documents, chosen, output, is_framed=framed)
+    kept, repeated = distinct_documents(documents)
+    output.diagnostics(repeated)
+    text = written_graph(kept, chosen, is_framed=framed)
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:
         output.note(f"wrote {target}: {_counts(documents)}, {size:,} bytes")
@@ -298,7 +292,9 @@ def _documents(
         roots = {tools[catalog.named(name).id].uri for name in around}
         found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
     if query is not None:
-        matches = {tools[one].uri for one in _matches(engine, query, include_disabled)}
+        result = engine.search(query, include_disabled=include_disabled)
+        lists = (result.matches, result.related_matches, result.next_step_matches)
+        matches = {tools[match.tool_id].uri for matches in lists for match in matches}
         found |= neighbourhood(documents, matches, depth or 0)
     return induced(documents, found)
 
@@ -310,22 +306,6 @@ def _counts(documents: list[ToolDocument]) -> str:
     return f"{tools}{and_pages(pages)}, {counted(edges, 'edge')}"
 
 
-def _matches(engine: Engine, query: str, include_disabled: bool) -> set[str]:
-    result = engine.search(query, include_disabled=include_disabled)
-    lists = (result.matches, result.related_matches, result.next_step_matches)
-    return {match.tool_id for matches in lists for match in matches}
-
-
-def _written(
-    documents: list[ToolDocument], form: GraphFormat, output: Output, *, is_framed: bool
-) -> str:
-    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
-
-    kept, repeated = distinct_documents(documents)
-    output.diagnostics(repeated)
-    return written_graph(kept, form, is_framed=is_framed)
-
-
 # `mcpg graph stats`
 
 
@@ -335,7 +315,7 @@ mcpg graph stats --top 25
 mcpg graph stats --format json | jq -r '.orphans[]'"""
 
 Top = Annotated[
-    int, typer.Option("--top", metavar="N", min=1, help="The most hubs and groups to name.")
+    int, typer.Option("--top", metavar="N", min=1, help="Maximum number of hubs and groups.")
 ]
 
 
@@ -346,10 +326,10 @@ def stats(
     top: Top = 10,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Count what the graph of the tools is made of.
+    """Show statistics of the graph of the tools.
 
-    Kinds of edges, degrees, parts that nothing joins, tools without an edge, hubs, and the groups
-    whose tools are linked most closely.
+    Kinds of edges, degrees, connected components, tools without an edge, hubs, and the groups whose
+    tools are linked most closely.
     """
     from mcpg.graph.network import statistics_of  # noqa: PLC0415
 
@@ -398,7 +378,7 @@ def stats_blocks(found: Statistics) -> list[Block]:
         ("groups", f"{found.groups:,}"),
         ("things", f"{found.things:,}"),
         ("pages", f"{found.pages:,}" if found.pages else ""),
-        ("connected parts", _counted_names(joined)),
+        ("connected components", _counted_names(joined)),
         ("tools without an edge", _counted_names(found.orphans)),
     )
     edges: list[tuple[Inline, ...]] = [
@@ -457,14 +437,14 @@ Shapes = Annotated[
     typer.Option(
         "--shapes",
         metavar="FILE",
-        help="Check SHACL shapes of your own as well, in Turtle. May be given again.",
+        help="Further SHACL shapes to check, in Turtle. Repeatable.",
     ),
 ]
 Timeout = Annotated[
     float,
-    typer.Option("--timeout", metavar="SECONDS", min=0.1, max=3_600, help="How long it may take."),
+    typer.Option("--timeout", metavar="SECONDS", min=0.1, max=3_600, help="Timeout in seconds."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings as well.")]
 
 
 def validate(
@@ -479,7 +459,7 @@ def validate(
     """Check the graph of the tools against SHACL shapes.
 
     Shapes for tools, documents and edges come with mcpg. A finding names the file and line that is
-    at fault. Exits 1 when something violates a shape.
+    at fault. Exits 1 when a shape is violated.
     """
     texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(settings_of(bundle=bundle), output)

@@ -67,22 +67,24 @@ ModeName = Annotated[
     typer.Option(
         "--mode",
         metavar="hybrid|schema-aware|token-distance",
-        help="How to find: by the words in registered predicates, with an ordinary search in "
-        "their stead where they find no tool; by them alone; or by the nearest text.",
+        help="Search method: by words in registered predicates, with an ordinary search as "
+        "fallback where they find no tool; without the fallback; or by the nearest text.",
     ),
 ]
 Limit = Annotated[
-    int, typer.Option("--limit", "-n", metavar="N", min=1, max=50, help="The most matches to give.")
+    int,
+    typer.Option("--limit", "-n", metavar="N", min=1, max=50, help="Maximum number of matches."),
 ]
 Federate = Annotated[
-    bool, typer.Option("--federate", help="Ask the endpoints of --endpoint, too; matches only.")
+    bool,
+    typer.Option("--federate", help="Query the endpoints as well; matches only."),
 ]
 Endpoint = Annotated[
     list[str] | None,
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="A SPARQL endpoint to ask, with https or on this machine; give it again for several.",
+        help="A SPARQL endpoint to query, with https or on this machine. Repeatable.",
     ),
 ]
 NoLocal = Annotated[
@@ -95,10 +97,10 @@ Timeout = Annotated[
         metavar="SECONDS",
         min=0.1,
         max=3_600,
-        help="What an endpoint has for one answer.",
+        help="Per-request timeout of an endpoint in seconds.",
     ),
 ]
-Explain = Annotated[bool, typer.Option("--explain", help="Show the SPARQL that was asked.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Show the SPARQL queries.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -123,11 +125,11 @@ def search(
     include_disabled: options.IncludeDisabled = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Search the graph by its predicates, and show what speaks for each match.
+    """Search the graph by its predicates, and show the evidence for each match.
 
-    Words are looked for in SPARQL, under the predicates that `mcpg graph schema` lists. To find
-    the right tool, `mcpg search` is faster and ranks better; this shows the graph at work, and
-    asks other graphs.
+    Words are looked up in SPARQL, under the predicates that `mcpg graph schema` lists. To find the
+    right tool, `mcpg search` is faster and ranks better; this queries the graph itself, and other
+    graphs.
     """
     from mcpg.gateway.json import result_json  # noqa: PLC0415
     from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
@@ -302,7 +304,7 @@ Form = Annotated[
 ]
 Rows = Annotated[
     int,
-    typer.Option("--limit", "-n", metavar="N", min=1, help="The most rows or triples to give."),
+    typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of rows or triples."),
 ]
 SparqlTimeout = Annotated[
     float,
@@ -311,7 +313,7 @@ SparqlTimeout = Annotated[
         metavar="SECONDS",
         min=0.1,
         max=3_600,
-        help="When to end a query that takes too long.",
+        help="Query timeout in seconds.",
     ),
 ]
 AllowService = Annotated[
@@ -319,8 +321,8 @@ AllowService = Annotated[
     typer.Option(
         "--allow-service",
         metavar="URL",
-        help="An endpoint that SERVICE may ask, with https or on this machine; give it again for "
-        "several. Without it nobody is asked.",
+        help="An endpoint that SERVICE may query, with https or on this machine. Repeatable; "
+        "none by default.",
     ),
 ]
 
@@ -335,10 +337,10 @@ def sparql(
     timeout: SparqlTimeout = _SPARQL_SECONDS,
     services: AllowService = None,
 ) -> int:
-    """Ask the graph of the tools in SPARQL 1.1.
+    """Query the graph of the tools in SPARQL 1.1.
 
     The graph is only read: updates are refused. The prefixes kb, mcpg, owl, prov, rdf, rdfs,
-    schema, skos and xsd are known. A query that takes too long is ended.
+    schema, skos and xsd are known. A query that takes too long is stopped.
     """
     from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.sparql import Limits, SparqlEndpoint  # noqa: PLC0415
@@ -372,10 +374,10 @@ def schema(
     bundle: options.BundlePaths = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Describe the graph of the tools, for whoever writes a query.
+    """Describe the graph of the tools: prefixes, classes and predicates.
 
-    Prefixes, classes, predicates with what stands on either side of them and an example each, and
-    what `mcpg graph search` reads.
+    Each predicate comes with the classes on either side and an example; then what
+    `mcpg graph search` reads.
     """
     from mcpg.gateway.json import schema_json  # noqa: PLC0415 - help needs none of it
     from mcpg.graph.schema import schema_of  # noqa: PLC0415

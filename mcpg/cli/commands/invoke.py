@@ -37,7 +37,7 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="TOOL",
-        help="The tool: its id as search has it, SOURCE::NAME, or the name its server knows it by.",
+        help="The tool: its id, SOURCE::NAME, or its name on the server.",
     ),
 ]
 From = Annotated[
@@ -72,12 +72,12 @@ Timeout = Annotated[
     typer.Option(
         "--timeout",
         metavar="SECONDS",
-        help="Time that the call has. Otherwise limits.invoke in mcpg.toml, or 60.",
+        help="Timeout of the call in seconds. Otherwise limits.invoke in mcpg.toml, or 60.",
     ),
 ]
 Disabled = Annotated[
     bool,
-    typer.Option("--include-disabled", help="Invoke a tool that is off by default, too."),
+    typer.Option("--include-disabled", help="Invoke the tool even if it is disabled by default."),
 ]
 
 
@@ -99,19 +99,17 @@ def invoke(
     server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
-    """Call a tool, on its server or in its module, and show what it answers.
+    """Call a tool, on its server or in its module, and show the result.
 
     Arguments are checked against the tool's schema before anything is called. Exits 1 when the tool
     fails or its server does, 2 when there is no such tool or the arguments are wrong.
     """
-    from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
-
     wanted = Wanted(tuple(sources or ()), header=header, server_timeout=server_timeout)
     call = Call(tool, arguments, tuple(arg or ()), timeout, include_disabled)
     return invoke_tool(wanted, settings_of(), call, form, output)
 
 
-# What a tool answered, for people and for programs.
+# The result of a call, as text and as JSON
 
 
 _LONGEST = 60
@@ -119,7 +117,7 @@ _BASE64 = 4 / 3
 
 
 def invoke_json(invoked: Invoked) -> Mapping[str, Any]:
-    """Return an answer as JSON; content and structured result are the tool's own."""
+    """Return a result as JSON; content and structured result are the tool's own."""
     return {
         "schema": "mcpg/invoke/1",
         "toolId": invoked.tool_id,
@@ -158,7 +156,7 @@ def _shown(block: Mapping[str, Any]) -> str:
 
 
 def progress_line(text: str) -> str:
-    """Bring a tool's word on its progress to one short line."""
+    """Return a progress message of a tool as one short line."""
     return cut(one_line(text), _LONGEST)
 
 
@@ -214,7 +212,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
-    """Say whether nothing is wrong with the argument itself, whatever is wrong with the others."""
+    """Return whether the argument itself is valid, whatever is wrong with the others."""
     from mcpg.gateway.calls.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
 
     escaped = name.replace("~", "~0").replace("/", "~1")
@@ -222,8 +220,7 @@ def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
     return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
 
 
-# The command `invoke`: from options to a call, and its answer for people and
-# programs.
+# From options to a call
 
 
 _LIMIT = 32 << 20
@@ -243,7 +240,7 @@ _OF_THE_CALLER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the command line wants called.
+    """A call as the command line states it.
 
     Attributes:
         tool: An id, `source::name`, or a raw name.
@@ -299,9 +296,10 @@ async def _run(
     with output.progress(f"invoking {progress_line(call.tool)}") as shown:
         async with gateway:
             snapshot = await gateway.snapshot()
-            told = gateway.diagnostics
             output.diagnostics(
-                one for one in told if output.verbose or one.severity is Severity.ERROR
+                one
+                for one in gateway.diagnostics
+                if output.verbose or one.severity is Severity.ERROR
             )
             found = snapshot.find(call.tool)
             if isinstance(found, Fault):

@@ -38,7 +38,7 @@ def run(
     category: str | None,
     form: str,
 ) -> int:
-    """List the tools: id, source, what each one is.
+    """List the tools: id, source, description.
 
     Tools that are disabled by default are listed, too, and marked.
     """

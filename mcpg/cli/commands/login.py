@@ -38,7 +38,7 @@ LoginServer = Annotated[
     str,
     typer.Argument(
         metavar="SERVER",
-        help="Its address, or what it is called in CONFIG or in [[sources]] of mcpg.toml.",
+        help="Its address, or its name in CONFIG or in [[sources]] of mcpg.toml.",
     ),
 ]
 LoginConfiguration = Annotated[
@@ -46,7 +46,7 @@ LoginConfiguration = Annotated[
     typer.Argument(
         metavar="CONFIG",
         show_default=False,
-        help="The configuration file of a client that names the server.",
+        help="The client configuration that names the server.",
     ),
 ]
 
@@ -71,20 +71,18 @@ def login(
     ] = False,
     port: Annotated[
         int,
-        typer.Option(
-            "--port", metavar="N", help="The port where the browser comes back to; 0 is any."
-        ),
+        typer.Option("--port", metavar="N", help="Port of the redirect URI; 0 is any."),
     ] = 0,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", help="How long to wait for the browser."),
+        typer.Option("--timeout", metavar="SECONDS", help="Timeout of the login in seconds."),
     ] = 300.0,
 ) -> int:
-    """Log in to a server that wants OAuth, once, in a browser.
+    """Log in once, in a browser, to a server that requires OAuth.
 
-    The login is kept in a file that only you can read (MCPG_TOKENS names another folder), and
+    The login is stored in a file that only you can read (MCPG_TOKENS names another folder), and
     renewed without a browser for as long as the server allows. `mcpg logout` removes it. Every
-    command that asks servers uses it.
+    command that connects to servers uses it.
     """
     chosen = login_options(timeout, port, output, opens=not no_browser)
     found = named_server(server, configuration, settings_of())
@@ -111,10 +109,10 @@ def logout(
     server: LoginServer,
     configuration: LoginConfiguration = None,
 ) -> int:
-    """Forget a login that `mcpg login` made.
+    """Remove a login that `mcpg login` stored.
 
-    Its file is removed from this machine. The server is not told: what it granted ends there by
-    itself, or where its own pages let you end it.
+    Its file is removed from this machine. The server is not notified: its grant expires there, or
+    is revoked on its own pages.
     """
     found = named_server(server, configuration, settings_of())
     log_out(found, output)
@@ -150,23 +148,23 @@ def named_server(name: str, configuration: str | None, settings: Settings) -> Ht
     else:
         server = _of_settings(name, settings)
     if not isinstance(server, HttpServer):
-        message = "it is a program, to which nobody logs in"
+        message = "it is a program, which needs no login"
         raise UsageError(message, place=server.place, remedy="name a server with an address")
     return server
 
 
 def log_in(server: HttpServer, chosen: LoginOptions, output: Output) -> None:
-    """Log in to *server*, and say how it went."""
-    told = servers.log_in(server, _folder(), chosen)
-    tools = counted(told.tools, "tool")
-    if told.is_new:
+    """Log in to *server*, and report the result."""
+    login = servers.log_in(server, _folder(), chosen)
+    tools = counted(login.tools, "tool")
+    if login.is_new:
         output.note(f"logged in to {server.place}: {tools}")
     else:
-        output.note(f"{server.place} wants no login: {tools}")
+        output.note(f"{server.place} requires no login: {tools}")
 
 
 def log_out(server: HttpServer, output: Output) -> None:
-    """Forget the login to *server*, and say whether there was one."""
+    """Remove the login to *server*, and report whether there was one."""
     was_there = servers.log_out(server, _folder())
     output.note(f"{'logged out of' if was_there else 'there is no login to'} {server.place}")
 
@@ -184,7 +182,7 @@ def login_options(seconds: float, port: int, output: Output, *, opens: bool) -> 
         UsageError: A number makes no sense.
     """
     if not (math.isfinite(seconds) and 0 < seconds <= _LONGEST):
-        message = f"{seconds:g} is no time that a person can have"
+        message = f"{seconds:g} s is out of range"
         remedy = f"give seconds above 0, up to {_LONGEST}"
         raise UsageError(message, place="--timeout", remedy=remedy)
     if not 0 <= port <= _MOST_PORT:
@@ -217,19 +215,19 @@ def _opened(address: str) -> bool:
 def _folder() -> str:
     folder = login_folder()
     if folder is None:
-        message = "there is no folder in which logins can be kept"
+        message = "there is no folder for logins"
         raise UsageError(message, remedy=f"name one with {VARIABLE}")
     return folder
 
 
 def _configured(name: str, configuration: str) -> Server:
     text = read_text(Path(configuration), configuration)
-    found, noticed = read_client_configuration(text, configuration, os.environ)
+    found, diagnostics = read_client_configuration(text, configuration, os.environ)
     server = next((one for one in found if one.name == name), None)
     if server is not None:
         return server
     place = f"{configuration}: {name}"
-    fault = next((one for one in noticed if one.place == place), None)
+    fault = next((one for one in diagnostics if one.place == place), None)
     if fault is not None:
         raise SourceError(fault.message, place=place, remedy="see to its entry")
     raise _unknown(name, [one.name or "" for one in found], configuration)

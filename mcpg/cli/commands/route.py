@@ -46,7 +46,7 @@ PARAMETERS = (
     Parameter(
         "categories",
         ("--categories",),
-        "The most categories to give, up to 20.",
+        "Maximum number of categories, up to 20.",
         "N",
         kind=int,
         default=5,
@@ -55,7 +55,7 @@ PARAMETERS = (
     Parameter(
         "tools",
         ("--tools",),
-        "The most tools to give of each category.",
+        "Maximum number of tools per category.",
         "N",
         kind=int,
         default=3,
@@ -78,8 +78,8 @@ def route_query(
 ) -> int:
     """Find the categories of tools that serve a request, and the best tools of each.
 
-    A tool's score is that of a search, raised or lowered a little for what its hints say: whether
-    it reads or writes, what it costs, how long it takes. `mcpg explain --route` shows how.
+    A tool's score is that of a search, adjusted slightly by its hints: whether it reads or writes,
+    its cost and its latency. `mcpg explain --route` shows how.
     """
     question = Question.of(asked)
     arguments = arguments_of(question)
@@ -124,8 +124,8 @@ def route_text(result: RouteResult, output: Output) -> str:
         for category in result.categories
     ]
     if blocks and result.preference.name != NONE:
-        told = f"preferring {_KINDS[result.preference.name]}: {_briefly(result.preference)}"
-        blocks.append([output.paint(cut(told, output.columns), "dim")])
+        reason = f"preferring {_KINDS[result.preference.name]}: {_briefly(result.preference)}"
+        blocks.append([output.paint(cut(reason, output.columns), "dim")])
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -198,7 +198,7 @@ def _facts(result: RouteResult) -> Iterator[tuple[str, Inline]]:
 
 
 def _because(preference: Preference) -> str:
-    """Say on one safe line why *preference* is what it is."""
+    """Return on one safe line why *preference* is what it is."""
     if preference.is_asked:
         return "as asked"
     if not (preference.read_only and preference.writing):
@@ -211,7 +211,7 @@ def _because(preference: Preference) -> str:
 
 
 def _briefly(preference: Preference) -> str:
-    """Say what spoke most for *preference*."""
+    """Return what counts most for *preference*."""
     if preference.is_asked:
         return "as asked"
     return _spoken(_speaking(preference)[0], preference)

@@ -56,17 +56,17 @@ QueriesFile = Annotated[
 Folds = Annotated[
     int,
     typer.Option(
-        "--folds", metavar="N", min=2, max=20, help="How many parts to hold out in turn, 2 to 20."
+        "--folds", metavar="N", min=2, max=20, help="Folds of the cross-validation, 2 to 20."
     ),
 ]
 Seed = Annotated[
     int,
     typer.Option(
-        "--seed", metavar="N", min=0, help="Draws the parts; the same seed gives the same result."
+        "--seed", metavar="N", min=0, help="Seed of the folds; the same seed gives the same result."
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Write nothing; the exit code says whether it would.")
+    bool, typer.Option("--dry-run", help="Write nothing; the exit code is that of a real run.")
 ]
 Target = Annotated[
     str | None,
@@ -75,7 +75,7 @@ Target = Annotated[
         "-o",
         metavar="FILE",
         show_default=False,
-        help="The bundle to write, in place of the one that was read.",
+        help="The bundle to write; by default the one that was read.",
     ),
 ]
 
@@ -98,15 +98,14 @@ def tune_bundle(
     form: options.Format = OutputFormat.TEXT,
     force: options.Force = False,
 ) -> int:
-    """Fit ranking and scores to judged queries of your own, and keep them in the bundle.
+    """Fit ranking and scores to your own judged queries, and store them in the bundle.
 
-    What is fitted is the strategy graph: the weights of its ranking and the calibration of its
-    scores, on all parts of the queries but one, measured on that one, for each part in turn. What
-    is not better there than the shipped model, by more than chance, is not kept; when nothing is,
-    nothing is written and the exit code is 1. What is kept travels inside the bundle: all commands
-    and hosts use it, and `mcpg explain` names it.
+    Fits the ranking weights and the score calibration of the strategy graph by cross-validation. A
+    part is kept only when it beats the shipped model on held-out queries by more than chance; when
+    neither does, nothing is written and the exit code is 1. The result is stored in the bundle: all
+    commands and hosts use it, and `mcpg explain` names it.
     """
-    asked = Asked(
+    chosen = TuneOptions(
         queries=queries,
         folds=folds,
         seed=seed,
@@ -115,7 +114,7 @@ def tune_bundle(
         target=target,
         force=force,
     )
-    return run(asked, form, settings_of(bundle=bundle), output)
+    return run(chosen, form, settings_of(bundle=bundle), output)
 
 
 # What `mcpg tune` found, as blocks
@@ -178,7 +177,7 @@ _REMEDY = "write down more queries and their tools, as people ask them"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TuneOptions:
     """What is to be fitted, and where it goes.
 
     Attributes:
@@ -200,30 +199,30 @@ class Asked:
     force: bool
 
 
-def run(asked: Asked, form: OutputFormat, settings: Settings, output: Output) -> int:
-    """Tune, tell, write, and give the exit code."""
-    path = _bundle_path(settings, asked.target)
+def run(chosen: TuneOptions, form: OutputFormat, settings: Settings, output: Output) -> int:
+    """Tune, report, write, and return the exit code."""
+    path = _bundle_path(settings, chosen.target)
     bundle = _read(path)
-    given = _whole(judgements_of(asked.queries))
-    judgements = drawn(given, asked.seed)
+    given = _whole(judgements_of(chosen.queries))
+    judgements = drawn(given, chosen.seed)
     if judgements is not given:
         used, all_of_them = len(judgements.queries), len(given.queries)
         output.note(f"{used:,} of the {all_of_them:,} queries are used, drawn by the seed")
     engine = load(path, cache_dir=cache_folder())
-    cases, noticed = _cases(engine, judgements, asked, output)
-    report = _tuned(TuneReport(len(cases), shipped_ranking()), cases, judgements, asked, output)
-    target = asked.target or path
+    cases, diagnostics = _cases(engine, judgements, chosen, output)
+    report = _tuned(TuneReport(len(cases), shipped_ranking()), cases, judgements, chosen, output)
+    target = chosen.target or path
     is_written = False
-    if report.ranking and not asked.is_dry:
+    if report.ranking and not chosen.is_dry:
         _check_unchanged(path, bundle)
-        is_written = _write(bundle, report.ranking, target, force=asked.force)
+        is_written = _write(bundle, report.ranking, target, force=chosen.force)
     if form is OutputFormat.JSON:
-        told = tune_json(report, is_written=is_written)
-        output.json(told | {"diagnostics": diagnostics_json(noticed)})
+        data = tune_json(report, is_written=is_written)
+        output.json(data | {"diagnostics": diagnostics_json(diagnostics)})
     else:
-        output.diagnostics(noticed)
+        output.diagnostics(diagnostics)
         output.text(text_of(tune_blocks(report), output))
-    return _judged(report, target, asked, output, is_written=is_written)
+    return _judged(report, target, chosen, output, is_written=is_written)
 
 
 def _bundle_path(settings: Settings, target: str | None) -> str:
@@ -273,31 +272,31 @@ def _whole(judgements: Judgements) -> Judgements:
 
 
 def _cases(
-    engine: Engine, judgements: Judgements, asked: Asked, output: Output
+    engine: Engine, judgements: Judgements, chosen: TuneOptions, output: Output
 ) -> tuple[list[Case], list[Diagnostic]]:
     catalog = engine.catalog
     resolved = resolve(judgements, catalog)
-    off = [] if asked.include_disabled else disabled_tools(judgements, resolved, catalog)
+    off = [] if chosen.include_disabled else disabled_tools(judgements, resolved, catalog)
     index = engine.index
-    disabled = frozenset() if asked.include_disabled else frozenset(index.disabled())
+    disabled = frozenset() if chosen.include_disabled else frozenset(index.disabled())
     with output.progress("searching"):
         cases = cases_of(resolved, index, disabled=disabled)
-    noticed = (*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off)
-    return cases, [one for one in noticed if one.code != Code.RANKING_IGNORED]
+    found = (*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off)
+    return cases, [one for one in found if one.code != Code.RANKING_IGNORED]
 
 
 def _tuned(
     report: TuneReport,
     cases: Sequence[Case],
     judgements: Judgements,
-    asked: Asked,
+    chosen: TuneOptions,
     output: Output,
 ) -> TuneReport:
-    refusal = too_few(cases, asked.folds)
+    refusal = too_few(cases, chosen.folds)
     if refusal:
         return replace(report, refusal=refusal)
     with output.progress("fitting"):
-        tuning = tune(cases, report.shipped.model, folds=asked.folds, seed=asked.seed)
+        tuning = tune(cases, report.shipped.model, folds=chosen.folds, seed=chosen.seed)
     if not tuning.is_better:
         refusal = "on queries that it has not seen, the fit is no better than chance would make it"
         return replace(report, tuning=tuning, refusal=refusal)
@@ -328,12 +327,12 @@ def _write(bundle: Bundle, ranking: Ranking, target: str, *, force: bool) -> boo
 
 
 def _judged(
-    report: TuneReport, target: str, asked: Asked, output: Output, *, is_written: bool
+    report: TuneReport, target: str, chosen: TuneOptions, output: Output, *, is_written: bool
 ) -> int:
     if report.ranking is None:
         remedy = _REMEDY if report.tuning is None else "`mcpg eval` shows which answers are bad"
-        output.error(f"{report.refusal}: nothing was written", place=asked.queries, remedy=remedy)
+        output.error(f"{report.refusal}: nothing was written", place=chosen.queries, remedy=remedy)
         return ExitCode.FINDINGS
-    verb = "would write" if asked.is_dry else "wrote" if is_written else "up to date:"
+    verb = "would write" if chosen.is_dry else "wrote" if is_written else "up to date:"
     output.note(f"{verb} {target}: {report.ranking.origin.name}")
     return ExitCode.DONE
