@@ -99,10 +99,15 @@ def test_the_page_written_by_hand_leads_on(engine: Engine) -> None:
 
 def test_references_in_schemas_have_a_target() -> None:
     """Every `$ref` of an example schema names a definition of the same schema."""
-    for file in TOOLS.glob("*.json"):
-        for schema in _members(json.loads(file.read_text(encoding="utf-8")), "inputSchema"):
-            for reference in _members(schema, "$ref"):
-                assert reference.removeprefix("#/$defs/") in schema["$defs"]
+    references = [
+        (reference, schema)
+        for file in TOOLS.glob("*.json")
+        for schema in _members(json.loads(file.read_text(encoding="utf-8")), "inputSchema")
+        for reference in _members(schema, "$ref")
+    ]
+    assert references
+    for reference, schema in references:
+        assert reference.removeprefix("#/$defs/") in schema["$defs"]
 
 
 def test_output_schemas_feed_required_arguments(assembly: Assembly) -> None:

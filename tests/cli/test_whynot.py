@@ -195,6 +195,7 @@ def test_hostile_texts_are_neutralised(folder: Path, run: Callable[..., Run]) ->
         one["toolId"] for one in run("list", "-b", "evil.json", "--format", "json").json["tools"]
     ]
 
+    assert len(ids) == 2
     for tool_id in ids:
         told = run("explain", "list \x1b[31mzorb", "--tool", tool_id, "-b", "evil.json")
         assert told.code == 0

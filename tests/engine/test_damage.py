@@ -120,7 +120,7 @@ def test_damage_under_a_large_index_is_no_failure(
             scores = [match.score for match in engine.search(query).matches]
             assert all(0 <= score <= 1 for score in scores)
     index.unlink()
-    mcpg.load(bundle)
+    assert answers(mcpg.load(bundle)) == ANSWERS
 
 
 @pytest.mark.parametrize(

@@ -174,6 +174,7 @@ def test_an_alias_is_called_an_alias() -> None:
 
 def test_calibration_inputs_are_shown(explanation: Explanation) -> None:
     """The score can be worked out from what the explanation shows."""
+    assert explanation.matches
     for match in explanation.matches:
         calibration = match.calibration
         parts = [one.value * one.coefficient for one in calibration.inputs]

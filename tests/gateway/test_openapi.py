@@ -685,6 +685,7 @@ async def test_an_operation_has_to_be_the_only_one(trying: Trying) -> None:
     shared["paths"]["/others"] = {"delete": {"operationId": "op"}}
     async with trying.gateway(shared, "http://127.0.0.1:9") as gateway:
         tools = await gateway.list_tools()
+        assert tools
         for tool in tools:
             (fault,) = (await gateway.invoke(tool.id)).faults
             assert (fault.code, fault.message[:12]) == (FaultCode.NOT_INVOKABLE, "2 operations")

@@ -225,6 +225,7 @@ def test_hints_adjust_for_what_they_say(
 def test_a_score_is_the_sum_of_what_it_is_made_of() -> None:
     """Each adjustment is a share of the calibrated score, and all together are the score."""
     result = route(incidents(), "incident", prefer_read_only=True)
+    assert any(one.adjustments for one in result.suggested)
     for one in result.suggested:
         assert all(part.value == part.weight * one.match.score for part in one.adjustments)
         total = one.match.score + sum(part.value for part in one.adjustments)
