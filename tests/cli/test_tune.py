@@ -36,10 +36,11 @@ def write_queries(path: Path, judgements: Judgements) -> None:
     path.write_text(lines_of(judgements), "utf-8")
 
 
+QUERIES = lopsided.by_name(60)
 TOOLS = [{"name": one.name, "description": one.description} for one in lopsided.tools()]
 FILES = (
     ("tools.json", json.dumps({"server": "commerce", "tools": TOOLS})),
-    ("queries.jsonl", lines_of(lopsided.by_name())),
+    ("queries.jsonl", lines_of(QUERIES)),
 )
 BUNDLE = ("bundle", "tools.json", "-q")
 QUICKLY = ("--folds", "2")
@@ -71,7 +72,7 @@ def test_a_fit_is_told_and_kept(bundled: Path, run: Runner) -> None:
     documents = read_bundle(bundled).documents
     done = run("tune", "queries.jsonl")
     assert done.code == 0
-    assert done.out.startswith("fitted: 120 queries with an answer, 0 without, in ")
+    assert done.out.startswith("fitted: 60 queries with an answer, 0 without, in ")
     for told in ("ndcg@5", "recall@5", "ece", "logLoss", "weights      fitted", "nameCoverage"):
         assert told in done.out
     assert done.err.endswith("graph.mdld: tuned on queries.jsonl\n")
@@ -82,7 +83,7 @@ def test_a_fit_is_told_and_kept(bundled: Path, run: Runner) -> None:
 
 def test_searches_use_it_and_explain_names_it(bundled: Path, run: Runner) -> None:
     """A query that the shipped weights answer wrongly is answered rightly afterwards."""
-    queries = lopsided.by_name().queries
+    queries = QUERIES.queries
     wrong = next(
         one
         for one in queries
@@ -129,7 +130,7 @@ def test_json_has_all_of_it(bundled: Path, run: Runner) -> None:
     del bundled
     found = run("tune", "queries.jsonl", "--format", "json", "--folds", "4", "--seed", "7").json
     assert found["schema"] == "mcpg/tune/1"
-    assert (found["answerable"], found["folds"], found["seed"]) == (120, 4, 7)
+    assert (found["answerable"], found["folds"], found["seed"]) == (60, 4, 7)
     assert found["weights"]["kept"] is True
     held_out = found["weights"]["heldOut"]["ndcg@5"]
     assert held_out["after"] > held_out["before"]
@@ -186,7 +187,7 @@ def test_broken_queries_are_not_learned_from(bundled: Path, run: Runner) -> None
     queries.write_text(f"{text}\nnot json\n{{}}", "utf-8")
     done = run("tune", "queries.jsonl", *QUICKLY)
     assert done.code == 2
-    assert "queries.jsonl:121" in done.err
+    assert "queries.jsonl:61" in done.err
     assert "1 more" in done.err
     queries.write_text(f'{text}\n{{"query": "x", "relevant": ["no_such_tool"]}}', "utf-8")
     done = run("tune", "queries.jsonl", *QUICKLY)
@@ -239,7 +240,7 @@ def test_disabled_tools_are_told_unless_they_are_included(
     manifest: Path, bundled: Path, run: Runner
 ) -> None:
     """Judged tools that are off by default cannot be found, which is told."""
-    name = lopsided.by_name().queries[0].relevant[0]
+    name = QUERIES.queries[0].relevant[0]
     hints = manifest.parent / "x.hints.yaml"
     hints.write_text(f"tools:\n  {name}: {{enabledByDefault: false}}\n", "utf-8")
     assert run("bundle", str(manifest), str(hints), "-q").code == 0
