@@ -97,7 +97,7 @@ def _refuse_when_all_failed(assembly: Assembly) -> None:
 
 
 def refused(assembly: Assembly, output: Output) -> bool:
-    """Say, for `--strict`, whether anything noticed is more than information, and tell it."""
+    """Return whether `--strict` refuses a diagnostic, and report that."""
     findings = sum(item.severity is not Severity.INFO for item in assembly.diagnostics)
     if findings:
         output.error(
@@ -128,7 +128,7 @@ def told(facts: Mapping[str, Any]) -> str:
 
 
 def judged(place: str, reasons: Sequence[str], fresh: str, output: Output) -> int:
-    """Tell whether *place* is up to date, with the first of the *reasons* why not."""
+    """Report whether *place* is up to date, or the first *reasons* why not; return the code."""
     if not reasons:
         output.note(f"up to date: {place}: {fresh}")
         return ExitCode.DONE
@@ -228,7 +228,7 @@ def leave(run: BuildStamp, bundle: str, data: bytes, assembly: Assembly, memo: M
 
 
 def no_index(fault: OutputError) -> Diagnostic:
-    """Say that the index could not be written, and what that means."""
+    """Return the diagnostic of an index that could not be written."""
     message = f"the index {fault.message}: the first search makes it anew, if need be every time"
     return info(Code.INDEX_IN_MEMORY, message, fault.place)
 
@@ -238,7 +238,7 @@ def no_index(fault: OutputError) -> Diagnostic:
 
 
 def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) -> Assembly:
-    """Give *assembly* with the ranking that the bundle at *target* carries, or else its sources.
+    """Return *assembly* with the ranking that the bundle at *target* carries, or else its sources.
 
     One that this mcpg cannot use is left out, which is told.
 
@@ -255,11 +255,6 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
         output.diagnostics([told])
         return replace(assembly, ranking=None, diagnostics=(*assembly.diagnostics, told))
     return replace(assembly, ranking=None if carried is None else ranking_json(ranking))
-
-
-def without_ranking(assembly: Assembly) -> Assembly:
-    """Give *assembly* so that the shipped model ranks."""
-    return replace(assembly, ranking=None)
 
 
 def _present(target: str) -> JsonValue:

@@ -46,7 +46,7 @@ class Embedding:
     observer: Observer | None = None
 
     def watched(self, make: Callable[[], Built]) -> Built:
-        """Have *make* make vectors, and tell the observer."""
+        """Return what *make* builds, reporting it to the observer."""
         if self.observer is None:
             return make()
         from mcpg.engine.observed import observed_vectors  # noqa: PLC0415 - most runs tell nobody
@@ -54,7 +54,7 @@ class Embedding:
         return observed_vectors(self.observer, make)
 
     def close(self) -> None:
-        """Give back what the store holds open."""
+        """Close the store."""
         if self.store is not None:
             self.store.close()
 
@@ -131,7 +131,7 @@ def embed(
     embedding: Embedding,
     output: Output,
 ) -> Embedded:
-    """See that the bundle *target* has its vectors, embedding no text that has one already.
+    """Bring the vectors of the bundle *target* up to date, embedding no text that has one already.
 
     Args:
         target: The bundle.
@@ -163,13 +163,13 @@ def embed(
 
 
 def staleness(target: Target, embedding: Embedding) -> list[str]:
-    """Say in lines why the vectors of the bundle *target* are not what they should be."""
+    """Return the reasons why the vectors of the bundle *target* are stale."""
     found = find_vectors(target.places, target.key, target.tools, embedding.provider)
     return _faults(found, target, embedding.kind)
 
 
 def _faults(found: Found, target: Target, kind: str) -> list[str]:
-    """Say what is wrong with the vectors that were *found*; nothing if none are to be written."""
+    """Return why the vectors that were *found* have to be written anew, if they have to."""
     reasons = [one.message for one in found.diagnostics]
     if found.file is None:
         return reasons or ["there are no vectors"]

@@ -94,22 +94,22 @@ class Output:
         _write_data(json_safe(json.dumps(members, ensure_ascii=False, indent=2)) + "\n")
 
     def note(self, text: str) -> None:
-        """Tell the person at the terminal something, unless they asked for quiet."""
+        """Write *text* as a line to standard error, unless `--quiet` is given."""
         if not self.quiet:
             self.raw_error(one_line(text) + "\n")
 
     def item(self, text: str) -> None:
-        """Tell one line of a list below a note."""
+        """Write an item of a list below a note."""
         if not self.quiet:
             self.raw_error(f"  {one_line(text)}\n")
 
     def detail(self, text: str) -> None:
-        """Tell something that only `--verbose` asks for."""
+        """Write a note if `--verbose` is given."""
         if self.verbose:
             self.note(text)
 
     def error(self, message: str, *, place: str | None = None, remedy: str | None = None) -> None:
-        """Say what is wrong, where, and what to do about it."""
+        """Report what is wrong, where, and what to do about it."""
         label = paint("error:", "red", on=self.colored(sys.stderr))
         where = f"{one_line(place)}: " if place else ""
         self.raw_error(f"{label} {where}{one_line(message)}\n")
@@ -225,7 +225,7 @@ def check_replaceable(
     what: str,
     remedy: str = "name another file, or move it away",
 ) -> None:
-    """See that nothing is lost by writing to *path*.
+    """Check that writing to *path* overwrites no foreign file.
 
     An empty file, and what is no ordinary file, may be written.
 
@@ -278,7 +278,7 @@ def write_report(path: Path | str, report: str, output: Output, *, force: bool =
 
 
 def check_place(path: Path | str, *, force: bool = False) -> None:
-    """See that a report may be written to *path*, before the work for it is done.
+    """Check that a report may be written to *path*, before the work for it is done.
 
     Args:
         path: Where it is to be written.

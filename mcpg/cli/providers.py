@@ -133,7 +133,7 @@ class Equipping:
         return given
 
     def embedder(self) -> EmbeddingProvider | str | None:
-        """Give who makes vectors: a provider, or the name of one that is made when it is needed.
+        """Return the embedding provider, or the name of one that is made when it is needed.
 
         Raises:
             UsageError: An endpoint is asked for, and something it needs is not set.
@@ -183,7 +183,7 @@ class Equipping:
         return LateStore(lambda: _sqlite(path)) if path else None
 
     def store_path(self) -> str | None:
-        """Give the path of the file that keeps vectors, `None` where there is no folder for it."""
+        """Return the path of the vector store's file, `None` where there is no folder for it."""
         named = self._value("store.path")
         folder = cache_folder()
         return named or (os.path.join(folder, STORE_FILE) if folder else None)  # noqa: PTH118
@@ -233,7 +233,7 @@ class Equipping:
         return telemetry(record_queries=bool(self._value("telemetry.queries", default=False)))
 
     def noticed(self) -> tuple[Diagnostic, ...]:
-        """Tell what is wanted and cannot be had, and is done without."""
+        """Return diagnostics of settings that cannot be met and are ignored."""
         if not self.is_telling:
             return ()
         from mcpg.telemetry import is_installed  # noqa: PLC0415 - as above

@@ -40,14 +40,14 @@ def generated() -> str:
 
 
 def commands_below(command: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Give *command*, called by *path*, and every command within it, each with its own path."""
+    """Yield *command*, called by *path*, and every command within it, each with its own path."""
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands_below(inner, f"{path} {name}")
 
 
 def refreshed(page: str) -> str:
-    """Give *page* with its generated part as it should be."""
+    """Return *page* with its generated part brought up to date."""
     written = page.partition(MARKER)[0].rstrip()
     return f"{written}\n\n{generated()}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -115,38 +116,21 @@ def bundle(
     stays in the bundle.
     """
     from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli import build  # noqa: PLC0415
-    from mcpg.cli.build import (  # noqa: PLC0415
-        Memory,
-        with_kept_ranking,
-        without_ranking,
-    )
 
     compares = check or diff
     _check_options(target, form, compares=compares)
     embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
     settings = settings_of()
-    intake = Intake(
-        sources,
-        settings,
-        source_id=source_id,
-        header=header,
-        seconds=server_timeout,
-    )
+    intake = Intake(sources, settings, source_id=source_id, header=header, seconds=server_timeout)
     signature = "" if compares or target == STDOUT else intake.sign(target)
-    if signature and not (strict or force or untuned):
-        last = build_stamp(target)
-        if last.signature == signature and (form is OutputFormat.TEXT or not last.noticed):
-            vectors = _vectors_of_last(target, last, embedding, output)
-            return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
+    last = None if strict or force or untuned else _last_run(target, signature, form)
+    if last is not None:
+        vectors = _vectors_of_last(target, last, embedding, output)
+        return _tell(target, last.report, (), vectors=vectors, form=form, output=output)
     makes_index = not compares and target != STDOUT
     with watched_bundle(settings, output, makes_index=makes_index) as tell:
         memory = Memory(None if target == STDOUT else target)
-        assembly = build.assembled(intake, output, memory, [target])
-        if untuned:
-            assembly = without_ranking(assembly)
-        else:
-            assembly = with_kept_ranking(assembly, None if target == STDOUT else target, output)
+        assembly = _assembled(intake, memory, target, output, keeps_ranking=not untuned)
         if strict and build.refused(assembly, output):
             return ExitCode.FINDINGS
         made = bundle_of(assembly)
@@ -171,6 +155,27 @@ def bundle(
         )
         tell(assembly)
         return code
+
+
+def _last_run(target: str, signature: str, form: OutputFormat) -> BuildStamp | None:
+    """Return the stamp of the run that made *target* of the same sources, `None` if none did.
+
+    Diagnostics are not kept with it, so a JSON report that needs them takes a new run.
+    """
+    last = build_stamp(target) if signature else None
+    if last is None or last.signature != signature:
+        return None
+    return last if form is OutputFormat.TEXT or not last.noticed else None
+
+
+def _assembled(
+    intake: Intake, memory: Memory, target: str, output: Output, *, keeps_ranking: bool
+) -> Assembly:
+    """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
+    assembly = build.assembled(intake, output, memory, [target])
+    if not keeps_ranking:
+        return replace(assembly, ranking=None)
+    return build.with_kept_ranking(assembly, None if target == STDOUT else target, output)
 
 
 def _embedding(
@@ -199,7 +204,7 @@ def _embedding(
 def _vectors_of_last(
     target: str, last: BuildStamp, embedding: Embedding | None, output: Output
 ) -> Embedded | None:
-    """Look after the vectors of a bundle in which nothing has changed."""
+    """Bring the vectors of an unchanged bundle up to date."""
     if embedding is None:
         return None
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
@@ -218,7 +223,7 @@ def _documents_of(target: str) -> Iterable[ToolDocument]:
 def _vectors(
     target: str, data: bytes, assembly: Assembly, embedding: Embedding | None, output: Output
 ) -> Embedded | None:
-    """Look after the vectors of a bundle that was put together."""
+    """Bring the vectors of a new bundle up to date."""
     if embedding is None:
         return None
     from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
@@ -265,7 +270,6 @@ def _write(
     output: Output,
 ) -> int:
     from mcpg.bundle import encode_bundle, write_encoded  # noqa: PLC0415
-    from mcpg.cli import build  # noqa: PLC0415
 
     data = encode_bundle(made)
     written = write_encoded(target, data, force=force)
@@ -296,7 +300,7 @@ def _tell(
     form: OutputFormat,
     output: Output,
 ) -> int:
-    """Say what was written, and how much the bundle holds by the *facts*."""
+    """Report what was written, and the *facts* about the bundle; return the exit code."""
     if form is OutputFormat.JSON:
         found = vectors.facts if vectors else {}
         noticed = (*noticed, *(vectors.diagnostics if vectors else ()))
@@ -340,7 +344,7 @@ def _stale_vectors(made: Bundle, tools: int, target: str, embedding: Embedding |
 
 
 def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
-    """Give in short lines, and as changed lines of the documents, how *path* differs."""
+    """Return how *path* differs: as short lines, and as a diff of the documents."""
     from mcpg.bundle import Bundle, diff_bundles, encode_bundle, read_bundle, unified_text  # noqa: PLC0415
 
     try:
@@ -397,7 +401,7 @@ def _report(
 def watched_bundle(
     settings: Settings, output: Output, *, makes_index: bool
 ) -> Iterator[Callable[[Assembly], None]]:
-    """Tell of what is made inside; there, of what it was made of.
+    """Report a build to the observer; yield a function that takes what was built.
 
     Args:
         settings: Say whether anybody is told.

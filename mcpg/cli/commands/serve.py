@@ -387,7 +387,7 @@ async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Ou
 
 
 class _Noticing:
-    """Tells of diagnostics once each: of errors, and with `--verbose` of all."""
+    """Reports each diagnostic once: errors, and with `--verbose` all."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
