@@ -36,7 +36,7 @@ def write_queries(path: Path, judgements: Judgements) -> None:
     path.write_text(lines_of(judgements), "utf-8")
 
 
-QUERIES = lopsided.by_name(60)
+QUERIES = lopsided.by_name(80)
 TOOLS = [{"name": one.name, "description": one.description} for one in lopsided.tools()]
 FILES = (
     ("tools.json", json.dumps({"server": "commerce", "tools": TOOLS})),
@@ -72,7 +72,7 @@ def test_a_fit_is_told_and_kept(bundled: Path, run: Runner) -> None:
     documents = read_bundle(bundled).documents
     done = run("tune", "queries.jsonl")
     assert done.code == 0
-    assert done.out.startswith("fitted: 60 queries with an answer, 0 without, in ")
+    assert done.out.startswith("fitted: 80 queries with an answer, 0 without, in ")
     for told in ("ndcg@5", "recall@5", "ece", "logLoss", "weights      fitted", "nameCoverage"):
         assert told in done.out
     assert done.err.endswith("graph.mdld: tuned on queries.jsonl\n")
@@ -114,7 +114,7 @@ def test_another_bundle_may_be_written(bundled: Path, run: Runner) -> None:
     assert read_bundle("tuned.mdld").ranking is not None
     done = run("tune", "queries.jsonl", "-o", "queries.jsonl", *QUICKLY)
     assert done.code == 2
-    assert "no bundle" in done.err
+    assert "is not a bundle" in done.err
 
 
 def test_the_same_queries_give_the_same_bytes(tuned: Path, run: Runner) -> None:
@@ -130,7 +130,7 @@ def test_json_has_all_of_it(bundled: Path, run: Runner) -> None:
     del bundled
     found = run("tune", "queries.jsonl", "--format", "json", "--folds", "4", "--seed", "7").json
     assert found["schema"] == "mcpg/tune/1"
-    assert (found["answerable"], found["folds"], found["seed"]) == (60, 4, 7)
+    assert (found["answerable"], found["folds"], found["seed"]) == (80, 4, 7)
     assert found["weights"]["kept"] is True
     held_out = found["weights"]["heldOut"]["ndcg@5"]
     assert held_out["after"] > held_out["before"]
@@ -187,7 +187,7 @@ def test_broken_queries_are_not_learned_from(bundled: Path, run: Runner) -> None
     queries.write_text(f"{text}\nnot json\n{{}}", "utf-8")
     done = run("tune", "queries.jsonl", *QUICKLY)
     assert done.code == 2
-    assert "queries.jsonl:61" in done.err
+    assert "queries.jsonl:81" in done.err
     assert "1 more" in done.err
     queries.write_text(f'{text}\n{{"query": "x", "relevant": ["no_such_tool"]}}', "utf-8")
     done = run("tune", "queries.jsonl", *QUICKLY)
