@@ -17,6 +17,7 @@ from mcpg import __version__
 from mcpg.reports import MARK
 from mcpg.reports import blocks as model
 from mcpg.text.safeyaml import lines_kept
+from mcpg.values import counted
 
 if TYPE_CHECKING:
     Child: TypeAlias = str | Iterable["Child"] | None
@@ -430,10 +431,10 @@ def _table(table: model.Table) -> Markup:
 
 def facts(rows: Iterable[tuple[str, Child]]) -> Markup:
     """Write names and values side by side, without those that have no value."""
-    told = [
+    parts = [
         element("div", element("dt", name), element("dd", value)) for name, value in rows if value
     ]
-    return element("dl", told, class_="facts")
+    return element("dl", parts, class_="facts")
 
 
 def _notice(item: Mapping[str, Any]) -> Markup:
@@ -487,11 +488,11 @@ def stacked_bar(
         start = reach[negative] - share if negative else reach[negative]
         reach[negative] += -share if negative else share
         pieces.append(_piece(name, size, start, share, colors[name]))
-    told = ", ".join(f"{name} {signed(size)}" for name, size in parts) or "nothing"
+    text = ", ".join(f"{name} {signed(size)}" for name, size in parts) or "nothing"
     zero = f"{-low / width:.3%}"
     axis = element("line", class_="zero", x1=zero, x2=zero, y1="0", y2="100%") if low < 0 else None
     return element(
-        "svg", pieces, axis, class_="stack", role="img", aria_label=f"Contributions: {told}"
+        "svg", pieces, axis, class_="stack", role="img", aria_label=f"Contributions: {text}"
     )
 
 
@@ -583,7 +584,7 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
         ("Mean score of the bin", "Share of right answers"),
         [
             _line(Point(0, 0), Point(1, 1), "ideal"),
-            [_gap(one) for one in shown],
+            [_line(_place(one), Point(one["meanScore"], one["meanScore"]), "gap") for one in shown],
             _path([_place(one) for one in shown]),
             [_mark(one, most) for one in shown],
         ],
@@ -614,28 +615,23 @@ def _place(one: Mapping[str, Any]) -> Point:
     return Point(one["meanScore"], one["precision"])
 
 
-def _gap(one: Mapping[str, Any]) -> Markup:
-    """Draw how far a bin is from what it claims."""
-    return _line(_place(one), Point(one["meanScore"], one["meanScore"]), "gap")
-
-
 def _mark(one: Mapping[str, Any], most: int) -> Markup:
     size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(one["count"] / most)
-    queries = f"{one['count']} {'query' if one['count'] == 1 else 'queries'}"
-    told = (
+    queries = counted(one["count"], "query", "queries")
+    text = (
         f"Scores {one['low']:.2f} to {one['high']:.2f}: {queries}, mean score "
         f"{one['meanScore']:.3f}, right {one['precision']:.3f}"
     )
-    return _dot(_place(one), size, "mark", told)
+    return _dot(_place(one), size, "mark", text)
 
 
 def _step(one: Mapping[str, Any], point: Point, low: float) -> Markup:
-    told = (
+    text = (
         f"Threshold {one['threshold']:.2f}: {one['coverage']:.1%} answered, "
         f"{one['precision']:.1%} of them right"
     )
     is_low = math.isclose(one["threshold"], low)
-    return _dot(point, 7.0 if is_low else 3.5, "mark default" if is_low else "mark", told)
+    return _dot(point, 7.0 if is_low else 3.5, "mark default" if is_low else "mark", text)
 
 
 def _labels(shown: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> Iterator[Markup]:
@@ -654,10 +650,10 @@ def _labels(shown: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> Iter
             )
 
 
-def _dot(point: Point, size: float, class_: str, told: str) -> Markup:
+def _dot(point: Point, size: float, class_: str, title: str) -> Markup:
     return element(
         "circle",
-        element("title", told),
+        element("title", title),
         cx=point.left,
         cy=point.top,
         r=round(size, 2),

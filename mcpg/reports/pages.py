@@ -90,8 +90,8 @@ def _explain_head(data: Mapping[str, Any], query: Section) -> Markup:
     text = data["query"]
     whole = Markup()
     if len(text) > _LONG:
-        told = element("p", text, dir="auto")
-        whole = element("details", element("summary", "The whole query"), told)
+        content = element("p", text, dir="auto")
+        whole = element("details", element("summary", "The whole query"), content)
     (found,) = query.blocks
     rows = found.rows[1:] if isinstance(found, Facts) else ()
     return element(
@@ -158,7 +158,7 @@ def _counted(data: Mapping[str, Any]) -> str:
 
 def _eval_head(data: Mapping[str, Any]) -> Markup:
     main = data["metrics"][MAIN]
-    told = "–" if main is None else number(main)
+    shown = "–" if main is None else number(main)
     failed, gates = sum(not gate["passed"] for gate in data["gates"]), len(data["gates"])
     verdict = f"{failed} of {gates} gates fail" if failed else "all gates pass"
     pill = element("span", verdict, class_="pill bad" if failed else "pill good")
@@ -173,8 +173,8 @@ def _eval_head(data: Mapping[str, Any]) -> Markup:
         element("h1", f"{_counted(data)} answered from {data['tools']:,} tools"),
         element(
             "p",
-            element("span", told, class_="big"),
-            meter(main or 0.0, f"{MAIN} {told} of 1", "meter wide"),
+            element("span", shown, class_="big"),
+            meter(main or 0.0, f"{MAIN} {shown} of 1", "meter wide"),
             element("span", MAIN),
             pill if gates else None,
             class_="verdict",

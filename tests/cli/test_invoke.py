@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from loopback import answer, serving
 
-from mcpg.cli.commands.invoke import _telling, invoke_text, value_of
+from mcpg.cli.commands.invoke import _progress_of, invoke_text, value_of
 from mcpg.gateway.calls import Invoked
 
 if TYPE_CHECKING:
@@ -309,12 +309,12 @@ async def test_progress_is_shown_as_plain_text() -> None:
         def update(self, text: Any) -> None:
             shown.append(text.plain)
 
-    tell = _telling(Status())
+    tell = _progress_of(Status())
     assert tell is not None
     await tell(1, 3, "[red]\x1b[31m")
     await tell(2, None, None)
     assert shown == ["1 of 3 [red]\\x1b[31m", "2"]
-    assert _telling(None) is None
+    assert _progress_of(None) is None
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ _TRIALS = {
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
     """Check every part that *settings* configure, one after the other.
 
-    Invalid settings end it, because the parts cannot be told from them.
+    Invalid settings end it, because they no longer name the parts.
 
     Args:
         settings: What is configured.

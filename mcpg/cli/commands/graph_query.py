@@ -135,7 +135,7 @@ def search(
     from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
 
     endpoints = tuple(endpoint or ())
-    _check(federate=federate, is_told=bool(endpoints), no_local=no_local)
+    _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
     request = GraphSearchRequest(query, limit, Mode(mode), federate, not no_local, endpoints)
     engine = open_engine(settings_of(bundle=bundle), output)
     searcher = _searcher(engine, request, output, timeout, include_disabled=include_disabled)
@@ -149,15 +149,15 @@ def search(
     return ExitCode.FINDINGS if is_unheard else ExitCode.DONE
 
 
-def _check(*, federate: bool, is_told: bool, no_local: bool) -> None:
+def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
     """Make sure that the options say the same."""
-    if (is_told or no_local) and not federate:
+    if (has_endpoints or no_local) and not federate:
         raise UsageError(
             "only a federated search asks endpoints",
-            place="--endpoint" if is_told else "--no-local",
+            place="--endpoint" if has_endpoints else "--no-local",
             remedy="add --federate",
         )
-    if no_local and not is_told:
+    if no_local and not has_endpoints:
         raise UsageError(
             "there is nothing to search", place="--no-local", remedy="add --endpoint URL"
         )

@@ -309,12 +309,12 @@ async def _run(
                 found.id,
                 {**given, **named},
                 timeout=call.seconds,
-                progress=_telling(shown),
+                progress=_progress_of(shown),
                 include_disabled=call.include_disabled,
             )
 
 
-def _telling(shown: Any) -> Progress | None:
+def _progress_of(shown: Any) -> Progress | None:
     """Return what shows a tool's progress beside the spinner; nothing where there is none."""
     if shown is None:
         return None
