@@ -15,7 +15,8 @@ from mcpg.engine.features import FEATURES, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank, words_of
 from mcpg.engine.model import INPUTS, Model, provenance_of
-from mcpg.engine.query import Analysis, QueryTerm, TermExpansion
+from mcpg.engine.query import Analysis
+from mcpg.engine.query_terms import QueryTerm, TermExpansion
 from mcpg.engine.results import Request, SearchResult
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.engine.trace import (
@@ -226,7 +227,7 @@ def hidden(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[
     clauses = ranking.analysis.clauses
     scores: dict[int, float] = dict.fromkeys(_found(ranking, index) & disabled, 0.0)
     for clause in clauses:
-        for document, impact in clause_impacts(clause, scores, index).items():
+        for document, impact in clause_impacts(clause.variants, scores, index).items():
             scores[document] += clause.weight * impact
     least = _best_lexical(ranking) * ranking.analysis.total_weight
     better = [document for document, score in scores.items() if score > least]

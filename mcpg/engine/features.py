@@ -26,12 +26,19 @@ FEATURES = (
     "source",
     "coverage",
     "sentence",
+    "related",
+    "relatedName",
     "exactName",
     "intent",
 )
 """The features of the fused score, in the order in which models list their weights."""
 
 _GRAM_SCALE = 1 << 20
+_ASKED = ("term", "unknown")
+# A weak relation says less than its similarity.
+_RELATED_POWER = 1.5
+# A related word in a name counts so much of its similarity.
+_RELATED_NAME_CREDIT = 0.7
 
 
 if TYPE_CHECKING:
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
             name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
             opening: Share of the query that its opening words take when they are the tool's whole
                 name, else 0; in [0, 1].
+            related_name: What related words add to the name coverage, in [0, 1].
             grams: Cosine of the query's and the document's character 3-grams, in [0, 1].
             cosine: Cosine of the query's and the document's words, weighed by idf, in [0, 1];
                 words that the document lacks, or no tool holds, count against it.
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
             coverage: Share of the query, weighed by idf, that it holds at all, in [0, 1].
             sentence: Greatest lexical score that a single sentence of the query gives it.
             intents: For each intent of the query, the lexical score that it gives.
+            related: What related words add to the lexical score, in [0, 1].
             exact: 1 when the query names the tool exactly, else 0.
         """
 
@@ -62,12 +71,14 @@ if TYPE_CHECKING:
         impacts: tuple[float, ...]
         name_coverage: float
         opening: float
+        related_name: float
         grams: float
         cosine: float
         source: float
         coverage: float
         sentence: float
         intents: tuple[float, ...]
+        related: float
         exact: float
 
 else:  # `typing` takes longer to import than the search of a small catalogue
@@ -75,8 +86,8 @@ else:  # `typing` takes longer to import than the search of a small catalogue
 
     Candidate = namedtuple(  # noqa: PYI024 - as above
         "Candidate",
-        "document lexical impacts name_coverage opening grams "
-        "cosine source coverage sentence intents exact",
+        "document lexical impacts name_coverage opening related_name grams "
+        "cosine source coverage sentence intents related exact",
     )
 
 
@@ -84,7 +95,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     """Return the features of each document of the *pool*, in its order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
-    columns = [clause_impacts(clause, pool, index) for clause in analysis.clauses]
+    columns = [clause_impacts(clause.variants, pool, index) for clause in analysis.clauses]
     cells = [map(column.get, pool, repeat(0.0)) for column in columns]
     rows = list(zip(*cells, strict=True)) if columns else [()] * len(pool)
     weighed = [list(map(mul, shares, row)) for row in rows]
@@ -105,9 +116,10 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
             coverage,
             best,
             parts,
+            near,
             is_exact,
         )
-        for document, own, row, gram, cosine, source, coverage, best, parts, is_exact in zip(
+        for document, own, row, gram, cosine, source, coverage, best, parts, near, is_exact in zip(
             pool,
             lexical,
             rows,
@@ -119,6 +131,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
             if analysis.sentences
             else lexical,
             _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
+            _related(pool, shares, rows, analysis, index),
             [float(document in exact) for document in pool],
             strict=True,
         )
@@ -129,6 +142,37 @@ def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
     return [
         share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
         for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
+
+
+def _related(
+    pool: Sequence[int],
+    shares: Sequence[float],
+    rows: Sequence[Sequence[float]],
+    analysis: Analysis,
+    index: Index,
+) -> list[float]:
+    """Return, for each document, what related words add to its lexical score.
+
+    Of a few words one that is only related says more than of many; so the sum is divided by the
+    square root of their number.
+    """
+    near = [
+        (place, clause_impacts(clause.related_variants, pool, index))
+        for place, clause in enumerate(analysis.clauses)
+        if clause.related
+    ]
+    asked = sum(clause.role in _ASKED for clause in analysis.clauses)
+    return [
+        fsum(
+            [
+                shares[place] * max(0.0, column[document] ** _RELATED_POWER - row[place])
+                for place, column in near
+                if document in column
+            ]
+        )
+        / max(1, asked) ** 0.5
+        for document, row in zip(pool, rows, strict=True)
     ]
 
 
@@ -190,26 +234,38 @@ class NameMatcher:
         for clause in asked:
             for term, credit in clause.variants:
                 self._credits[term] = max(credit, self._credits.get(term, 0.0))
+        self._near: dict[int, float] = {}
+        for term, similarity in (pair for clause in asked for pair in clause.related_variants):
+            credit = _RELATED_NAME_CREDIT * similarity
+            if credit > max(self._credits.get(term, 0.0), self._near.get(term, 0.0)):
+                self._near[term] = credit
+        words = sum(clause.role in _ASKED for clause in asked)
+        self._damping = max(1, words) ** -0.5
         self._words = [
             (clause.weight / analysis.total_weight, [term for term, _ in clause.variants])
             for clause in asked
             if clause.role == "term"
         ]
 
-    def match(self, document: int) -> tuple[float, float]:
-        """Return how much of the name the query holds, and of the query the name, each in [0, 1].
+    def match(self, document: int) -> tuple[float, float, float]:
+        """Return how the name and the query cover each other, each in [0, 1].
 
         The first is the share of the name, weighed by idf, that the query holds. The second is
         the share of the query that its opening words take, and 0 unless they are the whole name,
         in any order: "commit my changes" opens with the name of `git_commit` of the source `git`.
+        The third is what related words add to the first, over the root of the number of words.
         """
         name = self._all.of_tool(document)
-        if name.terms.isdisjoint(self._credits):
-            return 0.0, 0.0
-        held = 0.0
+        is_held = not name.terms.isdisjoint(self._credits)
+        if not is_held and name.terms.isdisjoint(self._near):
+            return 0.0, 0.0, 0.0
+        held = near = 0.0
         for term, idf in name.idfs:
-            held += idf * self._credits.get(term, 0.0)
-        return held / name.weight, self._opening(name.terms)
+            credit = self._credits.get(term, 0.0)
+            held += idf * credit
+            near += idf * max(0.0, self._near.get(term, 0.0) - credit)
+        opening = self._opening(name.terms) if is_held else 0.0
+        return held / name.weight, opening, self._damping * near / name.weight
 
     def _opening(self, names: frozenset[int]) -> float:
         if not names <= self._credits.keys():

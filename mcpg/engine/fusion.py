@@ -138,6 +138,11 @@ def greatest_lexical(candidates: Iterable[Candidate]) -> float:
     return max([one.lexical for one in candidates], default=0.0) or 1.0
 
 
+# In these units, the weights of related words are about as great as those of other features.
+_RELATED_UNIT = 4.0
+_RELATED_NAME_UNIT = 1.5
+
+
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
     """Return the features of *candidate*; its intents add nothing before it has a place."""
     own = candidate.lexical / lexical
@@ -150,6 +155,8 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         candidate.source / lexical,
         candidate.coverage,
         candidate.sentence / lexical,
+        _RELATED_UNIT * candidate.related / lexical,
+        _RELATED_NAME_UNIT * candidate.related_name,
         candidate.exact,
         0.0,
     )

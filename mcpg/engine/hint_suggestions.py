@@ -21,7 +21,8 @@ from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
 from mcpg.engine.model import PROVENANCE
 from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.query import Analysis, QueryTerm
+from mcpg.engine.query import Analysis
+from mcpg.engine.query_terms import QueryTerm
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError

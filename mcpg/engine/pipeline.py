@@ -11,7 +11,7 @@ from mcpg.engine.features import Candidate, extract_features, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.query import analyse
 from mcpg.engine.results import MAX_LIMIT, Request
-from mcpg.engine.retrieval import POOL, Pool, depth, pooled, retrieve_for_each
+from mcpg.engine.retrieval import POOL, Pool, depth, pooled, retrieve_for_each, widened
 from mcpg.index import Index
 from mcpg.values import value
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mcpg.engine.candidate_source import Selection
     from mcpg.engine.hybrid import HybridDetails
     from mcpg.engine.model import Model
-    from mcpg.engine.query import Analysis, Memo
+    from mcpg.engine.query import Analysis
+    from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import SearchVectors
 
@@ -172,7 +173,9 @@ def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
         analysis = analyse(query, index, context=context, memo=search.memo)
     with search.stage("retrieve"):
         among = search.selection.among(analysis) if search.selection else None
-        by_words = retrieve_for_each(analysis, index, disabled=disabled, size=size, among=among)
+        by_words = retrieve_for_each(
+            widened(analysis), index, disabled=disabled, size=size, among=among
+        )
         named = sorted(named_exactly(analysis, index) - disabled)
     return analysis, pooled(by_words, named, size)
 

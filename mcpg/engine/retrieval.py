@@ -19,14 +19,14 @@ from math import fsum
 
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, FocusedGraph, Via
-from mcpg.values import DECIMALS, value
+from mcpg.values import DECIMALS, replace, value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from mcpg.engine.query import QueryTerm
+    from mcpg.engine.query_terms import QueryTerm
     from mcpg.index import Index
 
     _Edge: TypeAlias = tuple[float, bool, int, int, int, float]
@@ -35,6 +35,9 @@ POOL = 20
 """Documents of which every search computes features, whatever its limit."""
 
 _SCALE = 1 / 0xFFFF
+# What a related word counts of its similarity where documents are retrieved.
+_RELATED_CREDIT = 0.6
+_MOST_RELATED = 4
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
@@ -84,6 +87,19 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
     documents = dict.fromkeys((*second, *by_words))
     return Pool(list(documents), (len(first), len(second)), by_words)
+
+
+def widened(analysis: Analysis) -> Analysis:
+    """Return *analysis* with related words among the variants of its clauses."""
+    if not any(clause.related for clause in analysis.clauses):
+        return analysis
+    return replace(analysis, clauses=tuple(map(_with_related, analysis.clauses)))
+
+
+def _with_related(clause: QueryTerm) -> QueryTerm:
+    most = clause.related_variants[:_MOST_RELATED]
+    near = [(term, _RELATED_CREDIT * similarity) for term, similarity in most]
+    return replace(clause, variants=(*clause.variants, *near))
 
 
 def retrieve_for_each(
@@ -164,7 +180,7 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
             clause.document_frequency > len(scores) > size
             and _nth_best(scores.values(), size) > remaining
         ):
-            for document, impact in clause_impacts(clause, scores, index).items():
+            for document, impact in clause_impacts(clause.variants, scores, index).items():
                 scores[document] += share * impact
         else:
             _add(scores, clause, share, index)
@@ -175,7 +191,7 @@ def _accumulate(analysis: Analysis, index: Index, size: int) -> dict[int, float]
 def _score(analysis: Analysis, index: Index, among: Collection[int]) -> dict[int, float]:
     scores: dict[int, float] = {}
     for _, share, clause in _lists(analysis, index):
-        for document, impact in clause_impacts(clause, among, index).items():
+        for document, impact in clause_impacts(clause.variants, among, index).items():
             scores[document] = scores.get(document, 0.0) + share * impact
     return scores
 
@@ -231,10 +247,12 @@ def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
     return zip(documents, impacts, strict=True)
 
 
-def clause_impacts(clause: QueryTerm, wanted: Collection[int], index: Index) -> dict[int, float]:
-    """Return the best credited impact of the clause's variants in those *wanted* that hold one."""
+def clause_impacts(
+    variants: Sequence[tuple[int, float]], wanted: Collection[int], index: Index
+) -> dict[int, float]:
+    """Return the best credited impact of the *variants* in those *wanted* that hold one."""
     best: dict[int, float] = {}
-    for term, credit in clause.variants:
+    for term, credit in variants:
         unit = credit * _SCALE
         for document, impact in _impacts_among(wanted, term, index):
             credited = unit * impact

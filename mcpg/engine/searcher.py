@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
-    from mcpg.engine.query import Memo
+    from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic

@@ -11,7 +11,7 @@ from mcpg.values import value
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints
-    from mcpg.engine.query import TermExpansion
+    from mcpg.engine.query_terms import TermExpansion
     from mcpg.engine.results import SearchResult, Via
     from mcpg.json_types import JsonObject
 

@@ -23,7 +23,8 @@ from math import fsum, log
 from weakref import WeakKeyDictionary
 
 from mcpg.documents.model import said_read_only
-from mcpg.engine.query import QueryTerm, analyse
+from mcpg.engine.query import analyse
+from mcpg.engine.query_terms import QueryTerm
 from mcpg.index.layout import StaleIndexError, crc
 from mcpg.index.reader import Index
 from mcpg.index.scoring import FIELDS

@@ -1,0 +1,280 @@
+"""Query terms: from one word of a query to the words of the catalogue that it stands for.
+
+What a word stands for is tried in this order: the word itself, another form of its stem, its
+translations where the query is in another language, two words written together, what it begins,
+what it misspells. A frequent word of the language is no misspelling. Beside that, a word has
+related words, which bring tools into the pool and have features of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcpg.index import Index
+from mcpg.index.scoring import smoothed_idf
+from mcpg.text import lexicon, stem, stop_words_of
+from mcpg.text.spelling import allowed_edits
+from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
+from mcpg.values import replace, value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Memo: TypeAlias = "dict[tuple[str, str | None, bool], QueryTerm | None]"
+
+# A number, or a code that the catalogue does not hold, is most often an argument, not a wish.
+LITERAL_WEIGHT = 0.2
+# The catalogue's frequencies are smoothed by the language's as if for every document there were
+# this many of a hundred words of running text.
+BACKGROUND_TEXTS = 3.0
+_TYPO_CREDIT = 0.9
+_SHORTEST_COMPOUND_PART = 3
+_MOST_COMPLETIONS = 8
+# Words of queries are endless, so there is a bound.
+_MOST_REMEMBERED = 16_384
+
+
+@value
+class TermExpansion:
+    """A word of the catalogue that a word of the query may have meant.
+
+    Attributes:
+        word: The word in the catalogue.
+        term: Number of its term in the index.
+        kind: `exact`, `stem`, `translation`, `compound`, `prefix` or `typo`; of related words
+            `related`.
+        distance: Edits between the two (insertion, deletion, substitution, transposition).
+        similarity: Credit for a match of it, in (0, 1]: of a translation its probability, of a
+            related word the similarity of meaning.
+    """
+
+    word: str
+    term: int
+    kind: str
+    distance: int = 0
+    similarity: float = 1.0
+
+
+@value
+class QueryTerm:
+    """One word of the query that can find tools.
+
+    Attributes:
+        text: The word, folded.
+        repairs: The words of the catalogue that it stands for; none when unknown.
+        variants: The terms of these words with the credit, in (0, 1], for a match of each.
+        weight: Its idf, times what its origin allows; above 0.
+        document_frequency: Number of documents that hold what it stands for, at least.
+        role: `term`, `identifier`, `literal` or `unknown`.
+        origin: `query` or `context`.
+        related: Other words of the catalogue of related meaning, the most similar first.
+    """
+
+    text: str
+    repairs: tuple[TermExpansion, ...]
+    variants: tuple[tuple[int, float], ...]
+    weight: float
+    document_frequency: int
+    role: str
+    origin: str = "query"
+    related: tuple[TermExpansion, ...] = ()
+
+    @property
+    def related_variants(self) -> tuple[tuple[int, float], ...]:
+        """The terms of the related words with the similarity of each."""
+        return tuple([(one.term, one.similarity) for one in self.related])
+
+
+class TermReader:
+    """Reads words in one language against one index.
+
+    Args:
+        index: What is searched.
+        language: The language of the query, `None` when it is not known.
+        memo: Keeps what words became.
+        related: Whether words have related words.
+    """
+
+    def __init__(
+        self, index: Index, language: str | None, memo: Memo, *, related: bool = True
+    ) -> None:
+        self._index = index
+        self._memo = memo
+        self._language = language
+        self._lists_stop_words = language in LANGUAGES
+        self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        self._is_foreign = language in lexicon.FOREIGN
+        self._has_related = related and (self._is_foreign or language in (None, lexicon.ENGLISH))
+        self._background = language or index.language
+
+    def read(self, words: Iterable[str]) -> list[QueryTerm]:
+        """Return the terms of those *words* that can find tools."""
+        made = map(self._remembered, words)
+        return [term for term in made if term is not None]
+
+    def _remembered(self, word: str) -> QueryTerm | None:
+        key = word, self._language, self._has_related
+        if key in self._memo:
+            return self._memo[key]
+        term = self._read(word)
+        if len(self._memo) < _MOST_REMEMBERED:
+            self._memo[key] = term
+        return term
+
+    def identifiers(self, wholes: Iterable[str]) -> list[QueryTerm]:
+        """Return terms of the compound identifiers that the catalogue holds as they stand."""
+        found = ((whole, self._index.find_identifier(whole)) for whole in wholes)
+        return [
+            self._weighed(whole, (TermExpansion(whole, term, "exact"),), "identifier")
+            for whole, term in found
+            if term >= 0
+        ]
+
+    def of_context(self, words: Iterable[str]) -> list[QueryTerm]:
+        """Return terms of those *words* of the context that the catalogue holds."""
+        known = ((word, self._known(word)) for word in words)
+        return [
+            replace(self._weighed(word, repairs, "term"), origin="context")
+            for word, repairs in known
+            if repairs
+        ]
+
+    def _read(self, word: str) -> QueryTerm | None:
+        known = self._known(word)
+        if known and known[0].kind == "exact":
+            return self._with_related(self._weighed(word, known, "term"))
+        if stem(word) in self._stop_words:
+            return None
+        is_literal = any(map(str.isdigit, word))
+        repairs = known or self._translated(word) or self._compound(word)
+        if not repairs and is_literal:
+            return self._weighed(word, (), "literal")
+        if not repairs and not self._is_common(word):
+            repairs = self._completed(word) or self._respelt(word)
+        if self._is_misspelt_stop_word(word, repairs):
+            return None
+        return self._with_related(self._weighed(word, repairs, "term" if repairs else "unknown"))
+
+    def _is_common(self, word: str) -> bool:
+        """Return whether *word* is frequent in English or the query's language."""
+        if lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON:
+            return True
+        own = str(self._language)
+        return self._is_foreign and lexicon.zipf_frequency(word, own) >= lexicon.COMMON
+
+    def _is_misspelt_stop_word(self, word: str, repairs: Sequence[TermExpansion]) -> bool:
+        """Return whether *word* is as near to a stop word as to any word of the catalogue."""
+        if not self._lists_stop_words or self._is_common(word):
+            return False
+        distance = allowed_edits(word)
+        if repairs:
+            distance = 1 if repairs[0].kind == "prefix" else repairs[0].distance
+        return bool(distance and is_near_stop_word(word, str(self._language), distance))
+
+    def _weighed(self, word: str, repairs: tuple[TermExpansion, ...], role: str) -> QueryTerm:
+        index = self._index
+        frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
+        weight = smoothed_idf(len(index), frequency, self._share(word), BACKGROUND_TEXTS)
+        weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
+        # The most similar come first: of two words of one term the first counts.
+        variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
+        return QueryTerm(word, repairs, variants, weight, frequency, role)
+
+    def _share(self, word: str) -> float:
+        """Return the share of texts of the language that hold *word*."""
+        if self._background in LANGUAGES:
+            return share_of_texts(word, self._background)
+        if self._is_foreign:
+            return lexicon.share_of_texts(word, str(self._language))
+        return 0.0
+
+    def _known(self, word: str) -> tuple[TermExpansion, ...]:
+        index = self._index
+        number = index.find_word(word)
+        if number >= 0:
+            return (TermExpansion(word, index.term_of_word(number), "exact", 0, 1.0),)
+        term = index.find_stem(stem(word))
+        if term >= 0:
+            return (self._expansion(term, "stem"),)
+        term = index.find_identifier(word)
+        return (TermExpansion(word, term, "exact"),) if term >= 0 else ()
+
+    def _expansion(self, term: int, kind: str, similarity: float = 1.0) -> TermExpansion:
+        word = self._index.word(self._index.word_of_term(term))
+        return TermExpansion(word, term, kind, 0, similarity)
+
+    def _translated(self, word: str) -> tuple[TermExpansion, ...]:
+        """Return the words of the catalogue that a foreign *word* stands for."""
+        if not self._is_foreign:
+            return ()
+        found = (
+            (self._index.find_stem(other), probability)
+            for other, probability in lexicon.translations(word, str(self._language))
+        )
+        return tuple(
+            self._expansion(term, "translation", probability)
+            for term, probability in found
+            if term >= 0
+        )
+
+    def _compound(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find *word* as two words of the catalogue written together."""
+        shortest = _SHORTEST_COMPOUND_PART
+        for cut in range(len(word) - shortest, shortest - 1, -1):
+            first = self._index.find_word(word[:cut])
+            second = self._index.find_word(word[cut:]) if first >= 0 else -1
+            if second >= 0:
+                return (
+                    TermExpansion(word[:cut], self._index.term_of_word(first), "compound"),
+                    TermExpansion(word[cut:], self._index.term_of_word(second), "compound"),
+                )
+        return ()
+
+    def _completed(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find the words that begin with *word*, the shortest first."""
+        words = self._index.completions(word, _MOST_COMPLETIONS)
+        return tuple(
+            TermExpansion(
+                other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other)
+            )
+            for other in sorted(words, key=lambda other: (len(other), other))
+        )
+
+    def _term(self, word: str) -> int:
+        return self._index.term_of_word(self._index.find_word(word))
+
+    def _respelt(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find the words that *word* may be a misspelling of; credit falls with distance."""
+        distance, words = self._index.nearest(word)
+        similarity = _TYPO_CREDIT * (1 - distance / max(1, len(word)))
+        return tuple(
+            TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
+        )
+
+    def _with_related(self, term: QueryTerm) -> QueryTerm:
+        """Return *term* with the words of the catalogue that are related to its meanings."""
+        if not self._has_related:
+            return term
+        own = {number for number, _ in term.variants}
+        similarities: dict[int, float] = {}
+        for meaning, probability in self._meanings(term):
+            for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
+                number = self._index.find_stem(other)
+                if number >= 0 and number not in own:
+                    best = max(similarities.get(number, 0.0), probability * similarity)
+                    similarities[number] = best
+        ranked = sorted(similarities.items(), key=lambda one: (-one[1], one[0]))
+        return replace(term, related=tuple(self._expansion(n, "related", s) for n, s in ranked))
+
+    def _meanings(self, term: QueryTerm) -> list[tuple[str, float]]:
+        """Return the English stems that *term* may mean, with their probabilities."""
+        if self._is_foreign:
+            found = lexicon.translations(term.text, str(self._language))
+            if found:
+                return found
+        respelt = [one for one in term.repairs if one.kind in ("compound", "typo")]
+        if respelt:
+            return [(stem(one.word), one.similarity) for one in respelt]
+        return [(stem(term.text), 1.0)]

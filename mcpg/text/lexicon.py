@@ -1,0 +1,200 @@
+"""General knowledge of words: how frequent they are, what is related to them, what they mean.
+
+The tables are made by `benchmarks/lexicon/`. They are mapped and searched by bisection, so that a
+cold search reads the few pages that its words need. A table has words in the order of their UTF-8,
+a frequency for each, and for each a row of numbered targets with strengths. The targets of all
+tables are the English stems that are the words of `english.related`.
+
+A query is taken to be in the language in which its words are most probable, each for itself (naive
+Bayes). A script that is written without spaces is cut into its most probable words (Viterbi).
+
+Source: Dunning, "Statistical identification of language", technical report MCCS 94-273, 1994;
+Sproat, Shih, Gale & Chang, "A stochastic finite-state word-segmentation algorithm for Chinese",
+Computational Linguistics 22(3), 1996.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import inf
+from struct import Struct
+
+from mcpg.text.words import TEXT_LENGTH
+
+ENGLISH = "english"
+LATIN = ("dutch", "french", "german", "italian", "polish", "portuguese", "spanish", "turkish")
+"""The languages with a table whose words must tell them from English."""
+
+UNSPACED = ("chinese", "japanese", "korean")
+"""The languages with a table that are cut into words here; Korean glues particles to its words."""
+
+FOREIGN = frozenset((*LATIN, *UNSPACED, "arabic", "hindi", "russian", "ukrainian"))
+"""The languages with a table of translations."""
+
+COMMON = 4.0
+"""Zipf frequency from which a word is no misspelling: ten times in a million words."""
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "data", "lexicon")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than a table
+_MAGIC = b"mcpgwt1\0"
+_HEADER = Struct("<8s4I")
+_STEPS_OF_ZIPF = 25
+# What is assumed of a word that a table does not list, on the Zipf scale.
+_UNLISTED = 2.5
+# By how many orders of magnitude a query must be more probable in another language than in English.
+_LEAD = 1.0
+_LONGEST_SEGMENT = 8
+_COST_OF_UNLISTED = 9.5
+_SCRIPTS = (
+    ("\u0400", "\u052f", "russian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u1100", "\u11ff", "korean"),
+    ("\u3040", "\u30ff", "japanese"),
+    ("\u3400", "\u9fff", "chinese"),
+    ("\uac00", "\ud7af", "korean"),
+)
+_UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
+
+_tables: dict[str, WordTable] = {}
+
+
+class WordTable:
+    """A mapped table of words."""
+
+    def __init__(self, data: memoryview) -> None:
+        _, self._count, pairs, length, _ = _HEADER.unpack_from(data)
+        sizes = (4 * self._count + 4, 4 * self._count + 4, 2 * pairs + -2 * pairs % 4)
+        parts = list(_cut(data, _HEADER.size, (*sizes, self._count, pairs, length)))
+        self._starts, self._ends = parts[0].cast("I"), parts[1].cast("I")
+        self._targets = parts[2].cast("H")
+        self._frequencies, self._strengths, self._words = parts[3:]
+
+    def find(self, word: str) -> int:
+        """Return the number of *word*, -1 where it is not listed."""
+        key = word.encode("utf-8", "surrogatepass")
+        low, high = 0, self._count
+        while low < high:
+            middle = (low + high) // 2
+            if self._key(middle) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self._count and self._key(low) == key else -1
+
+    def _key(self, number: int) -> bytes:
+        return bytes(self._words[self._starts[number] : self._starts[number + 1]])
+
+    def word(self, number: int) -> str:
+        """Return the word with *number*."""
+        return self._key(number).decode()
+
+    def zipf(self, word: str) -> float:
+        """Return the Zipf frequency of *word*, 0 where it is not listed."""
+        number = self.find(word)
+        return self._frequencies[number] / _STEPS_OF_ZIPF if number >= 0 else 0.0
+
+    def row(self, word: str) -> list[tuple[int, float]]:
+        """Return the numbers of the targets of *word* with their strengths, strongest first."""
+        number = self.find(word)
+        if number < 0:
+            return []
+        places = range(self._ends[number], self._ends[number + 1])
+        return [(self._targets[place], self._strengths[place] / 0xFF) for place in places]
+
+
+def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryview]:
+    for size in sizes:
+        yield data[start : start + size]
+        start += size
+
+
+def _table(name: str) -> WordTable:
+    found = _tables.get(name)
+    if found is None:
+        with open(os.path.join(_FOLDER, name), "rb") as file:  # noqa: PTH118, PTH123 - as above
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        found = _tables[name] = WordTable(data)
+    return found
+
+
+def zipf_frequency(word: str, language: str) -> float:
+    """Return how frequent *word* is on the Zipf scale, 0 where *language* does not list it.
+
+    It is the logarithm to base ten of occurrences in a thousand million words.
+    """
+    return _table(f"{language}.words").zipf(word)
+
+
+def share_of_texts(word: str, language: str) -> float:
+    """Return the share, in [0, 1], of texts of 100 words in *language* that hold *word*."""
+    zipf = zipf_frequency(word, language)
+    return 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
+
+
+def related_stems(stem: str) -> list[tuple[str, float]]:
+    """Return English stems of related meaning with the similarity of each, in (0, 1]."""
+    return _named(_table(f"{ENGLISH}.related").row(stem))
+
+
+def translations(word: str, language: str) -> list[tuple[str, float]]:
+    """Return the English stems that *word* may stand for with the probability of each."""
+    return _named(_table(f"{language}.words").row(word))
+
+
+def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
+    stems = _table(f"{ENGLISH}.related")
+    return [(stems.word(number), strength) for number, strength in row]
+
+
+def foreign_language(words: Sequence[str]) -> str | None:
+    """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`."""
+    scripts = Counter(filter(None, map(_language_of_script, words)))
+    if scripts:
+        return "japanese" if scripts["japanese"] else scripts.most_common(1)[0][0]
+    spoken = [word for word in words if len(word) > 1 and word.isalpha()]
+    english = [max(_UNLISTED, zipf_frequency(word, ENGLISH)) for word in spoken]
+    if all(zipf >= COMMON for zipf in english):
+        return None
+    best, greatest = None, _LEAD
+    for language in LATIN:
+        own = (max(_UNLISTED, zipf_frequency(word, language)) for word in spoken)
+        lead = sum(own) - sum(english)
+        if lead > greatest:
+            best, greatest = language, lead
+    return best
+
+
+def _language_of_script(word: str) -> str | None:
+    """Return the language that the letters of *word* tell, `None` for Latin and other letters."""
+    if word.isascii():
+        return None
+    if not _UKRAINIAN_LETTERS.isdisjoint(word):
+        return "ukrainian"
+    found = [
+        language
+        for first, last, language in _SCRIPTS
+        if any(first <= letter <= last for letter in word)
+    ]
+    return found[0] if found else None
+
+
+def segment(run: str, language: str) -> list[str]:
+    """Cut *run*, of a script written without spaces, into its most probable words."""
+    table = _table(f"{language}.words")
+    costs, starts = [0.0, *[inf] * len(run)], [0] * (len(run) + 1)
+    for start in range(len(run)):
+        for end in range(start + 1, min(len(run), start + _LONGEST_SEGMENT) + 1):
+            zipf = table.zipf(run[start:end])
+            if zipf or end == start + 1:
+                cost = costs[start] + (9 - zipf if zipf else _COST_OF_UNLISTED)
+                if cost < costs[end]:
+                    costs[end], starts[end] = cost, start
+    words: list[str] = []
+    end = len(run)
+    while end:
+        words.append(run[starts[end] : end])
+        end = starts[end]
+    return words[::-1]
