@@ -41,8 +41,10 @@ _FOLDER = os.path.join(os.path.dirname(__file__), "data", "lexicon")  # noqa: PT
 _MAGIC = b"mcpgwt1\0"
 _HEADER = Struct("<8s4I")
 _STEPS_OF_ZIPF = 25
-# What is assumed of a word that a table does not list, on the Zipf scale.
+# What is assumed on the Zipf scale of a word that a table does not list, and of one that it lists
+# without a frequency.
 _UNLISTED = 2.5
+_RARE = 3.2
 # By how many orders of magnitude a query must be more probable in another language than in English.
 _LEAD = 1.0
 _LONGEST_SEGMENT = 8
@@ -75,14 +77,31 @@ class WordTable:
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
         key = word.encode("utf-8", "surrogatepass")
-        low, high = 0, self._count
+        place = self._place(key, 0)
+        return place if place < self._count and self._key(place) == key else -1
+
+    def beginnings(self, text: str) -> Iterator[tuple[int, float]]:
+        """Yield the length and the Zipf frequency of each word that *text* begins with."""
+        place = 0
+        for length in range(1, len(text) + 1):
+            key = text[:length].encode("utf-8", "surrogatepass")
+            place = self._place(key, place)
+            found = self._key(place) if place < self._count else b""
+            if found == key:
+                yield length, self._zipf(place)
+            elif not found.startswith(key):
+                return
+
+    def _place(self, key: bytes, low: int) -> int:
+        """Return the first place from *low* of a word that is not before *key*."""
+        high = self._count
         while low < high:
             middle = (low + high) // 2
             if self._key(middle) < key:
                 low = middle + 1
             else:
                 high = middle
-        return low if low < self._count and self._key(low) == key else -1
+        return low
 
     def _key(self, number: int) -> bytes:
         return bytes(self._words[self._starts[number] : self._starts[number + 1]])
@@ -94,7 +113,10 @@ class WordTable:
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""
         number = self.find(word)
-        return self._frequencies[number] / _STEPS_OF_ZIPF if number >= 0 else 0.0
+        return self._zipf(number) if number >= 0 else 0.0
+
+    def _zipf(self, number: int) -> float:
+        return self._frequencies[number] / _STEPS_OF_ZIPF or _RARE
 
     def row(self, word: str) -> list[tuple[int, float]]:
         """Return the numbers of the targets of *word* with their strengths, strongest first."""
@@ -152,19 +174,27 @@ def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
 def foreign_language(words: Sequence[str]) -> str | None:
     """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`."""
     scripts = Counter(filter(None, map(_language_of_script, words)))
+    if scripts["japanese"]:
+        return "japanese"
+    if scripts["russian"] and not scripts["ukrainian"]:
+        return _most_probable(words, ("russian", "ukrainian"))
     if scripts:
-        return "japanese" if scripts["japanese"] else scripts.most_common(1)[0][0]
+        return scripts.most_common(1)[0][0]
     spoken = [word for word in words if len(word) > 1 and word.isalpha()]
     english = [max(_UNLISTED, zipf_frequency(word, ENGLISH)) for word in spoken]
     if all(zipf >= COMMON for zipf in english):
         return None
-    best, greatest = None, _LEAD
-    for language in LATIN:
-        own = (max(_UNLISTED, zipf_frequency(word, language)) for word in spoken)
-        lead = sum(own) - sum(english)
-        if lead > greatest:
-            best, greatest = language, lead
-    return best
+    best = _most_probable(spoken, LATIN)
+    return best if _log_probability(spoken, best) - sum(english) > _LEAD else None
+
+
+def _most_probable(words: Sequence[str], languages: Sequence[str]) -> str:
+    return max(languages, key=lambda language: _log_probability(words, language))
+
+
+def _log_probability(words: Sequence[str], language: str) -> float:
+    """Return the logarithm to base ten of how probable *words* are, but for a constant."""
+    return sum(max(_UNLISTED, zipf_frequency(word, language)) for word in words)
 
 
 def _language_of_script(word: str) -> str | None:
@@ -186,12 +216,11 @@ def segment(run: str, language: str) -> list[str]:
     table = _table(f"{language}.words")
     costs, starts = [0.0, *[inf] * len(run)], [0] * (len(run) + 1)
     for start in range(len(run)):
-        for end in range(start + 1, min(len(run), start + _LONGEST_SEGMENT) + 1):
-            zipf = table.zipf(run[start:end])
-            if zipf or end == start + 1:
-                cost = costs[start] + (9 - zipf if zipf else _COST_OF_UNLISTED)
-                if cost < costs[end]:
-                    costs[end], starts[end] = cost, start
+        ahead = run[start : start + _LONGEST_SEGMENT]
+        for length, zipf in ((1, 0.0), *table.beginnings(ahead)):
+            cost = costs[start] + (9 - zipf if zipf else _COST_OF_UNLISTED)
+            if cost < costs[start + length]:
+                costs[start + length], starts[start + length] = cost, start
     words: list[str] = []
     end = len(run)
     while end:
