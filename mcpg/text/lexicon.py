@@ -34,6 +34,9 @@ UNSPACED = ("chinese", "japanese", "korean")
 FOREIGN = frozenset((*LATIN, *UNSPACED, "arabic", "hindi", "russian", "ukrainian"))
 """The languages with a table of translations."""
 
+COMPOUNDING = ("dutch", "german")
+"""The languages of these that write compounds as one word."""
+
 COMMON = 4.0
 """Zipf frequency from which a word is no misspelling: ten times in a million words."""
 
@@ -49,6 +52,13 @@ _RARE = 3.2
 _LEAD = 1.0
 _LONGEST_SEGMENT = 8
 _COST_OF_UNLISTED = 9.5
+# Of a word that is not listed: the most letters of an affix, the fewest of what is left and of a
+# part of a compound, and what the translations of these count.
+_LONGEST_AFFIX = 3
+_SHORTEST_STEM = 4
+_SHORTEST_PART = 3
+_CREDIT_OF_FORM = 0.8
+_JOINTS_OF_COMPOUNDS = ("", "s", "es", "n", "en", "e")
 _SCRIPTS = (
     ("\u0400", "\u052f", "russian"),
     ("\u0600", "\u06ff", "arabic"),
@@ -162,8 +172,41 @@ def related_stems(stem: str) -> list[tuple[str, float]]:
 
 
 def translations(word: str, language: str) -> list[tuple[str, float]]:
-    """Return the English stems that *word* may stand for with the probability of each."""
-    return _named(_table(f"{language}.words").row(word))
+    """Return the English stems that *word* may stand for with the probability of each.
+
+    What is not listed is taken for a form of a word that is, or for a compound of two.
+    """
+    table = _table(f"{language}.words")
+    row = table.row(word) or _row_of_form(word, table)
+    if not row and language in COMPOUNDING:
+        row = _row_of_compound(word, table)
+    return _named(row)
+
+
+def _row_of_form(word: str, table: WordTable) -> list[tuple[int, float]]:
+    """Return the targets of the longest listed word that *word* is, but for one affix."""
+    for affix in range(1, _LONGEST_AFFIX + 1):
+        if len(word) - affix < _SHORTEST_STEM:
+            return []
+        row = table.row(word[:-affix]) or table.row(word[affix:])
+        if row:
+            return [(target, _CREDIT_OF_FORM * strength) for target, strength in row]
+    return []
+
+
+def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
+    """Return the targets of two listed words that make up *word*, with or without a joint."""
+    for cut in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
+        last = table.row(word[cut:])
+        if last:
+            first = word[:cut]
+            rows = (table.row(first.removesuffix(joint)) for joint in _JOINTS_OF_COMPOUNDS)
+            found = next(filter(None, rows), [])
+            if found:
+                return [
+                    (target, _CREDIT_OF_FORM * strength) for target, strength in (*found, *last)
+                ]
+    return []
 
 
 def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
