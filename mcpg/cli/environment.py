@@ -50,6 +50,7 @@ KEYS = {
         Key("strategy", "MCPG_STRATEGY", "--strategy", str),
         Key("fusion", "MCPG_FUSION", "--fusion", str),
         Key("candidates", "MCPG_CANDIDATES", "--candidates"),
+        Key("lexicon", "MCPG_LEXICON", "--lexicon", bool),
         Key("embeddings.with", "MCPG_EMBED_WITH", "--embed-with", str),
         Key("embeddings.url", "MCPG_EMBED_URL", plain=str),
         Key("embeddings.dimensions", "MCPG_EMBED_DIMENSIONS", plain=int),

@@ -100,6 +100,7 @@ Fusion = Annotated[str | None, typed(parameters.FUSION)]
 EmbedWith = Annotated[str | None, typed(parameters.EMBED_WITH)]
 CandidateSource = Annotated[Literal["local", "postgres"] | None, typed(parameters.CANDIDATES)]
 Normalize = Annotated[bool | None, typed(parameters.NORMALIZE)]
+Lexicon = Annotated[bool | None, typed(parameters.LEXICON)]
 IncludeDisabled = Annotated[bool, typed(parameters.INCLUDE_DISABLED)]
 Sources = Annotated[
     list[str] | None,

@@ -128,6 +128,13 @@ NORMALIZE = Parameter(
     "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
     kind=bool,
 )
+LEXICON = Parameter(
+    "lexicon",
+    ("--lexicon/--no-lexicon",),
+    "Match related words and translations from 15 languages as well. Otherwise MCPG_LEXICON, "
+    "the configuration file, or yes.",
+    kind=bool,
+)
 CONTEXT = Parameter(
     "context",
     ("--context",),
@@ -191,7 +198,7 @@ PREFER = Parameter(
     choices=("read-only", "write", "none"),
 )
 
-SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE)
+SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE, LEXICON)
 """Options that are settings, too: the environment and configuration files may give them."""
 
 QUESTION = (QUERY, *SETTINGS, CONTEXT, CONTEXT_SUMMARY, INCLUDE_DISABLED, MIN_SCORE, ABSTAIN)

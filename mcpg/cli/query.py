@@ -239,6 +239,7 @@ def arguments_of(question: Question) -> dict[str, Any]:
         "min_score": question.min_score or 0.0,
         "abstain": question.abstain,
         "normalize": Equipping(settings).is_normalizing,
+        "lexicon": uses_lexicon(settings),
     }
 
 
@@ -281,6 +282,12 @@ def fusion_of(settings: Settings, strategy: str) -> str:
         return check_fusion(found.value, strategy)
     except McpgError as fault:
         raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from fault
+
+
+def uses_lexicon(settings: Settings) -> bool:
+    """Return whether words match related words and translations, which is the default."""
+    found = settings.find("lexicon")
+    return found is None or bool(found.value)
 
 
 def exit_code(result: SearchResult, question: Question) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpg.engine.results import SearchResult
 
 _DEFAULT_BUNDLE = "graph.mdld"
-_PLAIN = {"query", "bundle", "limit", "strategy", "context", "include_disabled"}
+_PLAIN = {"query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"}
 # What needs vectors needs settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
 _SETTING_VARIABLES = (
@@ -34,6 +34,7 @@ _SETTING_VARIABLES = (
     "MCPG_FUSION",
     "MCPG_CANDIDATES",
     "MCPG_NORMALIZE",
+    "MCPG_LEXICON",
     "MCPG_TELEMETRY",
 )
 

@@ -163,6 +163,9 @@ class Configuration(Table):
     """how `auto` merges its two lists: `learned` or `rrf`"""
     candidates: Literal["local", "postgres"] = "local"
     """the candidate source"""
+    lexicon: bool = True
+    """whether words of queries also match related words and translations; the variable also accepts
+    `1`, `yes`, `on` and `0`, `no`, `off`, and there is `--no-lexicon`"""
     embeddings: Embeddings = Embeddings()
     normalization: Normalization = Normalization()
     store: Store = Store()

@@ -108,6 +108,7 @@ class Engine:
         abstain: bool = False,
         fusion: str = "",
         normalize: bool = False,
+        lexicon: bool = True,
     ) -> SearchResult:
         """Find the tools that *query* asks for.
 
@@ -123,13 +124,16 @@ class Engine:
             fusion: With the strategy `auto`, `learned` or `rrf` make one list of the graph's and
                 the vectors' matches; without, the order of the vectors is kept.
             normalize: Whether the query may be rewritten in English, to be searched beside itself.
+            lexicon: Whether words of the query also match related words, and translations of them.
 
         Raises:
             UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, *fusion* is asked of
                 another strategy than `auto`, or *min_score* is not in [0, 1].
         """
         asked = Request(
-            "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
+            *("", "", limit, strategy, include_disabled, min_score, abstain, fusion),
+            normalize=normalize,
+            lexicon=lexicon,
         )
         request, diagnostics = check_request(query, context, asked)
         if self._guarded is not None and self._guarded.observer is not None:
@@ -157,6 +161,7 @@ class Engine:
         abstain: bool = False,
         fusion: str = "",
         normalize: bool = False,
+        lexicon: bool = True,
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
@@ -170,7 +175,9 @@ class Engine:
             NotFoundError: No tool is called *tool*, or several are.
         """
         asked = Request(
-            "", "", limit, strategy, include_disabled, min_score, abstain, fusion, normalize
+            *("", "", limit, strategy, include_disabled, min_score, abstain, fusion),
+            normalize=normalize,
+            lexicon=lexicon,
         )
         request, diagnostics = check_request(query, context, asked)
         if tool is None:

@@ -170,7 +170,9 @@ def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
     request, index, disabled = search.request, search.index, search.disabled
     with search.stage("analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
-        analysis = analyse(query, index, context=context, memo=search.memo)
+        analysis = analyse(
+            query, index, context=context, memo=search.memo, uses_lexicon=request.lexicon
+        )
     with search.stage("retrieve"):
         among = search.selection.among(analysis) if search.selection else None
         by_words = retrieve_for_each(

@@ -135,22 +135,28 @@ class Analysis:
 
 
 def analyse(
-    query: str, index: Index, *, context: str = "", memo: Memo | None = None, related: bool = True
+    query: str,
+    index: Index,
+    *,
+    context: str = "",
+    memo: Memo | None = None,
+    uses_lexicon: bool = True,
 ) -> Analysis:
     """Turn *query*, and the *context* it is asked in, into clauses over *index*.
 
-    What a word becomes depends on nothing but the index, the language and whether *related* words
-    count, and is kept in *memo*.
+    What a word becomes depends on nothing but the index, the language and *uses_lexicon*, and is
+    kept in *memo*. Without the lexicon, words have neither translations nor related words.
     """
     words = list(iter_words(query))
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
-    language = _language_of([word.text for word in words], index.language)
+    read = _language_of if uses_lexicon else language_of
+    language = read([word.text for word in words], index.language)
     words_of: Callable[[str], Sequence[str]] = split_words
     if language in lexicon.UNSPACED:
         words_of = partial(_segmented, language=language, index=index)
         plain = _distinct(words_of(query))
-    reader = TermReader(index, language, {} if memo is None else memo, related=related)
+    reader = TermReader(index, language, {} if memo is None else memo, uses_lexicon=uses_lexicon)
     asked = reader.read(_content_words(plain, language))
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)

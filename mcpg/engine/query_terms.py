@@ -94,19 +94,22 @@ class TermReader:
         index: What is searched.
         language: The language of the query, `None` when it is not known.
         memo: Keeps what words became.
-        related: Whether words have related words.
+        uses_lexicon: Whether words have translations and related words, and a frequent word of
+            the language is no misspelling.
     """
 
     def __init__(
-        self, index: Index, language: str | None, memo: Memo, *, related: bool = True
+        self, index: Index, language: str | None, memo: Memo, *, uses_lexicon: bool = True
     ) -> None:
         self._index = index
         self._memo = memo
         self._language = language
         self._lists_stop_words = language in LANGUAGES
         self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
-        self._is_foreign = language in lexicon.FOREIGN
-        self._has_related = related and (self._is_foreign or language in (None, lexicon.ENGLISH))
+        self._uses_lexicon = uses_lexicon
+        self._is_foreign = uses_lexicon and language in lexicon.FOREIGN
+        is_english = language in (None, lexicon.ENGLISH)
+        self._has_related = self._is_foreign or (uses_lexicon and is_english)
         self._background = language or index.language
 
     def read(self, words: Iterable[str]) -> list[QueryTerm]:
@@ -115,7 +118,7 @@ class TermReader:
         return [term for term in made if term is not None]
 
     def _remembered(self, word: str) -> QueryTerm | None:
-        key = word, self._language, self._has_related
+        key = word, self._language, self._uses_lexicon
         if key in self._memo:
             return self._memo[key]
         term = self._read(word)
@@ -159,6 +162,8 @@ class TermReader:
 
     def _is_common(self, word: str) -> bool:
         """Return whether *word* is frequent in English or the query's language."""
+        if not self._uses_lexicon:
+            return False
         if lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON:
             return True
         own = str(self._language)

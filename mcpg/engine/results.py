@@ -177,6 +177,7 @@ class Request:
     abstain: bool = False
     fusion: str = ""
     normalize: bool = False
+    lexicon: bool = True
 
     @property
     def is_browsing(self) -> bool:
@@ -209,6 +210,7 @@ def check_request(
         asked.abstain,
         check_fusion(asked.fusion, strategy) if asked.fusion else "",
         asked.normalize,
+        asked.lexicon,
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()

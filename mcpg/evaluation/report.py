@@ -54,6 +54,7 @@ class Report:
         strategy: How they were ranked.
         fusion: How the lists of graph and vectors were made one; "" where they were not.
         normalize: Whether queries might be rewritten in English.
+        lexicon: Whether words also matched related words and translations.
         limit: The most matches that were looked at for a query.
         outcomes: One for each judged query, in the order of the file.
         figures: The figures of `mcpg.evaluation.metrics.figures`.
@@ -68,6 +69,7 @@ class Report:
     strategy: str
     fusion: str
     normalize: bool
+    lexicon: bool
     limit: int
     outcomes: tuple[QueryOutcome, ...]
     figures: dict[str, float | None]
@@ -98,6 +100,7 @@ def evaluate(
     strategy: str = Strategy.GRAPH,
     fusion: str = "",
     normalize: bool = False,
+    lexicon: bool = True,
     include_disabled: bool = False,
 ) -> Report:
     """Search for every judged query and measure what is found.
@@ -110,6 +113,7 @@ def evaluate(
         strategy: How to rank.
         fusion: With the strategy `auto`, how to make one list of graph and vectors.
         normalize: Whether queries may be rewritten in English, to be searched beside themselves.
+        lexicon: Whether words also match related words and translations.
         include_disabled: Whether tools that are off by default may be found.
 
     Raises:
@@ -121,7 +125,8 @@ def evaluate(
     depth = min(max(limit, DEPTH), MAX_LIMIT) if limit > 0 else limit
     off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)
     asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "normalize": normalize}
-    search = _searcher(engine, {**asked, "include_disabled": include_disabled})
+    asked |= {"lexicon": lexicon, "include_disabled": include_disabled}
+    search = _searcher(engine, asked)
     if resolved.queries:
         search(resolved.queries[0])  # the first search of an engine pays for what all later share
     searched = [search(one) for one in resolved.queries]
@@ -132,6 +137,7 @@ def evaluate(
         strategy=check_strategy(strategy),
         fusion=fusion,
         normalize=normalize,
+        lexicon=lexicon,
         limit=depth,
         outcomes=outcomes,
         figures=figures(outcomes),
@@ -158,6 +164,7 @@ def report_json(report: Report, *, timings: bool = False) -> JsonObject:
         "strategy": report.strategy,
         "fusion": report.fusion or None,
         "normalize": report.normalize,
+        "lexicon": report.lexicon,
         "limit": report.limit,
         "metrics": {name: report.figures[name] for name in RANKING},
         "calibration": _calibration(report),

@@ -94,7 +94,9 @@ def headline(data: Json) -> str:
 def way(data: Json) -> str:
     """Return how queries were searched."""
     fusion = f", fusion {data['fusion']}" if data["fusion"] else ""
-    return f"{data['strategy']}{fusion}{', normalized' if data['normalize'] else ''}"
+    normalized = ", normalized" if data["normalize"] else ""
+    without = "" if data["lexicon"] else ", without the lexicon"
+    return f"{data['strategy']}{fusion}{normalized}{without}"
 
 
 def values_of(data: Json) -> dict[str, float | None]:

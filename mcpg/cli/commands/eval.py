@@ -24,7 +24,7 @@ from mcpg.cli.output import (
     write_report,
 )
 from mcpg.cli.providers import Equipping
-from mcpg.cli.query import fusion_of, strategy_of
+from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_safe
 from mcpg.cli.text import text as text_of
@@ -155,6 +155,7 @@ def evaluate_bundle(
     embed_with: options.EmbedWith = None,
     candidates: options.CandidateSource = None,
     normalize: options.Normalize = None,
+    lexicon: options.Lexicon = None,
     limit: Depth = 10,
     include_disabled: options.IncludeDisabled = False,
     form: Form = ReportFormat.TEXT,
@@ -199,6 +200,7 @@ def evaluate_bundle(
         embed_with=embed_with,
         candidates=candidates,
         normalize=normalize,
+        lexicon=lexicon,
     )
     return run(chosen, settings, output)
 
@@ -284,6 +286,7 @@ def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
             strategy=strategy,
             fusion=fusion,
             normalize=Equipping(settings).is_normalizing,
+            lexicon=uses_lexicon(settings),
             include_disabled=chosen.include_disabled,
         )
     if before is not None:

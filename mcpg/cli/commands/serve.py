@@ -21,7 +21,7 @@ from mcpg.cli.live_gateway import Wanted, gateway_of
 from mcpg.cli.open_bundle import settings_of
 from mcpg.cli.output import Output
 from mcpg.cli.providers import Equipping
-from mcpg.cli.query import fusion_of, strategy_of
+from mcpg.cli.query import fusion_of, strategy_of, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Diagnostic, Severity, UsageError
@@ -179,6 +179,7 @@ def serve(
     embed_with: options.EmbedWith = None,
     candidates: options.CandidateSource = None,
     normalize: options.Normalize = None,
+    lexicon: options.Lexicon = None,
 ) -> int:
     """Serve the tools of many servers as one MCP server.
 
@@ -194,6 +195,7 @@ def serve(
         embed_with=embed_with,
         candidates=candidates,
         normalize=normalize,
+        lexicon=lexicon,
         http=http,
         allow_host=allow_host,
         expose=expose,
@@ -357,6 +359,7 @@ def _serving(served: Served, settings: Settings, output: Output) -> Serving:
         "strategy": strategy,
         "fusion": fusion_of(settings, strategy),
         "normalize": Equipping(settings).is_normalizing,
+        "lexicon": uses_lexicon(settings),
     }
     return Serving(
         expose=Exposure(served.expose or Exposure.META),

@@ -114,13 +114,16 @@ def asked_preference(prefer_read_only: bool | None) -> Preference:
     return Preference(names[prefer_read_only], is_asked=True)
 
 
-def derived_preference(index: Index, query: str, odds: float) -> Preference:
+def derived_preference(
+    index: Index, query: str, odds: float, *, uses_lexicon: bool = True
+) -> Preference:
     """Return the kind of tool that *query* asks for, inferred from the tools of *index*.
 
     Args:
         index: The tools.
         query: The query; "" for no preference.
         odds: How many times likelier its words must be among tools of one kind; at least 1.
+        uses_lexicon: Whether a word also counts as its translations.
 
     Raises:
         StaleIndexError: The index is damaged.
@@ -130,7 +133,7 @@ def derived_preference(index: Index, query: str, odds: float) -> Preference:
     needed = log(odds)
     if not query or not all(total):
         return Preference(needed=needed, read_only=total[0], writing=total[1])
-    words = tuple(_word_evidence(index, query, kinds, total))
+    words = tuple(_word_evidence(index, query, kinds, total, uses_lexicon=uses_lexicon))
     evidence = round(fsum([word.evidence for word in words]), DECIMALS)
     name = NONE
     if evidence and abs(evidence) >= needed:
@@ -172,11 +175,11 @@ def surprise(first: int, of_first: int, second: int, of_second: int) -> float:
 
 
 def _word_evidence(
-    index: Index, query: str, kinds: Sequence[int], total: tuple[int, int]
+    index: Index, query: str, kinds: Sequence[int], total: tuple[int, int], *, uses_lexicon: bool
 ) -> Iterator[WordLeaning]:
     """Yield the evidence of each word of *query*; words with the same tools count once."""
     counted: set[frozenset[int]] = set()
-    for clause in analyse(query, index).clauses:
+    for clause in analyse(query, index, uses_lexicon=uses_lexicon).clauses:
         holders = _holders(clause, index) if clause.role == "term" else frozenset()
         if holders and holders not in counted:
             counted.add(holders)

@@ -276,6 +276,7 @@ def route(  # noqa: PLR0913 - each is an option of its own
     min_score: float = 0.0,
     fusion: str = "",
     normalize: bool = False,
+    lexicon: bool = True,
     weights: RouteWeights | None = None,
     derives_preference: bool = True,
 ) -> RouteResult:
@@ -293,6 +294,7 @@ def route(  # noqa: PLR0913 - each is an option of its own
         min_score: The least calibrated score of a tool worth offering, in [0, 1].
         fusion: As for `Engine.search`.
         normalize: As for `Engine.search`.
+        lexicon: As for `Engine.search`.
         weights: What hints are worth, `None` for what ships with mcpg.
         derives_preference: Whether a preference is inferred from the query and the catalogue where
             *prefer_read_only* is `None`.
@@ -314,11 +316,14 @@ def route(  # noqa: PLR0913 - each is an option of its own
             min_score=min_score,
             fusion=fusion,
             normalize=normalize,
+            lexicon=lexicon,
         )
         preference = asked_preference(prefer_read_only)
         if prefer_read_only is None and derives_preference:
             odds, searched = weights.odds, result.normalized_query or result.query
-            preference = engine.consult(lambda index: derived_preference(index, searched, odds))
+            preference = engine.consult(
+                lambda index: derived_preference(index, searched, odds, uses_lexicon=lexicon)
+            )
         hints = hints_of(result.matches, engine.consult(hints_cache))
         routed = arranged(result, hints, preference, weights, categories, tools)
         report(len(routed.categories), len(routed.suggested))
