@@ -25,7 +25,7 @@ from mcpg.reports.blocks import (
     Table,
     listed,
 )
-from mcpg.reports.explain import became
+from mcpg.reports.explain import became, related
 from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def _state(word: Json | None) -> Inline:
         return "no part of the query"
     found = f", in {counted(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
     share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
-    return (became(word), found, share)
+    near = ("; related ", related(word)) if word["related"] else ""
+    return (became(word), found, share, near)
 
 
 def _ranks(tools: Iterable[Json]) -> Table:

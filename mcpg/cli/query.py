@@ -205,7 +205,9 @@ def reasons_json(match: MatchExplanation) -> JsonObject:
 def word_json(word: QueryWord) -> JsonObject:
     """Return what became of a word of the query."""
     repairs = [to_json(repair, without=["term"]) for repair in word.repairs]
-    return to_json(word) | {"weight": score_json(word.weight), "repairs": repairs}
+    related = [{"word": one.word, "similarity": one.similarity} for one in word.related]
+    shown = {"weight": score_json(word.weight), "repairs": repairs, "related": related}
+    return to_json(word) | shown
 
 
 def model_json(model: ModelExplanation) -> JsonObject:

@@ -136,6 +136,8 @@ class _Layout:
         for row, cells in zip(rows, table.rows, strict=True):
             yield from self._row(row, columns, sizes, indent, wraps=table.wraps)
             for place, head in below:
+                if not self.spans(cells[place]):
+                    continue
                 line = f"{indent}{INDENT}{head:<6} {self._plain(cells[place])}"
                 yield self._glyphs.cut(line, self._view.columns)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mcpg.engine.circuit_breaker import CircuitBreaker
 from mcpg.engine.query import Analysis
+from mcpg.engine.query_terms import QueryTerm
 from mcpg.engine.retrieval import POOL
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
@@ -50,7 +51,8 @@ class CandidateSource(Protocol):
         """Return the ids of up to *count* tools, the most likely first.
 
         Args:
-            query: The words that are looked for, misspelt ones as the engine has repaired them.
+            query: The words that are looked for, misspelt ones as the engine has repaired them,
+                foreign ones translated; behind an unknown word stands the most related known one.
             vector: The vector of the query, shape (dimensions,), or `None`.
             count: Most ids to give.
         """
@@ -149,9 +151,7 @@ class Selection:
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:
         """Return the documents to choose from; `None` when the engine has to look for itself."""
-        words = [
-            clause.repairs[0].word if clause.repairs else clause.text for clause in analysis.clauses
-        ]
+        words = [word for clause in analysis.clauses for word in _words(clause)]
         chosen, reason = self._chooser.ask(" ".join(words), self._vector, self._maker)
         documents = frozenset(map(self._index.find_tool, chosen))
         if ABSENT in documents:
@@ -165,3 +165,9 @@ class Selection:
         if len(visible) < POOL and len(chosen) == COUNT:
             return None
         return visible or None
+
+
+def _words(clause: QueryTerm) -> list[str]:
+    if clause.repairs:
+        return [clause.repairs[0].word]
+    return [clause.text, *(one.word for one in clause.related[:1])]

@@ -35,7 +35,7 @@ _WIDEST = 5.0
 # What the others reach of the best one's values where there are enough of them: medians over the
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
-_KNOWN = ("exact", "stem")
+_KNOWN = ("exact", "stem", "translation")
 _INTENT = FEATURES.index("intent")
 
 
@@ -158,7 +158,7 @@ class CalibrationInputs:
         # The context's words come after the query's.
         pairs = zip(self._asked, candidate.impacts, strict=False)
         held = [clause for clause, impact in pairs if impact]
-        known = [clause.weight for clause in held if clause.repairs[0].kind in _KNOWN]
+        known = [clause.weight for clause in held if clause.kind in _KNOWN]
         total = fsum([clause.weight for clause in held]) or 1.0
         return (
             candidate.cosine - self._mean,

@@ -5,20 +5,27 @@ All of it is put together afterwards from what the search left behind; a plain s
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
+from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
-from mcpg.engine.features import FEATURES, named_exactly
+from mcpg.engine.features import FEATURES, NameMatcher, named_exactly, related_parts
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank, words_of
 from mcpg.engine.model import INPUTS, Model, provenance_of
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion
 from mcpg.engine.results import Request, SearchResult
-from mcpg.engine.retrieval import POOL, clause_impacts
+from mcpg.engine.retrieval import (
+    MOST_RELATED,
+    POOL,
+    RELATED_CREDIT,
+    clause_impacts,
+    widened,
+)
 from mcpg.engine.trace import (
     CalibrationExplanation,
     CalibrationInput,
@@ -89,8 +96,9 @@ class StageDetails:
             "catalogueLanguage": reading.catalogue_language,
             "dropped": [word for word in analysis.words if word not in kept],
             "repaired": self._with(
-                lambda clause: bool(clause.repairs) and clause.repairs[0].kind != "exact"
+                lambda clause: clause.kind not in {None, "exact", "translation"}
             ),
+            "translated": self._with(lambda clause: clause.kind == "translation"),
             "unknown": self._with(lambda clause: clause.role == "unknown"),
             "literals": self._with(lambda clause: clause.role == "literal"),
             "identifiers": list(reading.identifiers),
@@ -122,7 +130,9 @@ class StageDetails:
     def _lists(self, clause: QueryTerm) -> Iterator[JsonObject]:
         """Describe each list of postings that the clause was looked up in."""
         share = clause.weight / self._outcome.analysis.total_weight
-        for repair in clause.repairs:
+        near = clause.related[:MOST_RELATED]
+        for repair in (*clause.repairs, *near):
+            credit = RELATED_CREDIT if repair.kind == "related" else 1.0
             impact = self._index.max_impact(repair.term) / IMPACT_SCALE
             yield {
                 "query": clause.text,
@@ -130,7 +140,7 @@ class StageDetails:
                 "term": self._index.term(repair.term),
                 "kind": repair.kind,
                 "tools": self._index.document_frequency(repair.term),
-                "most": share * impact * repair.similarity,
+                "most": share * impact * credit * repair.similarity,
             }
 
     def _embedded(self) -> JsonObject:
@@ -242,7 +252,7 @@ def _best_lexical(ranking: RankedList) -> float:
 def _found(ranking: RankedList, index: Index) -> set[int]:
     """Return the documents in which any word of the query stands, disabled ones too."""
     found: set[int] = set()
-    for clause in ranking.analysis.clauses:
+    for clause in widened(ranking.analysis).clauses:
         for term, _ in clause.variants:
             found.update(index.postings(term)[0])
     return found
@@ -261,13 +271,14 @@ def advise(
     result: SearchResult, words: Sequence[QueryWord], hidden: Sequence[str]
 ) -> Iterator[str]:
     """Describe what a user or the keeper of the catalogue can do about a doubtful answer."""
-    unknown = list(dict.fromkeys(word.text for word in words if word.role == "unknown"))
+    lacked = (word.text for word in words if word.role == "unknown" and not word.related)
+    unknown = list(dict.fromkeys(lacked))
     if unknown:
         yield (
             f"no tool has {_named(unknown)}: use another word, or give the tool that is meant an"
             " alias with it in a hints file"
         )
-    known = {word.text for word in words if word.repairs}
+    known = {word.text for word in words if word.repairs or word.related}
     lacking = result.matches[0].evidence.missing if result.matches else ()
     missing = [text for text in lacking if text in known]
     if missing:
@@ -401,6 +412,7 @@ def _word(text: str, clause: QueryTerm | None, total: float) -> QueryWord:
         clause.weight / total,
         clause.document_frequency,
         clause.repairs,
+        clause.related,
     )
 
 
@@ -447,35 +459,85 @@ def _calibration(calibration: Calibration, first: str, model: Scheme) -> Calibra
 
 
 def _terms(fused: Fused, analysis: Analysis, index: Index, model: Scheme) -> tuple[TermMatch, ...]:
-    """Return which words matched where; the contributions sum to that of the feature `bm25f`.
+    """Return which words matched where.
 
-    Where vectors alone rank, words that matched contribute nothing.
+    The contributions sum to those of the features `bm25f`, `related` and `relatedName`. Where
+    vectors alone rank, words that matched contribute nothing.
     """
+    matches = (
+        *_lexical_terms(fused, analysis, index, model),
+        *_related_terms(fused, analysis, index, model),
+    )
+    ordered = sorted(
+        matches, key=lambda match: (-match.contribution, match.query, match.field, match.matched)
+    )
+    return tuple(ordered)
+
+
+def _lexical_terms(
+    fused: Fused, analysis: Analysis, index: Index, model: Scheme
+) -> list[TermMatch]:
     candidate = fused.candidate
     if not candidate.lexical:
-        return ()
+        return []
     is_lexical = model.features[0] == FEATURES[0]
     unit = (
         is_lexical * fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
     )
     found = [
-        (clause, _best_repair(clause, candidate.document, index), unit * clause.weight * impact)
+        (clause, _best(clause.repairs, candidate.document, index), unit * clause.weight * impact)
         for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
         if impact
     ]
     shares = field_shares(index, candidate.document, {repair.term for _, repair, _ in found})
-    matches = [
+    return [
         _term(clause, repair, field, contribution * share)
         for clause, repair, contribution in found
         for field, share in shares[repair.term].items()
     ]
-    return tuple(sorted(matches, key=lambda match: (-match.contribution, match.query, match.field)))
 
 
-def _best_repair(clause: QueryTerm, document: int, index: Index) -> TermExpansion:
-    return max(
-        clause.repairs, key=lambda one: impact_of(index, one.term, document) * one.similarity
-    )
+def _related_terms(
+    fused: Fused, analysis: Analysis, index: Index, model: Scheme
+) -> Iterator[TermMatch]:
+    """Yield which related words matched where, one for each word, related word and field."""
+    candidate, clauses = fused.candidate, analysis.clauses
+    document = candidate.document
+    weighed = zip(model.features, map(mul, fused.values, model.weights), strict=True)
+    sums = dict(weighed)
+    found: dict[tuple[str, TermExpansion, str], float] = defaultdict(float)
+    if candidate.related:
+        (parts,) = related_parts([document], [candidate.impacts], analysis, index)
+        unit = sums.get("related", 0.0) / fsum(parts.values())
+        near = {place: _best(clauses[place].related, document, index) for place in parts}
+        shares = field_shares(index, document, {one.term for one in near.values()})
+        for place, one in near.items():
+            for field, share in shares[one.term].items():
+                found[clauses[place].text, one, field] += unit * parts[place] * share
+    if candidate.related_name:
+        gains = NameMatcher(analysis, index).related(document)
+        unit = sums.get("relatedName", 0.0) / fsum(gains.values())
+        for term, gain in gains.items():
+            text, one = _nearest(term, clauses)
+            found[text, one, "name"] += unit * gain
+    for (text, one, field), contribution in found.items():
+        yield TermMatch(text, one.word, one.kind, one.similarity, field, contribution)
+
+
+def _nearest(term: int, clauses: Iterable[QueryTerm]) -> tuple[str, TermExpansion]:
+    """Return the word of the query that *term* is most related to."""
+    found = [
+        (clause.text, one)
+        for clause in clauses
+        if clause.origin == "query"
+        for one in clause.related
+        if one.term == term
+    ]
+    return max(found, key=lambda pair: pair[1].similarity)
+
+
+def _best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
+    return max(meant, key=lambda one: impact_of(index, one.term, document) * one.similarity)
 
 
 def _term(clause: QueryTerm, repair: TermExpansion, field: str, contribution: float) -> TermMatch:

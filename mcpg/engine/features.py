@@ -131,7 +131,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
             if analysis.sentences
             else lexical,
             _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
-            _related(pool, shares, rows, analysis, index),
+            _related(pool, rows, analysis, index),
             [float(document in exact) for document in pool],
             strict=True,
         )
@@ -146,33 +146,58 @@ def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
 
 
 def _related(
-    pool: Sequence[int],
-    shares: Sequence[float],
-    rows: Sequence[Sequence[float]],
-    analysis: Analysis,
-    index: Index,
+    pool: Sequence[int], rows: Sequence[Sequence[float]], analysis: Analysis, index: Index
 ) -> list[float]:
     """Return, for each document, what related words add to its lexical score.
 
     Of a few words one that is only related says more than of many; so the sum is divided by the
     square root of their number.
     """
+    asked = sum(clause.role in _ASKED for clause in analysis.clauses)
+    return [
+        fsum(parts.values()) / max(1, asked) ** 0.5
+        for parts in related_parts(pool, rows, analysis, index)
+    ]
+
+
+def related_parts(
+    pool: Sequence[int], rows: Sequence[Sequence[float]], analysis: Analysis, index: Index
+) -> list[dict[int, float]]:
+    """Return, for each document, what each clause gains there by its related words, by place.
+
+    The *rows* are the impacts of the clauses in each document of the *pool*.
+    """
     near = [
-        (place, clause_impacts(clause.related_variants, pool, index))
+        (
+            place,
+            clause.weight / analysis.total_weight,
+            clause_impacts(clause.related_variants, pool, index),
+        )
         for place, clause in enumerate(analysis.clauses)
         if clause.related
     ]
-    asked = sum(clause.role in _ASKED for clause in analysis.clauses)
     return [
-        fsum(
-            [
-                shares[place] * max(0.0, column[document] ** _RELATED_POWER - row[place])
-                for place, column in near
-                if document in column
-            ]
-        )
-        / max(1, asked) ** 0.5
+        {
+            place: share * gain
+            for place, share, column in near
+            if document in column and (gain := column[document] ** _RELATED_POWER - row[place]) > 0
+        }
         for document, row in zip(pool, rows, strict=True)
+    ]
+
+
+def lacked(candidate: Candidate, analysis: Analysis, index: Index) -> list[int]:
+    """Return the places of the clauses of the query that neither a word nor a related one answers.
+
+    A translation counts as the word.
+    """
+    answered: dict[int, float] = {}
+    if candidate.related:
+        (answered,) = related_parts([candidate.document], [candidate.impacts], analysis, index)
+    return [
+        place
+        for place, clause in enumerate(analysis.clauses)
+        if clause.origin == "query" and not candidate.impacts[place] and place not in answered
     ]
 
 
@@ -266,6 +291,14 @@ class NameMatcher:
             near += idf * max(0.0, self._near.get(term, 0.0) - credit)
         opening = self._opening(name.terms) if is_held else 0.0
         return held / name.weight, opening, self._damping * near / name.weight
+
+    def related(self, document: int) -> dict[int, float]:
+        """Return what each term of the name gains by related words, before it is a share."""
+        return {
+            term: idf * gain
+            for term, idf in self._all.of_tool(document).idfs
+            if (gain := self._near.get(term, 0.0) - self._credits.get(term, 0.0)) > 0
+        }
 
     def _opening(self, names: frozenset[int]) -> float:
         if not names <= self._credits.keys():

@@ -30,8 +30,8 @@ from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section
 from mcpg.index.reader import Index
 from mcpg.index.what_if import WhatIf
-from mcpg.text import iter_words
-from mcpg.text.words import share_of_texts
+from mcpg.text import iter_words, lexicon
+from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def hint_words(
             _share(text, language) > _COMMON,
         )
         for place, clause in enumerate(analysis.clauses)
-        if _is_sayable(clause) and clause.text in spoken
+        if _is_sayable(clause) and (clause.text in spoken or is_unspaced(clause.text[0]))
         for text in _texts(clause, language)
         if text.casefold() not in has
     ]
@@ -164,7 +164,9 @@ def _is_short(word: str) -> bool:
 
 
 def _share(word: str, language: str | None) -> float:
-    return share_of_texts(word, language) if language else 0.0
+    if language in LANGUAGES:
+        return share_of_texts(word, language)
+    return lexicon.share_of_texts(word, language) if language in lexicon.FOREIGN else 0.0
 
 
 def _texts(clause: QueryTerm, language: str | None) -> list[str]:
@@ -174,7 +176,7 @@ def _texts(clause: QueryTerm, language: str | None) -> list[str]:
     nearest word is.
     """
     repairs = clause.repairs[:_REPAIRS_TRIED]
-    if repairs and repairs[0].kind in _RESPELT and not _share(clause.text, language):
+    if clause.kind in _RESPELT and not _share(clause.text, language):
         return list(dict.fromkeys(repair.word for repair in repairs))
     return [clause.text]
 

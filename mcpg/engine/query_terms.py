@@ -82,6 +82,11 @@ class QueryTerm:
     related: tuple[TermExpansion, ...] = ()
 
     @property
+    def kind(self) -> str | None:
+        """How the nearest word that it stands for was found, `None` when unknown."""
+        return self.repairs[0].kind if self.repairs else None
+
+    @property
     def related_variants(self) -> tuple[tuple[int, float], ...]:
         """The terms of the related words with the similarity of each."""
         return tuple([(one.term, one.similarity) for one in self.related])

@@ -47,8 +47,10 @@ class Evidence:
     """What of the query a match answers.
 
     Attributes:
-        terms: Words of the query that the tool matches, in the query's order.
-        missing: Words of the query that it does not match.
+        terms: Words of the query that the tool matches, as they stand, translated or repaired, in
+            the query's order.
+        missing: Words of the query that it does not match. One that a related word answers is
+            neither here nor there.
         fields: Fields of the tool that matched, in the order of the index's fields.
     """
 

@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 POOL = 20
 """Documents of which every search computes features, whatever its limit."""
 
+RELATED_CREDIT = 0.6
+"""What a related word counts of its similarity where documents are retrieved."""
+
+MOST_RELATED = 4
+"""The related words of a word, the most similar, that retrieve documents."""
+
 _SCALE = 1 / 0xFFFF
-# What a related word counts of its similarity where documents are retrieved.
-_RELATED_CREDIT = 0.6
-_MOST_RELATED = 4
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
@@ -97,8 +100,8 @@ def widened(analysis: Analysis) -> Analysis:
 
 
 def _with_related(clause: QueryTerm) -> QueryTerm:
-    most = clause.related_variants[:_MOST_RELATED]
-    near = [(term, _RELATED_CREDIT * similarity) for term, similarity in most]
+    most = clause.related_variants[:MOST_RELATED]
+    near = [(term, RELATED_CREDIT * similarity) for term, similarity in most]
     return replace(clause, variants=(*clause.variants, *near))
 
 

@@ -6,6 +6,7 @@ from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Sequence
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.features import lacked
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
 from mcpg.engine.results import (
@@ -278,7 +279,7 @@ class Searcher:
         return card
 
     def _evidences(self, ranking: RankedList) -> list[Evidence]:
-        clauses = ranking.analysis.clauses
+        analysis, clauses = ranking.analysis, ranking.analysis.clauses
         asked = [place for place, clause in enumerate(clauses) if clause.origin == "query"]
         candidates = [one.candidate for one in ranking.ranked]
         masks = {candidate.document: 0 for candidate in candidates}
@@ -289,7 +290,7 @@ class Searcher:
         return [
             Evidence(
                 tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
-                tuple([clauses[place].text for place in asked if not candidate.impacts[place]]),
+                tuple([clauses[place].text for place in lacked(candidate, analysis, self.index)]),
                 tuple(
                     [
                         name

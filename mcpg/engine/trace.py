@@ -52,6 +52,7 @@ class QueryWord:
         weight: Its share of what a perfect match would explain, in [0, 1].
         document_frequency: Number of tools that hold it or a repair of it.
         repairs: The catalogue's words it stands for, nearest first.
+        related: Other words of the catalogue of related meaning, the most similar first.
     """
 
     text: str
@@ -61,6 +62,7 @@ class QueryWord:
     weight: float = 0.0
     document_frequency: int = 0
     repairs: tuple[TermExpansion, ...] = ()
+    related: tuple[TermExpansion, ...] = ()
 
 
 @value
@@ -81,7 +83,7 @@ class TermMatch:
     Attributes:
         query: The word of the query.
         matched: The word in the catalogue.
-        kind: `exact`, `stem`, `compound`, `prefix`, `typo` or `alias`.
+        kind: `exact`, `stem`, `translation`, `compound`, `prefix`, `typo`, `alias` or `related`.
         similarity: Credit for the match, in (0, 1].
         field: The field of the tool.
         contribution: Its part of the fused score.
@@ -153,7 +155,8 @@ class MatchExplanation:
         score: Its calibrated score.
         fused_score: The score it was ranked by; the sum of its contributions.
         contributions: Summands of the fused score, largest first.
-        terms: Words that matched, largest contribution first.
+        terms: Words that matched, largest contribution first. Those of kind `related` sum to the
+            features `related` and `relatedName`, the others to `bm25f`.
         calibration: How the fused score and what led to it became the score.
         found_by: Where the searches of a query and of its rewrite put it; all else is of the
             one that counts more. Empty where nothing was rewritten.
@@ -222,7 +225,7 @@ class Explanation:
         normalized_query: The rewritten query, `None` when it was not rewritten.
         reading: What the query became before it was split into words, `None` when browsing.
         words: What became of each word of the query, in order.
-        language: Language whose stop words were dropped, `None` when none was.
+        language: Language of the query, `None` when it is not known.
         stages: The pipeline's stages in order.
         matches: Why each primary match stands where it stands.
         expansions: Why each related and next-step match is there.

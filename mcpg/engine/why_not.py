@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mcpg.engine.confidence import calibrate
-from mcpg.engine.features import FEATURES, extract_features, named_exactly
+from mcpg.engine.features import FEATURES, extract_features, lacked, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, smallest_change
 from mcpg.engine.pipeline import Search, gather
@@ -28,6 +28,8 @@ _PHRASES = {
     "source": "its server answers more of the query",
     "coverage": "it holds more of the query's words",
     "sentence": "it answers the query's best sentence better",
+    "related": "its texts have more words that are related to the query's",
+    "relatedName": "its name has words that are related to the query's",
     "exactName": "the query spells its name",
 }
 
@@ -136,8 +138,10 @@ def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExpl
     is_first = field.is_ranked and not field.place
     change = None if is_first else smallest_change(hint_search)
     retrieval = _retrieval(field)
-    rows = zip(field.analysis.clauses, field.own.candidate.impacts, strict=True)
-    lacking = [clause for clause, impact in rows if clause.origin == "query" and not impact]
+    lacking = [
+        field.analysis.clauses[place]
+        for place in lacked(field.own.candidate, field.analysis, field.index)
+    ]
     return RankExplanation(
         tool_id=tool_id,
         rank=field.place + 1 if field.is_ranked else None,

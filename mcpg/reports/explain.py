@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _NEGLIGIBLE = 5e-7
 _REASONS_SHOWN = 3
+_RELATED_SHOWN = 4
 _UNREPAIRED = {
     "function word": "dropped: a function word",
     "literal": "unknown: a code or number that no tool has",
@@ -86,7 +87,7 @@ def _facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inline], 
         ("normalised", Code(folded) if folded != " ".join(data["query"].split()) else ""),
         ("identifiers", Code(", ".join(reading.get("identifiers", ())))),
         ("sentences", Code(sentences)),
-        ("function words", data.get("language") or ""),
+        ("language", data.get("language") or ""),
         ("rewriting", _rewriting(stages.get("normalise"))),
         ("graph", f"{graph['nodes']} nodes, {graph['edges']} edges"),
     )
@@ -111,6 +112,7 @@ def _model(model: Json) -> Inline:
 
 
 def _words(words: Sequence[Json]) -> Section:
+    has_related = any(word["related"] for word in words)
     rows = tuple(
         (
             Code(word["text"]),
@@ -122,6 +124,7 @@ def _words(words: Sequence[Json]) -> Section:
             ),
             Bar(word["weight"], 8) if word["weight"] else "",
             "" if word["origin"] == "query" else f"({word['origin']})",
+            *((related(word),) if has_related else ()),
         )
         for word in words
     )
@@ -132,10 +135,11 @@ def _words(words: Sequence[Json]) -> Section:
         Column("share", is_number=True),
         Column(""),
         Column("from"),
+        *((Column("related", is_below=True),) if has_related else ()),
     )
     lead = (
         "Function words are dropped; unknown words are looked for among the catalogue's own. "
-        "Rare words weigh more."
+        "Rare words weigh more. A related word is not the word, and counts less."
     )
     table = (Table("What became of each word", columns, rows),) if rows else ()
     return Section("words", "What the query became", table, lead, "words")
@@ -144,6 +148,8 @@ def _words(words: Sequence[Json]) -> Section:
 def became(word: Json) -> Inline:
     """Return what became of *word*."""
     if not word["repairs"]:
+        if word["related"]:
+            return Styled("no tool has it, but related words", "yellow")
         style = "dim" if word["role"] == "function word" else "yellow"
         return Styled(_UNREPAIRED[word["role"]], style)
     stem: Inline = "" if word["stem"] == word["text"] else (" (stem ", Code(word["stem"]), ")")
@@ -154,6 +160,12 @@ def became(word: Json) -> Inline:
         ],
         "; ",
     )
+
+
+def related(word: Json) -> Inline:
+    """Return the words of the catalogue that are most related to *word*."""
+    nearest = word["related"][:_RELATED_SHOWN]
+    return listed([(Code(one["word"]), f" {one['similarity']:.2f}") for one in nearest])
 
 
 def _nearness(repair: Json) -> str:
@@ -400,7 +412,7 @@ def _lists(details: Json | None) -> Section | None:
     most = max((row["most"] for row in details["lists"]), default=0.0)
     rows = tuple(
         (
-            Code(row["matched"]),
+            (Code(row["matched"]), " (related)" if row["kind"] == "related" else ""),
             counted(row["tools"], "tool"),
             Bar(row["most"] / most if most else 0.0, 12),
             f"adds at most {row['most']:.3f}",

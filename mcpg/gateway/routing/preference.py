@@ -194,7 +194,9 @@ def _word_evidence(
 def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
     """Return the tools with a word, or a variant of it, in a field that describes their action."""
     found: set[int] = set()
-    for term, _ in clause.variants:
+    # Of several translations, only the likeliest says what is to be done.
+    terms = [term for term, _ in clause.variants]
+    for term in [clause.repairs[0].term] if clause.kind == "translation" else terms:
         tools, _, fields = index.postings(term)
         found.update(tool for tool, mask in zip(tools, fields, strict=True) if mask & _ACTION_MASK)
     return frozenset(found)
