@@ -31,7 +31,7 @@ from mcpg.index.layout import Section
 from mcpg.index.reader import Index
 from mcpg.index.what_if import WhatIf
 from mcpg.text import iter_words, lexicon
-from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
+from mcpg.text.words import LANGUAGES, share_of_texts
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def hint_words(
             _share(text, language) > _COMMON,
         )
         for place, clause in enumerate(analysis.clauses)
-        if _is_sayable(clause) and (clause.text in spoken or is_unspaced(clause.text[0]))
+        if _is_sayable(clause) and clause.text in spoken
         for text in _texts(clause, language)
         if text.casefold() not in has
     ]
@@ -313,6 +313,10 @@ class HintSearch:
     def hint_words(self) -> list[HintWord]:
         index = self._search.index
         analysis, _ = gather(self._search, POOL)
+        if analysis.language in lexicon.UNSPACED:
+            # A keyword is indexed by its pairs of characters, not as the words it is cut into.
+            plain = replace(self._search.request, lexicon=False)
+            analysis, _ = gather(replace(self._search, request=plain), POOL)
         (candidate,) = extract_features([self._tool], analysis, index)
         language = analysis.language or index.language
         return hint_words(self._text, analysis, candidate.impacts, self._own.keywords, language)

@@ -49,8 +49,12 @@ _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 _CLAUSE_ENDS = (", ", "\uff0c")
 
 
+def _spoken(text: str) -> list[str]:
+    return [word.text for word in iter_words(text)]
+
+
 def segments_of(
-    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = split_words
+    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = _spoken
 ) -> list[list[Part]]:
     """Return the parts of each sentence of *query*, as the places of their words in *texts*.
 
@@ -152,7 +156,7 @@ def analyse(
     wholes = _distinct(word.text for word in words if word.whole)
     read = _language_of if uses_lexicon else language_of
     language = read([word.text for word in words], index.language)
-    words_of: Callable[[str], Sequence[str]] = split_words
+    words_of: Callable[[str], Sequence[str]] = _spoken
     if language in lexicon.UNSPACED:
         words_of = partial(_segmented, language=language, index=index)
         plain = _distinct(words_of(query))
@@ -192,19 +196,22 @@ def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
 def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
     """Return the words of a *query* in a script that is written without spaces.
 
-    Where the catalogue has most pairs of characters of a token, these pairs are its words.
+    Where the catalogue has most pairs of characters of a token, these pairs are its words. Those
+    that it has are so in any case, in place of what they are cut into.
     """
     found: list[str] = []
     for token in query.split():
         words = [word.text for word in iter_words(token) if not word.whole]
         pairs = [word for word in words if is_unspaced(word[0])]
-        known = sum(index.find_word(pair) >= 0 for pair in pairs)
-        if not pairs or 2 * known >= len(pairs):
+        known = [pair for pair in pairs if index.find_word(pair) >= 0]
+        if not pairs or 2 * len(known) >= len(pairs):
             found += words
             continue
+        found += known
         for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced):
             run = "".join(letters)
-            found += lexicon.segment(run, language) if unspaced else split_words(run)
+            cut = lexicon.segment(run, language) if unspaced else split_words(run)
+            found += [word for word in cut if not any(word in pair for pair in known)]
     return _distinct(found)
 
 
