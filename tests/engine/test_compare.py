@@ -46,8 +46,9 @@ def test_deltas_sum_to_that_of_the_fused_score(words: list[str]) -> None:
     for change in found.tools:
         if change.then and change.now and change.fused_delta is not None:
             assert abs(fsum(one.delta for one in change.features) - change.fused_delta) <= 1e-9
-            lexical = next(one for one in change.features if one.feature == "bm25f")
-            assert fsum(one.delta for one in change.terms) == pytest.approx(lexical.delta, abs=1e-9)
+            deltas = {one.feature: one.delta for one in change.features}
+            of_words = fsum(deltas[name] for name in ("bm25f", "related", "relatedName"))
+            assert fsum(one.delta for one in change.terms) == pytest.approx(of_words, abs=1e-9)
     for engine, side in ((THEN, found.then), (NOW, found.now)):
         scores = [(match.tool_id, match.score) for match in engine.search(query).matches]
         assert [(match.tool_id, match.score) for match in side.result.matches[:5]] == scores

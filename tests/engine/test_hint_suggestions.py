@@ -14,7 +14,7 @@ ENGINE = make_engine(
 
 def proposed(query: str, present: tuple[str, ...] = ()) -> list[str]:
     """Return the words of *query* that may be added, the preferred first."""
-    analysis = analyse(query, ENGINE.index)
+    analysis = analyse(query, ENGINE.index, uses_lexicon=False)
     impacts = [0.0] * len(analysis.clauses)
     found = hint_words(query, analysis, impacts, present, ENGINE.index.language)
     return [one.text for one in found]

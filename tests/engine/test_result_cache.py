@@ -152,6 +152,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "abstain": ({"query": "zzqx"}, {"query": "zzqx", "abstain": True}),
     "fusion": ({"strategy": "auto"}, {"strategy": "auto", "fusion": "rrf"}),
     "normalize": ({"query": "замовлення"}, {"query": "замовлення", "normalize": True}),
+    "lexicon": ({"query": "purchase"}, {"query": "purchase", "lexicon": False}),
 }
 """For each field of a request, two requests that differ in nothing else."""
 

@@ -210,7 +210,7 @@ def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """When enough has been tried, what there is has to do."""
     monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_TRIED", 1)
     monkeypatch.setattr(HintSearch, "whole", lambda _: None)
-    standing = ask("shipment status label", "invoice_list")
+    standing = ask("shipment status label", "invoice_list", lexicon=False)
 
     assert standing.change is not None
     assert standing.change.rank_after > 1

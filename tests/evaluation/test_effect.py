@@ -7,8 +7,8 @@ from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.report import effect_of
 
 QUERIES = b"""\
-{"id": "a", "query": "where is my parcel", "relevant": ["shipment_status"]}
-{"id": "b", "query": "parcel label", "relevant": ["label_print"]}
+{"id": "a", "query": "where is my zorb", "relevant": ["shipment_status"]}
+{"id": "b", "query": "zorb label", "relevant": ["label_print"]}
 {"id": "c", "query": "invoice", "relevant": ["invoice_get"]}
 """
 
@@ -19,11 +19,11 @@ def test_better_and_worse_are_told_with_ranks() -> None:
         make_tool("shipment_status", description="Tell where a shipment is."),
         make_tool("label_print", description="Print what is stuck on it."),
         make_tool("invoice_get", description="Read one bill."),
-        make_tool("parcel_weigh", description="Weigh a parcel."),
+        make_tool("parcel_weigh", description="Weigh a zorb."),
     )
     judgements = parse_judged(QUERIES, "q.jsonl")
 
-    effect = effect_of(engine, "shipment_status", Hints(keywords=("parcel",)), judgements)
+    effect = effect_of(engine, "shipment_status", Hints(keywords=("zorb",)), judgements)
     nothing = effect_of(engine, "shipment_status", Hints(), judgements)
 
     moved = {one.now.id: (one.before.rank, one.now.rank) for one in effect.better}

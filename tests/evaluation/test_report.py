@@ -141,6 +141,7 @@ def test_the_layout(report: Report) -> None:
         "strategy",
         "fusion",
         "normalize",
+        "lexicon",
         "limit",
         "metrics",
         "calibration",

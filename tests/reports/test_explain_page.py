@@ -108,6 +108,7 @@ def test_words_that_came_to_nothing_are_told(explained: dict[str, Any]) -> None:
             "weight": 0.2,
             "documentFrequency": 0,
             "repairs": [],
+            "related": [],
         }
         for text, role in (("the", "function word"), ("zzqx", "unknown"), ("4711", "literal"))
     ]
