@@ -7,7 +7,6 @@ short. Each segment may be an intent of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import chain, groupby
 from math import fsum
 
@@ -156,17 +155,20 @@ def analyse(
     wholes = _distinct(word.text for word in words if word.whole)
     read = _language_of if uses_lexicon else language_of
     language = read([word.text for word in words], index.language)
-    words_of: Callable[[str], Sequence[str]] = _spoken
-    if language in lexicon.UNSPACED:
-        words_of = partial(_segmented, language=language, index=index)
-        plain = _distinct(words_of(query))
+    unspaced = language if language in lexicon.UNSPACED else None
+    if unspaced:
+        plain = _segmented(query, unspaced, index)
     reader = TermReader(index, language, {} if memo is None else memo, uses_lexicon=uses_lexicon)
     asked = reader.read(_content_words(plain, language))
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     added = _lightened(reader.of_context(_of_context(context, plain, index)), asked)
     found = (*asked, *identifiers)
-    parts = segments_of(query, [clause.text for clause in found], words_of)
+    parts = segments_of(
+        query,
+        [clause.text for clause in found],
+        (lambda text: _segmented(text, unspaced, index)) if unspaced else _spoken,
+    )
     return Analysis(
         (*found, *added),
         sentences_of(parts, len(asked)),

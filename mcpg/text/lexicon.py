@@ -84,6 +84,9 @@ class WordTable:
         self._targets = parts[2].cast("H")
         self._frequencies, self._strengths, self._words = parts[3:]
 
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
         key = word.encode("utf-8", "surrogatepass")
@@ -219,10 +222,10 @@ def foreign_language(words: Sequence[str]) -> str | None:
     scripts = Counter(filter(None, map(_language_of_script, words)))
     if scripts["japanese"]:
         return "japanese"
-    if scripts["russian"] and not scripts["ukrainian"]:
-        return _most_probable(words, ("russian", "ukrainian"))
     if scripts:
-        return scripts.most_common(1)[0][0]
+        told = scripts.most_common(1)[0][0]
+        # Few words have a letter that Russian lacks.
+        return _most_probable(words, ("russian", "ukrainian")) if told == "russian" else told
     spoken = [word for word in words if len(word) > 1 and word.isalpha()]
     english = [max(_UNLISTED, zipf_frequency(word, ENGLISH)) for word in spoken]
     if all(zipf >= COMMON for zipf in english):

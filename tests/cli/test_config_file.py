@@ -31,6 +31,7 @@ limit = 7
 strategy = "auto"
 fusion = "rrf"
 candidates = "local"
+lexicon = true
 
 [embeddings]
 with = "openai:small"

@@ -88,11 +88,11 @@ class TestReport:
             {"query": f"where is parcel {n}", "relevant": "shipment_status"} for n in range(25)
         ]
         name = judged(graph.parent, *entries)
-        run("eval", name, "--format", "json", "-o", "old.json")
+        run("eval", name, "--no-lexicon", "--format", "json", "-o", "old.json")
         manifest = graph.parent / "tools" / "shop.json"
         manifest.write_text('{"server": "shop", "tools": [{"name": "shipment_status"}]}', "utf-8")
         (graph.parent / "tools" / "shop.hints.yaml").unlink()
-        options = ["-b", "tools", "--baseline", "old.json"]
+        options = ["-b", "tools", "--baseline", "old.json", "--no-lexicon"]
         assert "... and 15 more" in run("eval", name, *options).out
         assert "... and 15 more" in run("eval", name, *options, "--format", "md").out
 

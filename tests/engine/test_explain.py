@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcpg.engine import Engine, Explanation
+    from mcpg.engine.trace import MatchExplanation
 
 WORDS = ["shipment", "shipmnt", "status", "order", "the", "invoice", "xyzzy", "1z999", "посилка"]
 
@@ -206,7 +207,9 @@ def test_words_that_match_alike_are_explained() -> None:
     terms = engine.explain("webpage", lexicon=False).matches[0].terms
 
     assert {(term.query, term.kind) for term in terms} == {("webpage", "exact")}
-    assert {term.kind for term in engine.explain("pageweb", lexicon=False).matches[0].terms} == {"compound"}
+    assert {term.kind for term in engine.explain("pageweb", lexicon=False).matches[0].terms} == {
+        "compound"
+    }
 
 
 def details(explanation: Explanation) -> dict[str, Any]:

@@ -1,0 +1,191 @@
+"""Requests in other words and in other languages than the catalogue's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from builders import ids, make_engine, make_tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.gateway.routing.route import route
+
+if TYPE_CHECKING:
+    from mcpg.engine import Engine
+
+TOOLS = (
+    make_tool("create_directory", description="Create a directory at a path."),
+    make_tool("delete_file", description="Delete a file from the disk."),
+    make_tool("send_email", description="Send an email message to a recipient."),
+    make_tool("list_orders", description="List the orders of a customer.", source_id="shop"),
+    make_tool("remote_exec", description="Run a command on a remote host.", source_id="hosts"),
+    make_tool("get_weather", description="Get the weather forecast of a city.", source_id="sky"),
+)
+ENGINE = make_engine(*TOOLS)
+CHINESE = make_engine(
+    make_tool("wenjian_shanchu", description="删除一个文件。"),
+    make_tool("naozhong_gai", description="把闹钟改为新的时间。"),
+    make_tool("youjian_fasong", description="发送一封电子邮件。"),
+)
+IN_OTHER_WORDS = [
+    ("make a folder", "create_directory"),
+    ("remove a file", "delete_file"),
+    ("purchases of a client", "list_orders"),
+    ("execute something", "remote_exec"),
+]
+IN_OTHER_LANGUAGES = [
+    ("crear un directorio", "create_directory"),
+    ("enviar un mensaje al destinatario", "send_email"),
+    ("Datei löschen", "delete_file"),
+    ("das Wetter in der Stadt", "get_weather"),
+    ("supprimer un fichier", "delete_file"),
+    ("elimina il file", "delete_file"),
+    ("een bestand verwijderen", "delete_file"),
+    ("apagar o arquivo", "delete_file"),
+    ("usuń plik", "delete_file"),
+    ("dosyayı sil", "delete_file"),
+    ("удалить файл", "delete_file"),
+    ("видалити файл", "delete_file"),
+    ("حذف ملف", "delete_file"),
+    ("फ़ाइल हटाएं", "delete_file"),
+    ("删除文件", "delete_file"),
+    ("ファイルを削除", "delete_file"),
+    ("파일 삭제", "delete_file"),
+]
+
+
+def kinds(engine: Engine, query: str, **asked: bool) -> dict[str, list[str]]:
+    """Return of each word of *query* how the words that it stands for were found."""
+    words = engine.explain(query, **asked).words
+    return {word.text: [one.kind for one in word.repairs] for word in words}
+
+
+@pytest.mark.parametrize(("query", "tool"), IN_OTHER_WORDS)
+def test_a_request_in_other_words_finds_the_tool(query: str, tool: str) -> None:
+    """A word that no tool has is answered by words of related meaning."""
+    assert ids(ENGINE.search(query).matches)[0] == tool
+
+
+@pytest.mark.parametrize(("query", "tool"), IN_OTHER_LANGUAGES)
+def test_a_request_in_another_language_finds_the_tool(query: str, tool: str) -> None:
+    """Words are translated without a model at run time."""
+    assert ids(ENGINE.search(query).matches)[0] == tool
+
+
+@pytest.mark.parametrize("query", ["make a folder", "удалить файл", "删除文件"])
+def test_without_the_lexicon_a_catalogue_knows_its_own_words_alone(query: str) -> None:
+    """The switch leaves out related words and translations, in every public way to ask."""
+    explanation = ENGINE.explain(query, lexicon=False)
+
+    assert ENGINE.search(query, lexicon=False).matches == ()
+    assert explanation.result.matches == ()
+    assert not any(word.related or word.repairs for word in explanation.words)
+    assert not route(ENGINE, query, lexicon=False).suggested
+    assert route(ENGINE, query).suggested
+
+
+def test_the_switch_is_of_one_request() -> None:
+    """What a word became with the lexicon is not remembered for a request without it."""
+    for lexicon, kind in ((True, None), (False, "typo"), (True, None)):
+        found = kinds(ENGINE, "remove it", lexicon=lexicon)["remove"]
+        assert found == ([kind] if kind else [])
+
+
+def test_a_common_word_is_not_respelt() -> None:
+    """`remove` is a word, no misspelling of `remote`; `remot` is one."""
+    assert kinds(ENGINE, "remove")["remove"] == []
+    assert kinds(ENGINE, "exec on the remoet host")["remoet"] == ["typo"]
+
+
+def test_a_translation_comes_before_a_misspelling() -> None:
+    """German `Datei` is a file, no misspelt date."""
+    engine = make_engine(*TOOLS, make_tool("get_date", description="Get the date."))
+
+    assert set(kinds(engine, "die Datei löschen")["datei"]) == {"translation"}
+    assert ids(engine.search("die Datei löschen").matches)[0] == "delete_file"
+
+
+def test_a_word_of_the_catalogue_is_never_translated() -> None:
+    """A word that a tool has stands for itself, whatever it means elsewhere."""
+    engine = make_engine(*TOOLS, make_tool("gift_wrap", description="Wrap a gift."))
+
+    assert kinds(engine, "das Gift in der Datei")["gift"] == ["exact"]
+
+
+@pytest.mark.parametrize("tool", [one.name for one in TOOLS])
+def test_exact_names_still_win(tool: str) -> None:
+    """A tool that is named stands first, whatever else is related."""
+    query = f"{tool} folder mail purchase"
+
+    assert ids(ENGINE.search(query).matches)[0] == tool
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("删除文件", "wenjian_shanchu"),
+        ("我想要一个新的闹钟", "naozhong_gai"),
+        ("请把8:30的闹钟改为9:00。", "naozhong_gai"),
+        ("发送邮件", "youjian_fasong"),
+    ],
+)
+@pytest.mark.parametrize("lexicon", [True, False])
+def test_a_catalogue_in_another_script_keeps_its_own_words(
+    query: str, tool: str, *, lexicon: bool
+) -> None:
+    """A catalogue in Chinese is searched by its pairs of characters, as without the lexicon."""
+    assert ids(CHINESE.search(query, lexicon=lexicon).matches)[0] == tool
+
+
+def test_an_alias_in_another_script_is_found_within_a_sentence() -> None:
+    """Pairs of characters that the catalogue has stay words of a query that is cut into others."""
+    engine = make_engine(*TOOLS, make_tool("set_alarm", aliases=("闹钟",)))
+
+    assert ids(engine.search("请帮我把明天早上的闹钟往后推一个小时").matches)[0] == "set_alarm"
+
+
+SPOKEN = "make folder remove file purchase execute mail the Datei löschen 删除 文件 удалить"
+queries = st.lists(st.sampled_from(SPOKEN.split()), min_size=1, max_size=5).map(" ".join)
+
+
+@given(queries)
+def test_a_limit_only_cuts(query: str) -> None:
+    """Related words and translations rank the same, however many matches are asked for."""
+    most = ENGINE.search(query, limit=50).matches
+
+    for limit in (1, 2, 3):
+        assert ENGINE.search(query, limit=limit).matches == most[:limit]
+
+
+@given(queries)
+def test_an_explanation_names_the_related_words_that_moved_a_tool(query: str) -> None:
+    """What related words and translations add is traced to words, and words to the catalogue."""
+    explanation = ENGINE.explain(query)
+    related = {(word.text, one.word) for word in explanation.words for one in word.related}
+
+    for match in explanation.matches:
+        sums = {one.feature: one.contribution for one in match.contributions}
+        near = [one for one in match.terms if one.kind == "related"]
+        assert sum(one.contribution for one in near) == pytest.approx(
+            sums["related"] + sums["relatedName"], abs=1e-9
+        )
+        assert {(one.query, one.matched) for one in near} <= related
+
+
+def test_a_word_that_is_answered_is_not_missing() -> None:
+    """A translated word is held; one that only a related word answers is in neither list."""
+    (match, *_) = ENGINE.search("remove zorb file").matches
+    (translated, *_) = ENGINE.search("удалить файл").matches
+
+    assert (match.evidence.terms, match.evidence.missing) == (("file",), ("zorb",))
+    assert (translated.evidence.terms, translated.evidence.missing) == (("удалить", "файл"), ())
+
+
+def test_the_advice_is_on_words_that_nothing_answers() -> None:
+    """No alias is suggested for a word that a related word or a translation answers already."""
+    advice = " ".join(ENGINE.explain("make zorb folder").advice)
+
+    assert "zorb" in advice
+    assert "make" not in advice
+    assert "folder" not in advice

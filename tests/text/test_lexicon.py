@@ -1,0 +1,144 @@
+"""The tables of words: their properties, and what they know."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.text import lexicon, split_words
+
+LANGUAGES = sorted(lexicon.FOREIGN)
+ALL = [lexicon.ENGLISH, *LANGUAGES]
+SENTENCES = {
+    "arabic": ["احذف الملف القديم من المجلد", "كيف حال الطقس اليوم"],
+    "chinese": ["删除旧文件", "今天天气怎么样"],
+    "dutch": ["verwijder het oude bestand", "hoe wordt het weer morgen"],
+    "french": ["supprimer le fichier", "quel temps fera-t-il demain à Paris"],
+    "german": ["lösche die alte Datei", "wie wird das Wetter morgen in der Stadt"],
+    "hindi": ["पुरानी फ़ाइल हटाएं", "आज मौसम कैसा है"],
+    "italian": ["elimina il vecchio documento", "che tempo farà domani"],
+    "japanese": ["古いファイルを削除する", "今日の天気はどうですか"],
+    "korean": ["오래된 파일 삭제", "오늘 날씨 어때"],
+    "polish": ["usuń stary plik", "jaka będzie jutro pogoda"],
+    "portuguese": ["excluir o arquivo antigo", "como vai estar o tempo amanhã"],
+    "russian": ["удали старый файл", "какая завтра погода"],
+    "spanish": ["eliminar el archivo viejo", "qué tiempo hará mañana"],
+    "turkish": ["eski dosyayı sil", "yarın hava nasıl olacak"],
+    "ukrainian": ["видали старий файл", "яка завтра погода у місті"],
+}
+ENGLISH = [
+    "delete the old file",
+    "what is the weather tomorrow",
+    "list pull requests",
+    "send an email to Anna",
+    "restart container",
+    "convert pdf to docx",
+]
+
+
+def words_of(language: str) -> list[str]:
+    """Return some of the words of the table of *language*: every hundredth."""
+    table = lexicon._table(f"{language}.words")
+    return [table.word(number) for number in range(0, len(table), 100)]
+
+
+@pytest.mark.parametrize("language", ALL)
+def test_words_are_sorted_and_found(language: str) -> None:
+    """A table lists words in the order of their UTF-8, each once, and finds each of them."""
+    words = [word.encode() for word in words_of(language)]
+
+    assert all(one < other for one, other in pairwise(words))
+    assert all(0 <= lexicon.zipf_frequency(word.decode(), language) < 9 for word in words)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_translations_are_english_stems_with_probabilities(language: str) -> None:
+    """Targets exist, are distinct, and their strengths are in (0, 1], the strongest first."""
+    rows = [row for word in words_of(language) if (row := lexicon.translations(word, language))]
+
+    assert rows
+    for row in rows:
+        check_row(row)
+
+
+def test_related_stems_are_other_stems() -> None:
+    """Targets exist, are distinct, and their strengths are in (0, 1], the strongest first."""
+    table = lexicon._table("english.related")
+    stems = [table.word(number) for number in range(0, len(table), 50)]
+    rows = {one: row for one in stems if (row := lexicon.related_stems(one))}
+
+    assert rows
+    for one, row in rows.items():
+        check_row(row)
+        assert one not in dict(row)
+
+
+def check_row(row: list[tuple[str, float]]) -> None:
+    """Check one row of targets with strengths."""
+    table = lexicon._table("english.related")
+    strengths = [strength for _, strength in row]
+    assert all(table.find(target) >= 0 for target, _ in row)
+    assert all(0 < strength <= 1 for strength in strengths)
+    assert strengths == sorted(strengths, reverse=True)
+    assert len(dict(row)) == len(row)
+
+
+@given(st.text(max_size=40), st.sampled_from(LANGUAGES))
+def test_any_text_has_an_answer(text: str, language: str) -> None:
+    """Whatever is no word has no frequency and nothing related, and raises nothing."""
+    word = f"\x00{text}"
+
+    assert lexicon.zipf_frequency(word, language) == 0
+    assert lexicon.share_of_texts(word, language) == 0
+    assert lexicon.related_stems(word) == []
+    assert all(0 < one <= 1 for _, one in lexicon.translations(text, language))
+    assert lexicon.foreign_language(split_words(text)) in {None, *LANGUAGES}
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [(name, text) for name, texts in SENTENCES.items() for text in texts]
+)
+def test_a_sentence_tells_its_language(language: str, text: str) -> None:
+    """A short request is known by its script, or by how probable its words are."""
+    assert lexicon.foreign_language(split_words(text)) == language
+
+
+def test_every_language_has_sentences() -> None:
+    """No language with a table goes untested."""
+    assert set(SENTENCES) == lexicon.FOREIGN
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_english_is_not_foreign(text: str) -> None:
+    """English requests are taken for English, technical ones too."""
+    assert lexicon.foreign_language(split_words(text)) is None
+
+
+def test_related_words_are_general_knowledge() -> None:
+    """A few pairs that anyone would relate."""
+    assert "directori" in dict(lexicon.related_stems("folder"))
+    assert "delet" in dict(lexicon.related_stems("remov"))
+    assert next(iter(dict(lexicon.translations("datei", "german")))) == "file"
+
+
+letters = st.one_of(
+    st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=24),
+    st.text(st.sampled_from("删除文件我想要一个新的闹钟ファイルを파일삭제"), max_size=24),
+)
+
+
+@given(letters, st.sampled_from(lexicon.UNSPACED))
+def test_segments_join_to_the_run(run: str, language: str) -> None:
+    """Nothing is lost, added or moved where a run is cut into words."""
+    cut = lexicon.segment(run, language)
+
+    assert "".join(cut) == run
+    assert all(cut)
+
+
+def test_a_run_is_cut_into_words() -> None:
+    """The most probable words are chosen."""
+    assert lexicon.segment("删除文件", "chinese") == ["删除", "文件"]
