@@ -331,12 +331,12 @@ class Rival:
 
 @value
 class Retrieval:
-    """How a tool came through retrieval, which goes by the words of the query alone.
+    """How a tool came through retrieval, by the words of the query and words related to them.
 
     Attributes:
         is_pooled: Whether it is in the pool.
         lexical: Its lexical score; 0 when it holds no word of the query.
-        place: Its place by lexical score, from 1; `None` when it is not retrieved, or when so many
+        place: Its place by these words, from 1; `None` when it is not retrieved, or when so many
             are that places are not counted.
         retrieved: How many tools were retrieved, as far as places are counted.
         pool: Size of the pool, without the tools that the query names.

@@ -60,7 +60,7 @@ def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
         yield "this tool is disabled by default, so a search leaves it out"
     if retrieval.is_pooled:
         return
-    if not retrieval.lexical:
+    if not retrieval.lexical and not retrieval.place:
         yield "this tool holds no word of the query"
     else:
         place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"

@@ -70,11 +70,11 @@ def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
 
 
 def _place(retrieval: Json) -> str:
-    if not retrieval["lexical"]:
+    place, pool, lexical = retrieval["place"], retrieval["pool"], retrieval["lexical"]
+    if not lexical and not place:
         return "not found: it holds no word of the query"
-    place, pool = retrieval["place"], retrieval["pool"]
     found = f"place {place:,}" if place else f"beyond {retrieval['retrieved']:,}"
-    known = f"{found}, {retrieval['lexical']:.3f} of the query"
+    known = f"{found}, {lexical:.3f} of the query" if lexical else f"{found}, by related words"
     if retrieval["isPooled"]:
         return known
     return f"{known}; only the first {pool}, down to {retrieval['last']:.3f}, are looked at closely"

@@ -139,7 +139,7 @@ async def test_relations_that_hints_state_hold_beside_a_graph(
     hints.write_text(
         "tools:\n"
         "  mail_drop: {aliases: [stripes], nextSteps: [mail_send]}\n"
-        "  mail_send: {aliases: [zebras], related: [mail_drop]}\n"
+        "  mail_send: {aliases: [lanterns], related: [mail_drop]}\n"
         "  nobody: {aliases: [none]}\n"
     )
     document = SourceDocument("mail_send.md", "---\ntool: mail_send\n---\nPost a missive.\n")
@@ -151,7 +151,7 @@ async def test_relations_that_hints_state_hold_beside_a_graph(
         graph = CustomGraph(lambda _: made)
     async with Gateway([source, FileSource("hints", str(hints))], graph=graph) as gateway:
         without = await gateway.search("stripes")
-        documented = await gateway.search("zebras")
+        documented = await gateway.search("lanterns")
         codes = [one.code for one in gateway.diagnostics]
     assert ids(without.matches) == ["mail_drop"]
     assert ids(without.next_step_matches) == ["mail_send"]
