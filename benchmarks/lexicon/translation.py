@@ -2,7 +2,8 @@
 
 The neighbours of a word in a space of two languages are its likely translations. How likely is
 learned, for each language, from the words that the aligned texts know well: from the measure of
-nearness, the rank, how frequent the English word is, and how far the frequencies are apart.
+nearness, the rank, how many forms of the English word are near, how frequent it is, and how far the
+frequencies are apart.
 
 Sources: Conneau et al., "Word translation without parallel data", 2018, for the measure of
 neighbours (CSLS); Cox, "The regression analysis of binary sequences", 1958.
@@ -148,16 +149,16 @@ def _features(
     code: str, word: str, row: Sequence[Neighbour], cache: Path
 ) -> Iterator[tuple[str, list[float]]]:
     """Give the stems of the neighbours of *word*, and what tells how likely each is."""
-    seen: set[str] = set()
     zipf = _zipfs(code, cache).get(word, 0.0)
+    forms: dict[str, list[Neighbour]] = defaultdict(list)
     for near in row:
-        one = stem(near.word)
-        if one in seen:
-            continue
-        other = _zipfs("en", cache)[near.word]
-        rank = math.log1p(len(seen))
-        yield one, [near.csls, near.cosine, rank, other, abs(zipf - other), 1.0]
-        seen.add(one)
+        forms[stem(near.word)].append(near)
+    for rank, (one, near_forms) in enumerate(forms.items()):
+        nearest = near_forms[0]
+        other = max(_zipfs("en", cache)[near.word] for near in near_forms)
+        gap = abs(zipf - other)
+        order, count = math.log1p(rank), math.log(len(near_forms))
+        yield one, [nearest.csls, nearest.cosine, order, count, other, gap, 1.0]
 
 
 @remembered
