@@ -31,7 +31,7 @@ LEAST_ZIPF = 4.0
 LEAST_CHANCE = 0.2
 """A rarer word needs such a translation; where words are cut by frequency, all are needed."""
 
-LEAST_HARMLESS = 0.3
+LEAST_HARMLESS = 0.5
 """Probability of a translation from which a word on a list is believed to mean it."""
 
 FOLDER = Path(mcpg.text.__file__).parent / "data" / "lexicon"
@@ -83,7 +83,9 @@ def write_language(output: Path, code: str, numbers: dict[str, int], cache: Path
         word: zipf
         for word, zipf in zipfs.items()
         if word not in vulgar
-        and (code in UNSPACED or zipf >= LEAST_ZIPF or is_worth_its_place(word, found.get(word)))
+        and (
+            code in UNSPACED or zipf >= LEAST_ZIPF or is_worth_its_place(word, found.get(word, {}))
+        )
     }
     rows = {
         word: {one: chance for one, chance in found.get(word, {}).items() if one in numbers}
@@ -93,9 +95,9 @@ def write_language(output: Path, code: str, numbers: dict[str, int], cache: Path
     print(f"{code}: {len(kept):,} words, {sum(map(len, rows.values())):,} translations")
 
 
-def is_worth_its_place(word: str, row: dict[str, float] | None) -> bool:
+def is_worth_its_place(word: str, row: dict[str, float]) -> bool:
     """Return whether a rare word has a translation that is likely and is not the word itself."""
-    return bool(row) and max(row.values()) >= LEAST_CHANCE and list(row) != [stem(word)]
+    return max(row.values(), default=0.0) >= LEAST_CHANCE and list(row) != [stem(word)]
 
 
 def harmless_words(code: str, found: Table, cache: Path) -> set[str]:
@@ -104,7 +106,7 @@ def harmless_words(code: str, found: Table, cache: Path) -> set[str]:
     return {
         word
         for word, row in neighbours(code, cache).items()
-        if max(found.get(word, {"": 0.0}).values()) >= LEAST_HARMLESS
+        if max(found.get(word, {}).values(), default=0.0) >= LEAST_HARMLESS
         and not any(stem(one.word) in vulgar for one in row)
     }
 
