@@ -45,7 +45,8 @@ def value(cls: type[T]) -> type[T]:
     """Make a class of annotated members, with or without defaults, a class of frozen values.
 
     Values are made from positional or named members, equal when class and members are, hashable
-    when their members are, and can be copied and pickled. The class must inherit from nothing, and
+    when their members are, and can be copied and pickled; `asdict`, `fields` and `replace` of
+    `dataclasses` take them. The class must inherit from nothing, and
     its methods must not call `super()`, because the class is made anew to have slots.
     """
     names = tuple(cls.__annotations__)
@@ -103,10 +104,26 @@ def _camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
+class _Fields:
+    """`__dataclass_fields__`, made when `dataclasses` first needs it."""
+
+    def __get__(self, _: object, cls: type[_Value]) -> Mapping[str, object]:
+        from dataclasses import MISSING, field, make_dataclass  # noqa: PLC0415 - a search does without
+
+        defaults = cls._defaults
+        parts = [
+            (name, annotation, field(default=defaults.get(name, MISSING)))
+            for name, annotation in cls.__annotations__.items()
+        ]
+        made: Any = make_dataclass(cls.__name__, parts, kw_only=True)
+        return made.__dataclass_fields__  # type: ignore[no-any-return]
+
+
 class _Value:
     """What all values can do."""
 
     __slots__ = ()
+    __dataclass_fields__ = _Fields()
     __match_args__: ClassVar[tuple[str, ...]]
     _defaults: ClassVar[Mapping[str, object]]
     _setters: ClassVar[tuple[Callable[[object, object], None], ...]]

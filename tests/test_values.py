@@ -4,7 +4,8 @@ import copy
 import json
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import replace as dataclass_replace
 
 import pytest
 
@@ -75,6 +76,20 @@ def test_values_are_copied_pickled_and_matched() -> None:
     match point:
         case Point(x, _, names):
             assert (x, names) == (1, ("a",))
+
+
+def test_values_are_taken_for_dataclasses() -> None:
+    """The functions of `dataclasses` work on values, and on values within them."""
+    pair: object = Point(1, 3, (Point(2),))  # type: ignore[arg-type]
+    within = {"x": 2, "y": 2, "names": ()}
+
+    assert is_dataclass(Point)
+    assert is_dataclass(pair)
+    assert not isinstance(pair, type)
+    assert asdict(pair) == {"x": 1, "y": 3, "names": (within,)}
+    assert dataclass_replace(pair, x=5) == Point(5, 3, (Point(2),))  # type: ignore[arg-type]
+    found = {one.name: (one.type, one.default) for one in fields(Point)}
+    assert found == {"x": ("int", MISSING), "y": ("int", 2), "names": ("tuple[str, ...]", ())}
 
 
 def test_methods_stay() -> None:
