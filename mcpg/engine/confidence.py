@@ -51,9 +51,10 @@ class Calibration:
             words aside; what share of them that is; the logarithm of one more than the number of
             the query's words, stop words among them; the share of the query that is numbers
             and codes no tool holds; the cube of the share, of what it holds of the query, that it
-            holds by repair alone, for a few slips are nothing and nothing but slips is noise; the
-            share of the query that its opening words take when they are the tool's whole name; 1
-            when the query spells its name.
+            holds by repair alone, for a few slips are nothing and nothing but slips is noise; what
+            related words add to its lexical score, and to the coverage of its name; the share of
+            the query that its opening words take when they are the tool's whole name; 1 when the
+            query spells its name.
         score: The probability that the match is wanted, in [0, 1].
     """
 
@@ -168,6 +169,8 @@ class CalibrationInputs:
             len(held) / len(self._asked) if held else 0.0,
             *self._of_query,
             (1 - fsum(known) / total) ** 3 if held else 0.0,
+            candidate.related,
+            candidate.related_name,
             candidate.opening,
             candidate.exact,
         )

@@ -252,7 +252,7 @@ def _best_lexical(ranking: RankedList) -> float:
 def _found(ranking: RankedList, index: Index) -> set[int]:
     """Return the documents in which any word of the query stands, disabled ones too."""
     found: set[int] = set()
-    for clause in widened(ranking.analysis).clauses:
+    for clause in widened(ranking.analysis, index).clauses:
         for term, _ in clause.variants:
             found.update(index.postings(term)[0])
     return found

@@ -26,6 +26,8 @@ INPUTS = (
     "queryWords",
     "literalShare",
     "repairedShare",
+    "related",
+    "relatedName",
     "openingName",
     "exactName",
 )

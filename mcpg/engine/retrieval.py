@@ -41,6 +41,9 @@ MOST_RELATED = 4
 """The related words of a word, the most similar, that retrieve documents."""
 
 _SCALE = 1 / 0xFFFF
+# How many related words of a query documents are retrieved by, and how many may hold one of them.
+_MOST_RELATED = 12
+_MOST_HOLDERS = 40
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
@@ -92,17 +95,27 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     return Pool(list(documents), (len(first), len(second)), by_words)
 
 
-def widened(analysis: Analysis) -> Analysis:
-    """Return *analysis* with related words among the variants of its clauses."""
-    if not any(clause.related for clause in analysis.clauses):
+def widened(analysis: Analysis, index: Index) -> Analysis:
+    """Return *analysis* with the related words that can add most among the variants of its clauses.
+
+    Those that many documents hold find none of them, and would take longest.
+    """
+    found = sorted(
+        (-clause.weight * similarity, place, term, similarity)
+        for place, clause in enumerate(analysis.clauses)
+        for term, similarity in clause.related_variants
+        if index.document_frequency(term) <= _MOST_HOLDERS
+    )
+    if not found:
         return analysis
-    return replace(analysis, clauses=tuple(map(_with_related, analysis.clauses)))
-
-
-def _with_related(clause: QueryTerm) -> QueryTerm:
-    most = clause.related_variants[:MOST_RELATED]
-    near = [(term, RELATED_CREDIT * similarity) for term, similarity in most]
-    return replace(clause, variants=(*clause.variants, *near))
+    near: dict[int, list[tuple[int, float]]] = {}
+    for _, place, term, similarity in found[:_MOST_RELATED]:
+        near.setdefault(place, []).append((term, RELATED_CREDIT * similarity))
+    clauses = [
+        replace(clause, variants=(*clause.variants, *near[place])) if place in near else clause
+        for place, clause in enumerate(analysis.clauses)
+    ]
+    return replace(analysis, clauses=tuple(clauses))
 
 
 def retrieve_for_each(
