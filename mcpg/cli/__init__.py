@@ -9,6 +9,10 @@ from collections.abc import Sequence
 
 from mcpg.cli.quick import quick_run
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mcpg.cli.output import Output
+
 __all__ = ["main"]
 
 _INTERRUPTED = 130
@@ -41,11 +45,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _guarded(arguments: list[str]) -> int:
     from mcpg.cli.exits import guarded  # noqa: PLC0415 - a quick run needs none of it
-    from mcpg.cli.output import Output  # noqa: PLC0415
     from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
 
     prepare_streams()
-    return guarded(lambda: _run(arguments), Output(debug="--debug" in arguments))
+    return guarded(lambda: _run(arguments), _output_of_errors(arguments))
+
+
+def _output_of_errors(arguments: list[str]) -> Output:
+    """Return the output for errors, which may arise before the options are parsed."""
+    from mcpg.cli.output import Color, Output  # noqa: PLC0415 - a quick run needs none of it
+
+    color = Color.AUTO
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
+        flag, _, joined = word.partition("=")
+        if flag == "--color" and (joined or following) in set(Color):
+            color = Color(joined or following)
+    return Output(debug="--debug" in arguments, color=color)
 
 
 def _run(arguments: list[str]) -> int:

@@ -27,7 +27,7 @@ class Wanted:
     Attributes:
         sources: Files, folders, servers and modules; none for those of the configuration file, and
             where that has none, for the bundle.
-        graph: A bundle, folder or document to search in place of what the sources say.
+        graph: A bundle, folder or document to search in place of what the sources define.
         source_id: Source id of all tools.
         header: Headers for the one server that is named by its address, as `NAME: VALUE`.
         server_timeout: Seconds that each server has to tell its tools.

@@ -107,7 +107,8 @@ Sources = Annotated[
     typer.Argument(
         metavar="SOURCE",
         help="Manifests, OpenAPI and Markdown-LD documents, hints files, bundles, or folders of "
-        "these; - reads a manifest from standard input. Or servers to ask: the configuration file "
+        "these; - reads a manifest from standard input. Or servers to query: the configuration "
+        "file "
         "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
         "to import: python:MODULE. Otherwise what [[sources]] in mcpg.toml name.",
     ),
@@ -126,8 +127,7 @@ ServerTimeout = Annotated[
     typer.Option(
         "--server-timeout",
         metavar="SECONDS",
-        help="Time that each server has, from its start to its last tool. Otherwise what mcpg.toml "
-        "says of it, or 30.",
+        help="Per-server timeout in seconds. Otherwise the one in mcpg.toml, or 30.",
     ),
 ]
 SourceId = Annotated[

@@ -81,7 +81,7 @@ BUNDLE = Parameter(
 LIMIT = Parameter(
     "limit",
     ("--limit", "-n"),
-    "The most matches to give, from 1 to 50. Otherwise MCPG_LIMIT, the configuration file, or 5.",
+    "Maximum number of matches, from 1 to 50. Otherwise MCPG_LIMIT, the configuration file, or 5.",
     "N",
     kind=int,
 )
@@ -106,7 +106,7 @@ FUSION = Parameter(
 EMBED_WITH = Parameter(
     "embed_with",
     ("--embed-with",),
-    "Who makes vectors: local, local:multilingual, fastembed:NAME, "
+    "Embedding provider: local, local:multilingual, fastembed:NAME, "
     "sentence-transformers:NAME, openai:MODEL at an endpoint, or none. Otherwise "
     "MCPG_EMBED_WITH, the configuration file, or local.",
     "SPEC",
@@ -115,8 +115,8 @@ EMBED_WITH = Parameter(
 CANDIDATES = Parameter(
     "candidates",
     ("--candidates",),
-    "Who chooses the tools that are looked at closely: the index, or the database of "
-    "MCPG_POSTGRES, where `mcpg publish` has put the bundle. Otherwise MCPG_CANDIDATES, the "
+    "Candidate source: the index, or the database in MCPG_POSTGRES, to which `mcpg publish` "
+    "wrote the bundle. Otherwise MCPG_CANDIDATES, the "
     "configuration file, or local.",
     "local|postgres",
     choices=("local", "postgres"),
@@ -124,7 +124,7 @@ CANDIDATES = Parameter(
 NORMALIZE = Parameter(
     "normalize",
     ("--normalize/--no-normalize",),
-    "Have a language model rewrite the query in English, and search that as well. "
+    "Rewrite the query in English with a language model, and search for that as well. "
     "Otherwise MCPG_NORMALIZE, the configuration file, or no.",
     kind=bool,
 )
@@ -150,7 +150,7 @@ CONTEXT_SUMMARY = Parameter(
 INCLUDE_DISABLED = switch(
     "include_disabled",
     "--include-disabled",
-    text="Offer tools that are disabled by default, too.",
+    text="Include tools that are disabled by default.",
 )
 MIN_SCORE = Parameter(
     "min_score",
@@ -164,8 +164,7 @@ MIN_SCORE = Parameter(
 ABSTAIN = switch(
     "abstain",
     "--abstain",
-    text="Offer nothing rather than something wrong: no match when the best one is doubtful "
-    "(a score below 0.35); exit 1 then.",
+    text="Return no match when the best one has a low score (below 0.35); exit 1 then.",
 )
 FORMAT = Parameter(
     "form",
@@ -186,7 +185,7 @@ REPORT = Parameter(
 HTML = Parameter(
     "html",
     ("--html",),
-    "Write a report to look at in a browser, too: one HTML file that needs no network.",
+    "Write an HTML report as well: one file that needs no network.",
     "FILE",
 )
 PREFER = Parameter(
@@ -206,13 +205,11 @@ QUESTION = (QUERY, *SETTINGS, CONTEXT, CONTEXT_SUMMARY, INCLUDE_DISABLED, MIN_SC
 
 COMMON = (
     switch("quiet", "--quiet", "-q", text="Write only data and errors.", is_common=True),
-    switch(
-        "verbose", "--verbose", "-v", text="Say what is done, and all warnings.", is_common=True
-    ),
+    switch("verbose", "--verbose", "-v", text="Report progress and all warnings.", is_common=True),
     Parameter(
         "color",
         ("--color",),
-        "When to colour; NO_COLOR and FORCE_COLOR are heeded, too.",
+        "When to use colour; auto respects NO_COLOR and FORCE_COLOR.",
         "auto|always|never",
         choices=("auto", "always", "never"),
         is_common=True,
@@ -223,7 +220,7 @@ COMMON = (
 
 SEARCH = (
     *QUESTION,
-    switch("explain", "--explain", text="Say why, as `mcpg explain` does."),
+    switch("explain", "--explain", text="Explain the result, as `mcpg explain` does."),
     FORMAT,
 )
 
@@ -253,21 +250,22 @@ EXPLAIN = (
     Parameter(
         "tool",
         ("--tool",),
-        "Say why this tool is not first by the strategy graph, and which smallest change to "
-        "its hints would make it so: its id, source::name, or a name that only it has.",
+        "Explain why this tool is not first by the strategy graph, and find the smallest change "
+        "to its hints that would make it first. TOOL is its id, source::name, or a name that "
+        "only it has.",
         "TOOL",
     ),
     Parameter(
         "judged",
         ("--judged",),
-        "With --tool: judged queries, as for `mcpg eval`, to say what the change would do to "
-        "them; - reads standard input.",
+        "With --tool: judged queries, as for `mcpg eval`, on which to measure the change; - "
+        "reads standard input.",
         "FILE",
     ),
     Parameter(
         "compare",
         ("--compare",),
-        "Ask two bundles, folders or manifests, and show what moved and what moved it.",
+        "Search two bundles, folders or manifests, and compare the rankings.",
         "THEN NOW",
         arity=2,
     ),
@@ -279,7 +277,7 @@ EXPLAIN = (
     ),
     PREFER,
     HTML,
-    switch("shows_times", "--timings", text="Say how long each stage took; JSON always does."),
+    switch("shows_times", "--timings", text="Show how long each stage took; JSON always does."),
     REPORT,
 )
 

@@ -107,6 +107,9 @@ def _accepted(parameter: Parameter, text: str) -> Any:
     # What begins with a dash may be the next option, where a value was forgotten.
     if text[:1] in ("", "-") or (parameter.choices and text not in parameter.choices):
         raise _UnusualError
+    # Python reads the digits of every script, the whole program only those of ASCII.
+    if parameter.kind is not str and not text.isascii():
+        raise _UnusualError
     value = parameter.kind(text)
     is_enough = parameter.least is None or value >= parameter.least
     if not (is_enough and (parameter.most is None or value <= parameter.most)):

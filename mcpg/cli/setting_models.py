@@ -199,7 +199,9 @@ def check_settings(
         raise fail(f"{name!r} is a section", f"write [{name}], and its keys below", *path)
     is_secret = isinstance(value, str) and holds_password(value)
     shown = "a string with a password" if is_secret else repr(value)
-    raise fail(f"{name!r} is {shown}", remedy_for(fault), *path)
+    # A variable is named by its place already.
+    subject = "the value" if are_texts else repr(name)
+    raise fail(f"{subject} is {shown}", remedy_for(fault), *path)
 
 
 def remedy_for(fault: ErrorDetails) -> str:

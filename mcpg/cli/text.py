@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 INDENT = "    "
 _GAP = "  "
 _NARROWEST, _LAST = 12, 40
+# Text wrapped to fewer columns than these is a column of single words.
+_WRAPPABLE = 20
 
 
 def text(blocks: Iterable[model.Block], view: View) -> str:
@@ -128,11 +130,14 @@ class _Layout:
             return
         below = [(place, one.head) for place, one in enumerate(table.columns) if one.is_below]
         columns = [table.columns[place] for place in kept]
-        rows = [[self.spans(row[place]) for place in kept] for row in table.rows]
-        heads = [[[(column.head, "bold")] for column in columns]] if table.has_heads else []
-        sizes = self._sizes(columns, [*heads, *rows], len(indent))
-        for row in heads:
-            yield from self._row(row, columns, sizes, indent, wraps=False)
+        rows = [[row[place] for place in kept] for row in table.rows]
+        heads: list[list[model.Inline]] = []
+        if table.has_heads:
+            heads.append([model.Styled(one.head, "bold") for one in columns])
+        drawn = [[self.spans(cell) for cell in row] for row in (*heads, *rows)]
+        sizes = self._sizes(columns, drawn, len(indent))
+        for titles in heads:
+            yield from self._row(titles, columns, sizes, indent, wraps=False)
         for row, cells in zip(rows, table.rows, strict=True):
             yield from self._row(row, columns, sizes, indent, wraps=table.wraps)
             for place, head in below:
@@ -157,7 +162,7 @@ class _Layout:
 
     def _row(
         self,
-        row: Sequence[list[Span]],
+        row: Sequence[model.Inline],
         columns: Sequence[model.Column],
         sizes: Sequence[int],
         indent: str,
@@ -166,16 +171,28 @@ class _Layout:
     ) -> Iterator[str]:
         cells = []
         for cell, column, size in zip(row, columns, sizes, strict=True):
-            shown = self._cut(cell, size)
+            shown = self._fitted(cell, size)
             gap, painted = " " * (size - _width(shown)), self._painted(shown)
             cells.append(f"{gap}{painted}" if column.is_number else f"{painted}{gap}")
         lead = indent + "".join(f"{cell}{_GAP}" for cell in cells[:-1])
-        if wraps:
-            start = len(indent) + sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
-            whole = "".join(text for text, _ in row[-1])
+        if not wraps:
+            yield f"{lead}{cells[-1]}".rstrip()
+            return
+        start = len(indent) + sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
+        whole = "".join(text for text, _ in self.spans(row[-1]))
+        if self._view.columns - start < min(_WRAPPABLE, width(whole)):
+            yield lead.rstrip()
+            start, lead = len(indent + INDENT), indent + INDENT
+        if whole:
             yield from hanging(whole, self._view.columns, lead, " " * start)
         else:
-            yield f"{lead}{cells[-1]}".rstrip()
+            yield lead.rstrip()
+
+    def _fitted(self, cell: model.Inline, size: int) -> list[Span]:
+        """Return *cell* in at most *size* columns: a bar to scale, all else cut."""
+        if isinstance(cell, model.Bar) and size < cell.columns:
+            cell = model.Bar(cell.share, max(0, size), cell.style)
+        return self._cut(self.spans(cell), size)
 
     def spans(self, inline: model.Inline, style: str = "") -> list[Span]:
         """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""

@@ -400,7 +400,8 @@ def _reached(
                 Styled(Code(via["reason"]), "dim"),
             )
         )
-    columns = (Column("score", is_number=True), Column("tool"), Column("sum"), Column("reason"))
+    sums_column, reason = Column("sum", most=72), Column("reason", is_below=True)
+    columns = (Column("score", is_number=True), Column("tool"), sums_column, reason)
     table = (Table(title, columns, tuple(rows), wraps=True),) if rows else ()
     return Section(identity, title, table)
 

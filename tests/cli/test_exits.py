@@ -184,6 +184,15 @@ class TestUsage:
         assert message in first
         assert second.startswith(f"  hint: {hint}")
 
+    @pytest.mark.parametrize("color", [["--color=always"], ["--color", "always"]])
+    @pytest.mark.parametrize("command", ["search", "route"])
+    def test_an_error_has_the_wanted_colour(
+        self, command: str, color: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Errors heed --color, also those that end a command."""
+        assert main([command, "order", "-b", "absent.mdld", *color]) == 2
+        assert capsys.readouterr().err.startswith("\x1b[31merror:\x1b[0m ")
+
     def test_every_exit_code_is_documented(self) -> None:
         """The reference lists exactly the codes there are."""
         page = (ROOT / "docs/reference/cli.md").read_text("utf-8")

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.cli.output import ASCII, BLOCKS, wrapped
 from mcpg.cli.terminal import width
+from mcpg.cli.text import text
+from mcpg.reports.blocks import Bar, Column, Table
 
 
 @given(st.floats(-1, 2), st.integers(1, 40))
@@ -30,3 +33,32 @@ def test_wrapping_loses_nothing(parts: list[str], columns: int) -> None:
     lines = list(wrapped(parts, columns))
     assert " ".join(lines).split() == parts
     assert all(width(line) <= columns or " " not in line for line in lines)
+
+
+class Narrow:
+    """A view of few columns, without colour."""
+
+    columns = 40
+
+    def paint(self, text: str, style: str) -> str:
+        """Leave *text* as it is."""
+        return text if style else ""
+
+
+@pytest.mark.parametrize("most", [10, 44])
+def test_a_bar_is_drawn_to_scale_where_there_is_little_room(most: int) -> None:
+    """A bar in a narrow column is shortened, not cut, so that bars can be compared."""
+    columns = (Column("metric"), Column("bar", most=most), Column("what"))
+    rows = (("one", Bar(1.0), "x" * 20), ("half", Bar(0.5), "y" * 20))
+    first, second = text([Table("", columns, rows)], Narrow()).split("\n")
+    assert "..." not in first + second
+    assert first.count("#") == 2 * second.count("#") > 0
+
+
+def test_a_wrapped_column_without_room_stands_below() -> None:
+    """Text is wrapped below its row where the row leaves it fewer columns than it reads in."""
+    columns = (Column("name"), Column("kind"), Column("what"))
+    rows = (("n" * 12, "k" * 12, "so many words that they need some room"),)
+    assert text([Table("", columns, rows, wraps=True)], Narrow()) == "\n".join(
+        (f"{'n' * 12}  {'k' * 12}", "    so many words that they need some", "    room")
+    )

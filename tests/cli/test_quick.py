@@ -116,6 +116,7 @@ UNUSUAL = [
     ["search", "--help"],
     ["search", "shipment", "--format", "xml"],
     ["search", "shipment", "-n", "many"],
+    ["search", "shipment", "-n", "\u0663"],
     ["search", "shipment", "-n"],
     ["search", "shipment", "-n3"],
     ["search", "shipment", "--bundle="],

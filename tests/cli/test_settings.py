@@ -113,6 +113,7 @@ class TestConfigurationFiles:
         with pytest.raises(UsageError) as caught:
             Settings(deep, {"MCPG_LIMIT": "many"}).find("limit")
         assert caught.value.place == "MCPG_LIMIT"
+        assert caught.value.message == "the value is 'many'"
 
 
 class TestBundle:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEY = "sk-Marker0123456789abcdef"
-QUICK = Budget(connect=1.0, read=0.3, total=1.0, retries=0)
+QUICK = Budget(connect=5.0, read=5.0, total=10.0, retries=0)
 SHORT = Budget(connect=1.0, read=5.0, total=0.2, retries=0)
 
 

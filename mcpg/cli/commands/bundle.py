@@ -70,8 +70,8 @@ Embed = Annotated[
     bool,
     typer.Option(
         "--embed",
-        help="Make the vectors of the tools, too, and keep them beside the bundle; texts that "
-        "have a vector already are not embedded again.",
+        help="Embed the tools as well, and store the vectors beside the bundle; texts that have "
+        "a vector already are not embedded again.",
     ),
 ]
 VectorType = Annotated[
@@ -79,7 +79,7 @@ VectorType = Annotated[
     typer.Option(
         "--vector-type",
         metavar="float16|int8|float32",
-        help="How their numbers are kept; int8 takes half the room and is the fastest to search.",
+        help="Number type of the vectors; int8 takes half the space and is the fastest to search.",
     ),
 ]
 

@@ -34,7 +34,7 @@ Keep = Annotated[
         "--keep",
         metavar="N",
         min=0,
-        help="How many older publications stay, for replicas that still search them.",
+        help="Number of older publications to keep, for replicas that still search them.",
     ),
 ]
 

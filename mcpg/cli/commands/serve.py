@@ -48,9 +48,9 @@ class Exposed(StrEnum):
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SOURCE]...",
+        metavar="SOURCE",
         show_default=False,
-        help="What stands behind the server: the configuration file of an MCP client, "
+        help="Sources to serve: the configuration file of an MCP client, "
         "https://HOST/PATH, python:MODULE, OpenAPI documents, manifests, bundles, or folders of "
         "these. Otherwise [[sources]] of mcpg.toml, or the bundle.",
     ),
@@ -60,7 +60,7 @@ Graph = Annotated[
     typer.Option(
         "--graph",
         metavar="PATH",
-        help="A bundle or folder of documents to search, in place of what the sources say.",
+        help="A bundle or folder of documents to search, in place of what the sources define.",
     ),
 ]
 HttpAddress = Annotated[
@@ -86,7 +86,7 @@ AllowHost = Annotated[
     typer.Option(
         "--allow-host",
         metavar="NAME",
-        help="A name, perhaps with a port, by which clients may ask over HTTP, besides this "
+        help="A host name, with or without a port, that clients may use over HTTP, besides this "
         "machine's own. Repeatable. Otherwise the configuration file.",
     ),
 ]
@@ -107,8 +107,8 @@ Endpoint = Annotated[
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="With --graph-tools, a SPARQL endpoint that clients may have asked, too; with https "
-        "or on this machine. Repeatable.",
+        help="With --graph-tools, a SPARQL endpoint that clients may query; with https or on "
+        "this machine. Repeatable.",
     ),
 ]
 AnswerBytes = Annotated[
@@ -117,7 +117,7 @@ AnswerBytes = Annotated[
         "--max-bytes",
         metavar="BYTES",
         min=2048,
-        help="The most bytes of an answer about tools; what has no room is left out, and said. "
+        help="Maximum bytes of an answer about tools; what exceeds it is left out and reported. "
         "Otherwise the configuration file, or 32768.",
     ),
 ]
@@ -127,7 +127,7 @@ ResultBytes = Annotated[
         "--max-result-bytes",
         metavar="BYTES",
         min=2048,
-        help="The most bytes of a tool's own result; what is too much is cut off, and said. "
+        help="Maximum bytes of a tool's result; what exceeds it is cut off and reported. "
         "Otherwise the configuration file, or 262144.",
     ),
 ]
@@ -137,7 +137,8 @@ Requests = Annotated[
         "--max-requests",
         metavar="N",
         min=1,
-        help="The most requests at once over HTTP. Otherwise the configuration file, or 64.",
+        help="Maximum number of concurrent requests over HTTP. Otherwise the configuration file, "
+        "or 64.",
     ),
 ]
 MostSessions = Annotated[
@@ -146,7 +147,8 @@ MostSessions = Annotated[
         "--max-sessions",
         metavar="N",
         min=1,
-        help="The most sessions at once over HTTP. Otherwise the configuration file, or 256.",
+        help="Maximum number of concurrent sessions over HTTP. Otherwise the configuration file, "
+        "or 256.",
     ),
 ]
 
@@ -185,7 +187,7 @@ def serve(
 
     A client sees a few tools in place of hundreds: they find the right one for a task, describe
     it, and call it. It speaks over standard input and output, as clients start their servers, or
-    over HTTP. Sources are asked in the background; what goes wrong is told on standard error.
+    over HTTP. Sources are read in the background; problems are reported on standard error.
     """
     from mcpg.cli.live_gateway import Wanted  # noqa: PLC0415 - help needs none of it
 
