@@ -206,9 +206,10 @@ def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
             rows = (table.row(first.removesuffix(joint)) for joint in _JOINTS_OF_COMPOUNDS)
             found = next(filter(None, rows), [])
             if found:
-                return [
-                    (target, _CREDIT_OF_FORM * strength) for target, strength in (*found, *last)
-                ]
+                strengths: dict[int, float] = {}
+                for target, strength in (*found, *last):
+                    strengths[target] = max(strengths.get(target, 0.0), _CREDIT_OF_FORM * strength)
+                return sorted(strengths.items(), key=lambda one: (-one[1], one[0]))
     return []
 
 
