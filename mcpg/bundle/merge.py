@@ -51,7 +51,7 @@ class Sorted:
 def sort_documents(
     tools: Sequence[Tool], read: Sequence[ReadDocument], reserved: Collection[str] = ()
 ) -> Sorted:
-    """Tell apart documents of tools, documents about a tool, and pages.
+    """Separate documents of tools, documents about a tool, and pages.
 
     A document is about a tool when its key `tool` names one, or when it names none itself and its
     file is called like exactly one tool of the others; of several, the one of its own source. It

@@ -8,7 +8,6 @@ from typing import Any
 
 from mcpg.engine.engine import Engine
 from mcpg.engine.results import MAX_LIMIT
-from mcpg.engine.retrieval import MOST_RELATED
 from mcpg.engine.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.values import DECIMALS
 
@@ -209,5 +208,5 @@ def _words(then: Iterable[QueryWord], now: Iterable[QueryWord]) -> Iterator[Word
 
 def _meaning(word: QueryWord) -> tuple[object, ...]:
     repairs = tuple((one.word, one.kind, one.distance, one.similarity) for one in word.repairs)
-    related = tuple((one.word, one.similarity) for one in word.related[:MOST_RELATED])
+    related = tuple((one.word, one.similarity) for one in word.related)
     return word.role, word.document_frequency, round(word.weight, DECIMALS), repairs, related

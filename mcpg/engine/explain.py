@@ -6,7 +6,7 @@ All of it is put together afterwards from what the search left behind; a plain s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from operator import mul
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion
 from mcpg.engine.results import Request, SearchResult
 from mcpg.engine.retrieval import (
-    MOST_RELATED,
     POOL,
     RELATED_CREDIT,
     clause_impacts,
@@ -117,7 +116,15 @@ class StageDetails:
         found = _found(ranking, self._index)
         exact = named_exactly(ranking.analysis, self._index)
         return {
-            "lists": [row for clause in ranking.analysis.clauses for row in self._lists(clause)],
+            "lists": [
+                row
+                for clause, wide in zip(
+                    ranking.analysis.clauses,
+                    widened(ranking.analysis, self._index).clauses,
+                    strict=True,
+                )
+                for row in self._lists(clause, dict(wide.variants))
+            ],
             "found": len(found - self._disabled),
             "disabled": len(found & self._disabled),
             "pool": len(ranking.candidates),
@@ -127,10 +134,10 @@ class StageDetails:
             ],
         }
 
-    def _lists(self, clause: QueryTerm) -> Iterator[JsonObject]:
-        """Describe each list of postings that the clause was looked up in."""
+    def _lists(self, clause: QueryTerm, looked_up: Collection[int]) -> Iterator[JsonObject]:
+        """Describe each list of postings, of the terms *looked_up*, that the clause has."""
         share = clause.weight / self._outcome.analysis.total_weight
-        near = clause.related[:MOST_RELATED]
+        near = [one for one in clause.related if one.term in looked_up]
         for repair in (*clause.repairs, *near):
             credit = RELATED_CREDIT if repair.kind == "related" else 1.0
             impact = self._index.max_impact(repair.term) / IMPACT_SCALE

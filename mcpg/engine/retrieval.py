@@ -37,9 +37,6 @@ POOL = 20
 RELATED_CREDIT = 0.6
 """What a related word counts of its similarity where documents are retrieved."""
 
-MOST_RELATED = 4
-"""The related words of a word, the most similar, that retrieve documents."""
-
 _SCALE = 1 / 0xFFFF
 # How many related words of a query documents are retrieved by, and how many may hold one of them.
 _MOST_RELATED = 12
@@ -98,13 +95,14 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
 def widened(analysis: Analysis, index: Index) -> Analysis:
     """Return *analysis* with the related words that can add most among the variants of its clauses.
 
-    Those that many documents hold find none of them, and would take longest.
+    Those that many documents hold find none of them, and would take longest; they are left out
+    unless they are all that a word has.
     """
     found = sorted(
         (-clause.weight * similarity, place, term, similarity)
         for place, clause in enumerate(analysis.clauses)
         for term, similarity in clause.related_variants
-        if index.document_frequency(term) <= _MOST_HOLDERS
+        if not clause.variants or index.document_frequency(term) <= _MOST_HOLDERS
     )
     if not found:
         return analysis

@@ -217,7 +217,7 @@ def names_operation(word: str) -> bool:
 
 
 def operation_of(tool: Tool) -> Operation:
-    """Tell the kind of work of *tool*.
+    """Return the kind of work of *tool*.
 
     The first word of the name, else of the display name, that names an operation decides; where
     neither holds one, the description is searched for discovery, inspection and action in this

@@ -189,3 +189,14 @@ def test_the_advice_is_on_words_that_nothing_answers() -> None:
     assert "zorb" in advice
     assert "make" not in advice
     assert "folder" not in advice
+
+
+def test_a_related_word_that_many_tools_have_is_looked_up_where_it_is_all_there_is() -> None:
+    """A word that the catalogue lacks finds tools by a related one, however many hold that."""
+    many = [
+        make_tool(f"tool_{n}", description=f"Lists the directory number {n}.") for n in range(60)
+    ]
+    explanation = make_engine(*many).explain("folder")
+    (retrieved,) = [stage for stage in explanation.stages if stage.name == "retrieve"]
+    assert explanation.result.matches
+    assert "directory" in {row["matched"] for row in retrieved.details["lists"]}

@@ -116,7 +116,7 @@ def cache_json(files: Sequence[CacheFile], *, removed: bool) -> JsonObject:
 
 
 def shown_size(size: int) -> str:
-    """Give *size*, in bytes, for people."""
+    """Return *size*, in bytes, for people."""
     number = float(size)
     for unit in ("bytes", "KiB", "MiB"):
         if number < 1024:  # noqa: PLR2004 - the step between units
