@@ -123,6 +123,7 @@ class Code:
     VECTORS_IGNORED = "vectors_ignored"
     VECTORS_STALE = "vectors_stale"
     CANDIDATES_FAILED = "candidates_failed"
+    LEXICON_UNAVAILABLE = "lexicon_unavailable"
     LOW_CONFIDENCE = "low_confidence_results"
     SEARCH_CACHE_FAILED = "search_cache_failed"
     TELEMETRY_FAILED = "telemetry_failed"
@@ -221,6 +222,7 @@ REMEDIES = {
     Code.GRAPH_ENDPOINT_INVALID: "Use an absolute https address, or http on this machine.",
     Code.GRAPH_RESULTS_CUT: "Narrow the query, or raise `--limit`.",
     Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
+    Code.LEXICON_UNAVAILABLE: "Reinstall mcpg, or turn the lexicon off with `--no-lexicon`.",
     Code.LOW_CONFIDENCE: "Add detail to the query.",
     Code.INDEX_IN_MEMORY: "Make the bundle's folder writable, or copy the bundle elsewhere.",
     Code.RANKING_IGNORED: "Refit it with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",

@@ -24,6 +24,7 @@ from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.reader import add_fields
 from mcpg.index.scoring import FIELDS
+from mcpg.text import lexicon
 from mcpg.values import replace
 
 TYPE_CHECKING = False
@@ -121,6 +122,8 @@ class Searcher:
             ranking = run_graph(search)
         else:
             ranking, diagnostics = _run_with_vectors(search, vectors or self.search_vectors())
+        if request.lexicon and lexicon.faults:
+            diagnostics = (_without_tables(), *diagnostics)
         return ranking, (*selection.diagnostics, *diagnostics) if selection else diagnostics
 
     def matches(self, ranking: RankedList) -> tuple[Match, ...]:
@@ -316,6 +319,15 @@ def _run_with_vectors(
         faults = (*vectors.semantics.diagnostics, *fallbacks(search.request.strategy, fault))
         return run_graph(search), faults
     return ranking, ranking.semantic.diagnostics if ranking.semantic else ()
+
+
+def _without_tables() -> Diagnostic:
+    """Return a warning that names the word tables that count as empty."""
+    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
+
+    tables = [f"{name} ({reason})" for name, reason in sorted(lexicon.faults.items())]
+    message = f"word tables that cannot be used: {', '.join(tables)}"
+    return warning(Code.LEXICON_UNAVAILABLE, message)
 
 
 def _merges(rankings: Sequence[RankedList], related: int, next_steps: int) -> Iterable[Diagnostic]:

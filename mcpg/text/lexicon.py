@@ -43,6 +43,7 @@ COMMON = 4.0
 _FOLDER = os.path.join(os.path.dirname(__file__), "data", "lexicon")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than a table
 _MAGIC = b"mcpgwt1\0"
 _HEADER = Struct("<8s4I")
+_EMPTY = _HEADER.pack(_MAGIC, 0, 0, 0, 0) + bytes(8)
 _STEPS_OF_ZIPF = 25
 # What is assumed on the Zipf scale of a word that a table does not list, and of one that it lists
 # without a frequency.
@@ -72,20 +73,41 @@ _UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
 
 _tables: dict[str, WordTable] = {}
 
+faults: dict[str, str] = {}
+"""Why a table is unusable, by the name of its file. Such a table counts as empty."""
+
 
 class WordTable:
-    """A mapped table of words."""
+    """A mapped table of words.
+
+    Whatever is in the data, looking up a word raises nothing: it finds the wrong row at worst.
+    """
 
     def __init__(self, data: memoryview) -> None:
-        _, self._count, pairs, length, _ = _HEADER.unpack_from(data)
-        sizes = (4 * self._count + 4, 4 * self._count + 4, 2 * pairs + -2 * pairs % 4)
-        parts = list(_cut(data, _HEADER.size, (*sizes, self._count, pairs, length)))
+        """Find the parts of a table; none of them is read as a whole.
+
+        Raises:
+            ValueError: *data* is not one whole table.
+        """
+        if len(data) < _HEADER.size:
+            raise ValueError("it is shorter than its header")
+        magic, count, pairs, length, _ = _HEADER.unpack_from(data)
+        numbers = 4 * count + 4
+        sizes = (numbers, numbers, 2 * pairs + -2 * pairs % 4, count, pairs, length)
+        if magic != _MAGIC:
+            raise ValueError("it is not a word table of this version")
+        if _HEADER.size + sum(sizes) != len(data):
+            raise ValueError("its length is wrong")
+        parts = list(_cut(data, _HEADER.size, sizes))
         self._starts, self._ends = parts[0].cast("I"), parts[1].cast("I")
         self._targets = parts[2].cast("H")
         self._frequencies, self._strengths, self._words = parts[3:]
+        self._count: int = count
+        if (self._starts[count], self._ends[count]) != (length, pairs):
+            raise ValueError("its parts do not fit each other")
 
     def __len__(self) -> int:
-        return len(self._starts) - 1
+        return self._count
 
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
@@ -121,7 +143,7 @@ class WordTable:
 
     def word(self, number: int) -> str:
         """Return the word with *number*."""
-        return self._key(number).decode()
+        return self._key(number).decode("utf-8", "replace")
 
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""
@@ -136,8 +158,9 @@ class WordTable:
         number = self.find(word)
         if number < 0:
             return []
-        places = range(self._ends[number], self._ends[number + 1])
-        return [(self._targets[place], self._strengths[place] / 0xFF) for place in places]
+        places = slice(self._ends[number], self._ends[number + 1])
+        pairs = zip(self._targets[places], self._strengths[places], strict=False)
+        return [(target, strength / 0xFF) for target, strength in pairs]
 
 
 def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryview]:
@@ -148,11 +171,21 @@ def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryv
 
 def _table(name: str) -> WordTable:
     found = _tables.get(name)
-    if found is None:
+    return _opened(name) if found is None else found
+
+
+def _opened(name: str) -> WordTable:
+    """Map the table in the file called *name*; one that is unusable counts as empty."""
+    try:
         with open(os.path.join(_FOLDER, name), "rb") as file:  # noqa: PTH118, PTH123 - as above
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        found = _tables[name] = WordTable(data)
-    return found
+        table = WordTable(data)
+    except (OSError, ValueError) as fault:
+        from mcpg.errors import os_reason  # noqa: PLC0415 - a search without errors needs none
+
+        faults[name] = os_reason(fault)
+        table = WordTable(memoryview(_EMPTY))
+    return _tables.setdefault(name, table)
 
 
 def zipf_frequency(word: str, language: str) -> float:
@@ -215,7 +248,8 @@ def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
 
 def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
     stems = _table(f"{ENGLISH}.related")
-    return [(stems.word(number), strength) for number, strength in row]
+    count = len(stems)
+    return [(stems.word(number), strength) for number, strength in row if number < count]
 
 
 def foreign_language(words: Sequence[str]) -> str | None:
@@ -229,7 +263,8 @@ def foreign_language(words: Sequence[str]) -> str | None:
         return _most_probable(words, ("russian", "ukrainian")) if told == "russian" else told
     spoken = [word for word in words if len(word) > 1 and word.isalpha()]
     english = [max(_UNLISTED, zipf_frequency(word, ENGLISH)) for word in spoken]
-    if all(zipf >= COMMON for zipf in english):
+    # Without a table of English, nothing would be known to be English.
+    if all(zipf >= COMMON for zipf in english) or f"{ENGLISH}.words" in faults:
         return None
     best = _most_probable(spoken, LATIN)
     return best if _log_probability(spoken, best) - sum(english) > _LEAD else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from itertools import pairwise
 
 import pytest
@@ -122,6 +123,37 @@ def test_related_words_are_general_knowledge() -> None:
     assert "directori" in dict(lexicon.related_stems("folder"))
     assert "delet" in dict(lexicon.related_stems("remov"))
     assert next(iter(dict(lexicon.translations("datei", "german")))) == "file"
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """Make a small table, and overwrite, cut or lengthen it anywhere."""
+    words = sorted(draw(st.sets(st.text(max_size=3), max_size=6)), key=str.encode)
+    keys = [word.encode() for word in words]
+    starts = [sum(map(len, keys[:number])) for number in range(len(keys) + 1)]
+    header = struct.pack("<8s4I", b"mcpgwt1\0", len(keys), len(keys), starts[-1], 0)
+    ends = range(len(keys) + 1)
+    numbers = struct.pack(f"<{2 * len(starts)}I", *starts, *ends)
+    targets = struct.pack(f"<{len(keys)}H", *range(len(keys))) + bytes(-2 * len(keys) % 4)
+    data = bytearray(header + numbers + targets + 2 * bytes([99]) * len(keys) + b"".join(keys))
+    for place in draw(st.lists(st.integers(0, len(data) - 1), max_size=4)):
+        data[place] = draw(st.integers(0, 255))
+    return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
+
+
+@given(damaged(), st.lists(st.text(max_size=3), max_size=4))
+def test_a_damaged_table_is_refused_or_answers(data: bytes, words: list[str]) -> None:
+    """A table is not opened where its parts do not fit; what is opened raises nothing."""
+    try:
+        table = lexicon.WordTable(memoryview(data))
+    except ValueError:
+        return
+    for word in words:
+        assert table.find(word) < len(table)
+        assert table.zipf(word) >= 0
+        assert all(strength <= 1 for _, strength in table.row(word))
+        assert all(length <= len(word) for length, _ in table.beginnings(word))
+    assert all(isinstance(table.word(number), str) for number in range(len(table)))
 
 
 letters = st.one_of(
