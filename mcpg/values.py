@@ -63,8 +63,13 @@ _UNWANTED = ("__dict__", "__weakref__")
 
 def replace(old: T, **changes: object) -> T:
     """Return a copy of the value *old* with other members."""
-    parts: dict[str, Any] = {name: getattr(old, name) for name in type(old).__match_args__}  # type: ignore[attr-defined]
-    return type(old)(**{**parts, **changes})
+    kind: Any = type(old)
+    parts = [
+        changes.pop(name, None) if name in changes else getattr(old, name)
+        for name in kind.__match_args__
+    ]
+    changed: T = kind(*parts, **changes)
+    return changed
 
 
 def to_json(

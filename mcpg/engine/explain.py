@@ -12,7 +12,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
-from mcpg.engine.features import FEATURES, NameMatcher, named_exactly, related_parts
+from mcpg.engine.features import FEATURES, NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank, words_of
 from mcpg.engine.model import INPUTS, Model, provenance_of
@@ -120,7 +120,7 @@ class StageDetails:
                 row
                 for clause, wide in zip(
                     ranking.analysis.clauses,
-                    widened(ranking.analysis, self._index).clauses,
+                    widened(ranking.analysis).clauses,
                     strict=True,
                 )
                 for row in self._lists(clause, dict(wide.variants))
@@ -259,7 +259,7 @@ def _best_lexical(ranking: RankedList) -> float:
 def _found(ranking: RankedList, index: Index) -> set[int]:
     """Return the documents in which any word of the query stands, disabled ones too."""
     found: set[int] = set()
-    for clause in widened(ranking.analysis, index).clauses:
+    for clause in widened(ranking.analysis).clauses:
         for term, _ in clause.variants:
             found.update(index.postings(term)[0])
     return found
@@ -514,7 +514,7 @@ def _related_terms(
     sums = dict(weighed)
     found: dict[tuple[str, TermExpansion, str], float] = defaultdict(float)
     if candidate.related:
-        (parts,) = related_parts([document], [candidate.impacts], analysis, index)
+        parts = dict(candidate.gains)
         unit = sums.get("related", 0.0) / fsum(parts.values())
         near = {place: _best(clauses[place].related, document, index) for place in parts}
         shares = field_shares(index, document, {one.term for one in near.values()})

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
             sentence: Greatest lexical score that a single sentence of the query gives it.
             intents: For each intent of the query, the lexical score that it gives.
             related: What related words add to the lexical score, in [0, 1].
+            gains: The clauses that related words add to, by place, with the share of the query
+                that each gains, before it is damped.
             exact: 1 when the query names the tool exactly, else 0.
         """
 
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
         sentence: float
         intents: tuple[float, ...]
         related: float
+        gains: tuple[tuple[int, float], ...]
         exact: float
 
 else:  # `typing` takes longer to import than the search of a small catalogue
@@ -87,7 +90,7 @@ else:  # `typing` takes longer to import than the search of a small catalogue
     Candidate = namedtuple(  # noqa: PYI024 - as above
         "Candidate",
         "document lexical impacts name_coverage opening related_name grams "
-        "cosine source coverage sentence intents related exact",
+        "cosine source coverage sentence intents related gains exact",
     )
 
 
@@ -95,47 +98,32 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     """Return the features of each document of the *pool*, in its order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
-    columns = [clause_impacts(clause.variants, pool, index) for clause in analysis.clauses]
-    cells = [map(column.get, pool, repeat(0.0)) for column in columns]
-    rows = list(zip(*cells, strict=True)) if columns else [()] * len(pool)
+    held_impacts = [clause_impacts(clause.variants, pool, index) for clause in analysis.clauses]
+    cells = [map(column.get, pool, repeat(0.0)) for column in held_impacts]
+    rows = list(zip(*cells, strict=True)) if cells else [()] * len(pool)
     weighed = [list(map(mul, shares, row)) for row in rows]
     lexical = list(map(fsum, weighed))
     names = NameMatcher(analysis, index)
     grams = GramMatcher(analysis, index)
     held = _credits(analysis, shares)
     exact = named_exactly(analysis, index)
-    return [
-        Candidate(
-            document,
-            own,
-            row,
-            *names.match(document),
-            gram,
-            cosine,
-            source,
-            coverage,
-            best,
-            parts,
-            near,
-            is_exact,
-        )
-        for document, own, row, gram, cosine, source, coverage, best, parts, near, is_exact in zip(
-            pool,
-            lexical,
-            rows,
-            map(grams.similarity, pool),
-            _cosines(pool, rows, analysis, index),
-            _best_of_source(pool, lexical, index),
-            [fsum(compress(held, row)) for row in rows],
-            list(map(max, _by_part(analysis.sentences, weighed)))
-            if analysis.sentences
-            else lexical,
-            _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
-            _related(pool, rows, analysis, index),
-            [float(document in exact) for document in pool],
-            strict=True,
-        )
-    ]
+    gains = _related_gains(pool, rows, analysis, index)
+    columns = (
+        pool,
+        lexical,
+        rows,
+        *zip(*map(names.match, pool), strict=True),
+        map(grams.similarity, pool),
+        _cosines(pool, rows, analysis, index),
+        _best_of_source(pool, lexical, index),
+        [fsum(compress(held, row)) for row in rows],
+        list(map(max, _by_part(analysis.sentences, weighed))) if analysis.sentences else lexical,
+        _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
+        _damped(gains, analysis),
+        gains,
+        [float(document in exact) for document in pool],
+    )
+    return list(map(Candidate._make, zip(*columns, strict=True)))
 
 
 def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
@@ -145,25 +133,21 @@ def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
     ]
 
 
-def _related(
-    pool: Sequence[int], rows: Sequence[Sequence[float]], analysis: Analysis, index: Index
-) -> list[float]:
+def _damped(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) -> list[float]:
     """Return, for each document, what related words add to its lexical score.
 
     Of a few words one that is only related says more than of many; so the sum is divided by the
     square root of their number.
     """
     asked = sum(clause.role in _ASKED for clause in analysis.clauses)
-    return [
-        fsum(parts.values()) / max(1, asked) ** 0.5
-        for parts in related_parts(pool, rows, analysis, index)
-    ]
+    root = max(1, asked) ** 0.5
+    return [fsum([gain for _, gain in row]) / root for row in gains]
 
 
-def related_parts(
-    pool: Sequence[int], rows: Sequence[Sequence[float]], analysis: Analysis, index: Index
-) -> list[dict[int, float]]:
-    """Return, for each document, what each clause gains there by its related words, by place.
+def _related_gains(
+    pool: Sequence[int], rows: Iterable[Sequence[float]], analysis: Analysis, index: Index
+) -> list[tuple[tuple[int, float], ...]]:
+    """Return, for each document, the places of the clauses that related words add to, and how much.
 
     The *rows* are the impacts of the clauses in each document of the *pool*.
     """
@@ -174,26 +158,28 @@ def related_parts(
             clause_impacts(clause.related_variants, pool, index),
         )
         for place, clause in enumerate(analysis.clauses)
-        if clause.related
+        if clause.related_variants
     ]
+    near = [entry for entry in near if entry[2]]
     return [
-        {
-            place: share * gain
-            for place, share, column in near
-            if document in column and (gain := column[document] ** _RELATED_POWER - row[place]) > 0
-        }
+        tuple(
+            [
+                (place, share * gain)
+                for place, share, column in near
+                if document in column
+                and (gain := column[document] ** _RELATED_POWER - row[place]) > 0
+            ]
+        )
         for document, row in zip(pool, rows, strict=True)
     ]
 
 
-def lacked(candidate: Candidate, analysis: Analysis, index: Index) -> list[int]:
+def lacked(candidate: Candidate, analysis: Analysis) -> list[int]:
     """Return the places of the clauses of the query that neither a word nor a related one answers.
 
     A translation counts as the word.
     """
-    answered: dict[int, float] = {}
-    if candidate.related:
-        (answered,) = related_parts([candidate.document], [candidate.impacts], analysis, index)
+    answered = {place for place, _ in candidate.gains}
     return [
         place
         for place, clause in enumerate(analysis.clauses)
@@ -260,10 +246,10 @@ class NameMatcher:
             for term, credit in clause.variants:
                 self._credits[term] = max(credit, self._credits.get(term, 0.0))
         self._near: dict[int, float] = {}
-        for term, similarity in (pair for clause in asked for pair in clause.related_variants):
-            credit = _RELATED_NAME_CREDIT * similarity
-            if credit > max(self._credits.get(term, 0.0), self._near.get(term, 0.0)):
-                self._near[term] = credit
+        for clause in asked:
+            for term, similarity in clause.related_variants:
+                if similarity > self._near.get(term, 0.0):
+                    self._near[term] = similarity
         words = sum(clause.role in _ASKED for clause in asked)
         self._damping = max(1, words) ** -0.5
         self._words = [
@@ -288,17 +274,19 @@ class NameMatcher:
         for term, idf in name.idfs:
             credit = self._credits.get(term, 0.0)
             held += idf * credit
-            near += idf * max(0.0, self._near.get(term, 0.0) - credit)
+            if term in self._near:
+                near += idf * max(0.0, _RELATED_NAME_CREDIT * self._near[term] - credit)
         opening = self._opening(name.terms) if is_held else 0.0
         return held / name.weight, opening, self._damping * near / name.weight
 
     def related(self, document: int) -> dict[int, float]:
         """Return what each term of the name gains by related words, before it is a share."""
-        return {
-            term: idf * gain
+        found = (
+            (term, idf, _RELATED_NAME_CREDIT * self._near[term] - self._credits.get(term, 0.0))
             for term, idf in self._all.of_tool(document).idfs
-            if (gain := self._near.get(term, 0.0) - self._credits.get(term, 0.0)) > 0
-        }
+            if term in self._near
+        )
+        return {term: idf * gain for term, idf, gain in found if gain > 0}
 
     def _opening(self, names: frozenset[int]) -> float:
         if not names <= self._credits.keys():

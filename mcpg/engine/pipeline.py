@@ -176,7 +176,7 @@ def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
     with search.stage("retrieve"):
         among = search.selection.among(analysis) if search.selection else None
         by_words = retrieve_for_each(
-            widened(analysis, index), index, disabled=disabled, size=size, among=among
+            widened(analysis), index, disabled=disabled, size=size, among=among
         )
         named = sorted(named_exactly(analysis, index) - disabled)
     return analysis, pooled(by_words, named, size)

@@ -32,6 +32,8 @@ BACKGROUND_TEXTS = 3.0
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
 _MOST_COMPLETIONS = 8
+# A related word that more documents hold finds none of them, and would take longest.
+_MOST_HOLDERS = 40
 # Words of queries are endless, so there is a bound.
 _MOST_REMEMBERED = 16_384
 
@@ -70,6 +72,9 @@ class QueryTerm:
         role: `term`, `identifier`, `literal` or `unknown`.
         origin: `query` or `context`.
         related: Other words of the catalogue of related meaning, the most similar first.
+        related_variants: The terms of these words with the similarity of each.
+        retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
+            documents hold, or all where there are no `variants`.
     """
 
     text: str
@@ -80,16 +85,13 @@ class QueryTerm:
     role: str
     origin: str = "query"
     related: tuple[TermExpansion, ...] = ()
+    related_variants: tuple[tuple[int, float], ...] = ()
+    retrieved_by: tuple[tuple[int, float], ...] = ()
 
     @property
     def kind(self) -> str | None:
         """How the nearest word that it stands for was found, `None` when unknown."""
         return self.repairs[0].kind if self.repairs else None
-
-    @property
-    def related_variants(self) -> tuple[tuple[int, float], ...]:
-        """The terms of the related words with the similarity of each."""
-        return tuple([(one.term, one.similarity) for one in self.related])
 
 
 class TermReader:
@@ -276,7 +278,17 @@ class TermReader:
                     best = max(similarities.get(number, 0.0), probability * similarity)
                     similarities[number] = best
         ranked = sorted(similarities.items(), key=lambda one: (-one[1], one[0]))
-        return replace(term, related=tuple(self._expansion(n, "related", s) for n, s in ranked))
+        frequency_of = self._index.document_frequency
+        return replace(
+            term,
+            related=tuple(self._expansion(n, "related", s) for n, s in ranked),
+            related_variants=tuple(ranked),
+            retrieved_by=tuple(
+                (number, similarity)
+                for number, similarity in ranked
+                if not term.variants or frequency_of(number) <= _MOST_HOLDERS
+            ),
+        )
 
     def _meanings(self, term: QueryTerm) -> list[tuple[str, float]]:
         """Return the English stems that *term* may mean, with their probabilities."""

@@ -38,9 +38,8 @@ RELATED_CREDIT = 0.6
 """What a related word counts of its similarity where documents are retrieved."""
 
 _SCALE = 1 / 0xFFFF
-# How many related words of a query documents are retrieved by, and how many may hold one of them.
+# How many related words of a query documents are retrieved by.
 _MOST_RELATED = 12
-_MOST_HOLDERS = 40
 # A list this many times longer than what is looked for is searched rather than read.
 _WORTH_SEARCHING = 40
 # How many times as many scores as are wanted tell what the worst wanted one is at least.
@@ -92,17 +91,14 @@ def pooled(by_words: list[int], named: Sequence[int], size: int) -> Pool:
     return Pool(list(documents), (len(first), len(second)), by_words)
 
 
-def widened(analysis: Analysis, index: Index) -> Analysis:
-    """Return *analysis* with the related words that can add most among the variants of its clauses.
-
-    Those that many documents hold find none of them, and would take longest; they are left out
-    unless they are all that a word has.
-    """
+def widened(analysis: Analysis) -> Analysis:
+    """Return *analysis* with the best related words among the variants of its clauses."""
     found = sorted(
-        (-clause.weight * similarity, place, term, similarity)
-        for place, clause in enumerate(analysis.clauses)
-        for term, similarity in clause.related_variants
-        if not clause.variants or index.document_frequency(term) <= _MOST_HOLDERS
+        [
+            (-clause.weight * similarity, place, term, similarity)
+            for place, clause in enumerate(analysis.clauses)
+            for term, similarity in clause.retrieved_by[:_MOST_RELATED]
+        ]
     )
     if not found:
         return analysis
@@ -243,8 +239,10 @@ def _add(scores: dict[int, float], clause: QueryTerm, share: float, index: Index
 
 
 def _best_impacts(clause: QueryTerm, index: Index) -> dict[int, float]:
-    best: dict[int, float] = {}
-    for term, credit in clause.variants:
+    (term, credit), *others = clause.variants
+    unit = credit * _SCALE
+    best = {document: unit * impact for document, impact in _impacts(term, index)}
+    for term, credit in others:
         unit = credit * _SCALE
         for document, impact in _impacts(term, index):
             credited = unit * impact
@@ -268,17 +266,19 @@ def clause_impacts(
     best: dict[int, float] = {}
     for term, credit in variants:
         unit = credit * _SCALE
-        for document, impact in _impacts_among(wanted, term, index):
+        kept = index.impacts(term)
+        if kept is None:
+            found = _read_impacts(wanted, term, index)
+        else:
+            found = [(document, kept[document]) for document in wanted if document in kept]
+        for document, impact in found:
             credited = unit * impact
             if credited > best.get(document, 0.0):
                 best[document] = credited
     return best
 
 
-def _impacts_among(wanted: Collection[int], term: int, index: Index) -> list[tuple[int, int]]:
-    kept = index.impacts(term)
-    if kept is not None:
-        return [(document, kept[document]) for document in wanted if document in kept]
+def _read_impacts(wanted: Collection[int], term: int, index: Index) -> list[tuple[int, int]]:
     documents, impacts, _ = index.postings(term)
     return [(document, impacts[place]) for document, place in _common(documents, sorted(wanted))]
 

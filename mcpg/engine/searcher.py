@@ -293,7 +293,7 @@ class Searcher:
         return [
             Evidence(
                 tuple([clauses[place].text for place in asked if candidate.impacts[place]]),
-                tuple([clauses[place].text for place in lacked(candidate, analysis, self.index)]),
+                tuple([clauses[place].text for place in lacked(candidate, analysis)]),
                 tuple(
                     [
                         name

@@ -139,8 +139,7 @@ def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExpl
     change = None if is_first else smallest_change(hint_search)
     retrieval = _retrieval(field)
     lacking = [
-        field.analysis.clauses[place]
-        for place in lacked(field.own.candidate, field.analysis, field.index)
+        field.analysis.clauses[place] for place in lacked(field.own.candidate, field.analysis)
     ]
     return RankExplanation(
         tool_id=tool_id,
