@@ -7,7 +7,7 @@ short. Each segment may be an intent of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from math import fsum
 
 from mcpg.engine.query_terms import QueryTerm, TermReader
@@ -109,6 +109,8 @@ def intents_of(parts: Iterable[Iterable[Part]], weights: Sequence[float]) -> tup
 
 
 MAX_WORDS = 256
+# Characters without a break that are cut into words: no more than so many words need.
+_LONGEST_RUN = 1_024
 # All the context's words together weigh at most this much beside the query's own.
 CONTEXT_WEIGHT = 0.3
 
@@ -185,7 +187,11 @@ def _language_of(words: Sequence[str], expected: str | None) -> str | None:
     told = language_of(words)
     if told == lexicon.ENGLISH:
         return told
-    return lexicon.foreign_language(words) or language_of(words, expected)
+    foreign = lexicon.foreign_language(words)
+    if foreign:
+        return foreign
+    told = language_of(words, expected)
+    return lexicon.ENGLISH if told and lexicon.is_rather_english(words, told) else told
 
 
 def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
@@ -201,19 +207,21 @@ def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
     Where the catalogue has most pairs of characters of a token, these pairs are its words. Those
     that it has are so in any case, in place of what they are cut into.
     """
-    found: list[str] = []
+    found: dict[str, None] = {}
     for token in query.split():
+        if len(found) >= MAX_WORDS:
+            break
         words = [word.text for word in iter_words(token) if not word.whole]
         pairs = [word for word in words if is_unspaced(word[0])]
         known = [pair for pair in pairs if index.find_word(pair) >= 0]
         if not pairs or 2 * len(known) >= len(pairs):
-            found += words
+            found |= dict.fromkeys(words)
             continue
-        found += known
+        found |= dict.fromkeys(known)
         for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced):
-            run = "".join(letters)
+            run = "".join(islice(letters, _LONGEST_RUN))
             cut = lexicon.segment(run, language) if unspaced else split_words(run)
-            found += [word for word in cut if not any(word in pair for pair in known)]
+            found |= dict.fromkeys(word for word in cut if not any(word in pair for pair in known))
     return _distinct(found)
 
 

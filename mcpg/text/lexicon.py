@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import mmap
 import os
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from struct import Struct
 
@@ -43,6 +44,7 @@ COMMON = 4.0
 _FOLDER = os.path.join(os.path.dirname(__file__), "data", "lexicon")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than a table
 _MAGIC = b"mcpgwt1\0"
 _HEADER = Struct("<8s4I")
+_AFTER_LETTERS = b"\xff"  # no UTF-8 has it
 _EMPTY = _HEADER.pack(_MAGIC, 0, 0, 0, 0) + bytes(8)
 _STEPS_OF_ZIPF = 25
 # What is assumed on the Zipf scale of a word that a table does not list, and of one that it lists
@@ -51,6 +53,8 @@ _UNLISTED = 2.5
 _RARE = 3.2
 # By how many orders of magnitude a query must be more probable in another language than in English.
 _LEAD = 1.0
+# Of how many words a language is told at most.
+_MOST_TELLING = 256
 _LONGEST_SEGMENT = 8
 _COST_OF_UNLISTED = 9.5
 # Of a word that is not listed: the most letters of an affix, the fewest of what is left and of a
@@ -69,9 +73,16 @@ _SCRIPTS = (
     ("\u3400", "\u9fff", "chinese"),
     ("\uac00", "\ud7af", "korean"),
 )
+_FIRST_LETTERS = tuple(first for first, _, _ in _SCRIPTS)
 _UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
 
 _tables: dict[str, WordTable] = {}
+# What has been looked up before; words of queries are endless, so there are bounds.
+_zipfs: dict[tuple[str, str], float] = {}
+_segments: dict[tuple[str, str], tuple[str, ...]] = {}
+_MOST_REMEMBERED = 65_536
+_MOST_SEGMENTS = 4_096
+_LONGEST_REMEMBERED = 64
 
 faults: dict[str, str] = {}
 """Why a table is unusable, by the name of its file. Such a table counts as empty."""
@@ -103,47 +114,50 @@ class WordTable:
         self._targets = parts[2].cast("H")
         self._frequencies, self._strengths, self._words = parts[3:]
         self._count: int = count
+        self._ranges: dict[str, tuple[int, int]] = {}
         if (self._starts[count], self._ends[count]) != (length, pairs):
             raise ValueError("its parts do not fit each other")
 
     def __len__(self) -> int:
         return self._count
 
+    def __getitem__(self, number: int) -> bytes:
+        """Return the UTF-8 of the word with *number*."""
+        return self._words[self._starts[number] : self._starts[number + 1]].tobytes()
+
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
+        low, high = self._range(word[:1])
         key = word.encode("utf-8", "surrogatepass")
-        place = self._place(key, 0)
-        return place if place < self._count and self._key(place) == key else -1
+        place = bisect_left(self, key, low, high)
+        return place if place < high and self[place] == key else -1
 
     def beginnings(self, text: str) -> Iterator[tuple[int, float]]:
         """Yield the length and the Zipf frequency of each word that *text* begins with."""
-        place = 0
+        place, high = self._range(text[:1])
         for length in range(1, len(text) + 1):
             key = text[:length].encode("utf-8", "surrogatepass")
-            place = self._place(key, place)
-            found = self._key(place) if place < self._count else b""
+            place = bisect_left(self, key, place, high)
+            found = self[place] if place < high else b""
             if found == key:
                 yield length, self._zipf(place)
             elif not found.startswith(key):
                 return
 
-    def _place(self, key: bytes, low: int) -> int:
-        """Return the first place from *low* of a word that is not before *key*."""
-        high = self._count
-        while low < high:
-            middle = (low + high) // 2
-            if self._key(middle) < key:
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    def _key(self, number: int) -> bytes:
-        return bytes(self._words[self._starts[number] : self._starts[number + 1]])
+    def _range(self, letter: str) -> tuple[int, int]:
+        """Return the place of the first word that begins with *letter*, and that after the last."""
+        known = self._ranges.get(letter)
+        if known is None:
+            key = letter.encode("utf-8", "surrogatepass")
+            low = bisect_left(self, key)
+            known = low, bisect_left(self, key + _AFTER_LETTERS, low)
+            if low < known[1]:
+                self._ranges[letter] = known
+        return known
 
     def word(self, number: int) -> str:
         """Return the word with *number*."""
-        return self._key(number).decode("utf-8", "replace")
+        return self[number].decode("utf-8", "replace")
 
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""
@@ -193,7 +207,12 @@ def zipf_frequency(word: str, language: str) -> float:
 
     It is the logarithm to base ten of occurrences in a thousand million words.
     """
-    return _table(f"{language}.words").zipf(word)
+    known = _zipfs.get((word, language))
+    if known is None:
+        known = _table(f"{language}.words").zipf(word)
+        if len(_zipfs) < _MOST_REMEMBERED:
+            _zipfs[word, language] = known
+    return known
 
 
 def share_of_texts(word: str, language: str) -> float:
@@ -254,24 +273,45 @@ def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
 
 def foreign_language(words: Sequence[str]) -> str | None:
     """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`."""
+    words = words[:_MOST_TELLING]
     scripts = Counter(filter(None, map(_language_of_script, words)))
     if scripts["japanese"]:
         return "japanese"
     if scripts:
         told = scripts.most_common(1)[0][0]
-        # Few words have a letter that Russian lacks.
-        return _most_probable(words, ("russian", "ukrainian")) if told == "russian" else told
-    spoken = [word for word in words if len(word) > 1 and word.isalpha()]
-    english = [max(_UNLISTED, zipf_frequency(word, ENGLISH)) for word in spoken]
+        # Few words have a letter that Russian lacks, and some Japanese ones have no kana.
+        if told == "russian":
+            return _most_probable(words, ("russian", "ukrainian"))
+        return "japanese" if told == "chinese" and _lead(words, "japanese", told) > _LEAD else told
+    spoken = _spoken(words)
     # Without a table of English, nothing would be known to be English.
-    if all(zipf >= COMMON for zipf in english) or f"{ENGLISH}.words" in faults:
+    if _are_common(spoken) or f"{ENGLISH}.words" in faults:
         return None
     best = _most_probable(spoken, LATIN)
-    return best if _log_probability(spoken, best) - sum(english) > _LEAD else None
+    return best if _lead(spoken, best, ENGLISH) > _LEAD else None
+
+
+def is_rather_english(words: Sequence[str], language: str) -> bool:
+    """Return whether the folded *words* are more probable in English than in *language*."""
+    spoken = _spoken(words[:_MOST_TELLING])
+    return language in LATIN and _lead(spoken, ENGLISH, language) > 0
+
+
+def _spoken(words: Iterable[str]) -> list[str]:
+    return [word for word in words if len(word) > 1 and word.isalpha()]
+
+
+def _are_common(words: Iterable[str]) -> bool:
+    return all(zipf_frequency(word, ENGLISH) >= COMMON for word in words)
 
 
 def _most_probable(words: Sequence[str], languages: Sequence[str]) -> str:
     return max(languages, key=lambda language: _log_probability(words, language))
+
+
+def _lead(words: Sequence[str], language: str, other: str) -> float:
+    """Return by how many orders of magnitude *words* are more probable than in the *other*."""
+    return _log_probability(words, language) - _log_probability(words, other)
 
 
 def _log_probability(words: Sequence[str], language: str) -> float:
@@ -285,17 +325,27 @@ def _language_of_script(word: str) -> str | None:
         return None
     if not _UKRAINIAN_LETTERS.isdisjoint(word):
         return "ukrainian"
+    places = [bisect_right(_FIRST_LETTERS, letter) - 1 for letter in word]
     found = [
-        language
-        for first, last, language in _SCRIPTS
-        if any(first <= letter <= last for letter in word)
+        place
+        for place, letter in zip(places, word, strict=True)
+        if place >= 0 and letter <= _SCRIPTS[place][1]
     ]
-    return found[0] if found else None
+    # Japanese, which mixes scripts, comes before Chinese.
+    return _SCRIPTS[min(found)][2] if found else None
 
 
-def segment(run: str, language: str) -> list[str]:
+def segment(run: str, language: str) -> tuple[str, ...]:
     """Cut *run*, of a script written without spaces, into its most probable words."""
-    table = _table(f"{language}.words")
+    known = _segments.get((run, language))
+    if known is None:
+        known = _most_probable_words(run, _table(f"{language}.words"))
+        if len(run) <= _LONGEST_REMEMBERED and len(_segments) < _MOST_SEGMENTS:
+            _segments[run, language] = known
+    return known
+
+
+def _most_probable_words(run: str, table: WordTable) -> tuple[str, ...]:
     costs, starts = [0.0, *[inf] * len(run)], [0] * (len(run) + 1)
     for start in range(len(run)):
         ahead = run[start : start + _LONGEST_SEGMENT]
@@ -308,4 +358,4 @@ def segment(run: str, language: str) -> list[str]:
     while end:
         words.append(run[starts[end] : end])
         end = starts[end]
-    return words[::-1]
+    return tuple(words[::-1])

@@ -145,6 +145,20 @@ def test_an_alias_in_another_script_is_found_within_a_sentence() -> None:
     assert ids(engine.search("请帮我把明天早上的闹钟往后推一个小时").matches)[0] == "set_alarm"
 
 
+@pytest.mark.parametrize("run", ["删除文件", "ファイルを削除", "파일삭제"])
+def test_a_text_without_a_break_may_be_long(run: str) -> None:
+    """Of ten thousand characters the first that fill a query are cut into words."""
+    assert ids(ENGINE.search(run * 2_500).matches)[0] == "delete_file"
+
+
+def test_an_english_request_is_english_whatever_stop_words_it_shares() -> None:
+    """`in` and `dir` are stop words of German too."""
+    explanation = ENGINE.explain("delete file in desktop using dir desktop")
+    (analysed,) = [stage for stage in explanation.stages if stage.name == "analyse"]
+
+    assert analysed.details["language"] == "english"
+
+
 SPOKEN = "make folder remove file purchase execute mail the Datei löschen 删除 文件 удалить"
 queries = st.lists(st.sampled_from(SPOKEN.split()), min_size=1, max_size=5).map(" ".join)
 

@@ -15,13 +15,13 @@ LANGUAGES = sorted(lexicon.FOREIGN)
 ALL = [lexicon.ENGLISH, *LANGUAGES]
 SENTENCES = {
     "arabic": ["احذف الملف القديم من المجلد", "كيف حال الطقس اليوم"],
-    "chinese": ["删除旧文件", "今天天气怎么样"],
+    "chinese": ["删除旧文件", "今天天气怎么样", "富士山天气", "取消预约"],
     "dutch": ["verwijder het oude bestand", "hoe wordt het weer morgen"],
     "french": ["supprimer le fichier", "quel temps fera-t-il demain à Paris"],
     "german": ["lösche die alte Datei", "wie wird das Wetter morgen in der Stadt"],
     "hindi": ["पुरानी फ़ाइल हटाएं", "आज मौसम कैसा है"],
     "italian": ["elimina il vecchio documento", "che tempo farà domani"],
-    "japanese": ["古いファイルを削除する", "今日の天気はどうですか"],
+    "japanese": ["古いファイルを削除する", "今日の天気はどうですか", "天気予報", "写真削除"],
     "korean": ["오래된 파일 삭제", "오늘 날씨 어때"],
     "polish": ["usuń stary plik", "jaka będzie jutro pogoda"],
     "portuguese": ["excluir o arquivo antigo", "como vai estar o tempo amanhã"],
@@ -118,6 +118,20 @@ def test_english_is_not_foreign(text: str) -> None:
     assert lexicon.foreign_language(split_words(text)) is None
 
 
+def test_words_outweigh_stop_words_that_two_languages_share() -> None:
+    """`in` and `dir` are German stop words, but the words around them are English."""
+    assert lexicon.is_rather_english(split_words("list file in desktop using dir"), "german")
+    assert not lexicon.is_rather_english(split_words("liste mir die Dateien in Github"), "german")
+    assert not lexicon.is_rather_english(split_words("list file in desktop"), "danish")
+
+
+def test_a_long_text_is_told_by_its_beginning() -> None:
+    """However long a text is, a bounded number of its words are looked up."""
+    german = split_words("wie wird das Wetter morgen in der Stadt " * 40)
+
+    assert lexicon.foreign_language(german + ["zebra"] * 10**6) == "german"
+
+
 def test_related_words_are_general_knowledge() -> None:
     """A few pairs that anyone would relate."""
     assert "directori" in dict(lexicon.related_stems("folder"))
@@ -169,8 +183,9 @@ def test_segments_join_to_the_run(run: str, language: str) -> None:
 
     assert "".join(cut) == run
     assert all(cut)
+    assert lexicon.segment(run, language) == cut
 
 
 def test_a_run_is_cut_into_words() -> None:
     """The most probable words are chosen."""
-    assert lexicon.segment("删除文件", "chinese") == ["删除", "文件"]
+    assert lexicon.segment("删除文件", "chinese") == ("删除", "文件")
