@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcpg.engine.fusion import Fused
     from mcpg.engine.model import Model
     from mcpg.engine.query import Analysis
+    from mcpg.engine.query_terms import QueryTerm
 
 LOW_CONFIDENCE = 0.35
 """Below this score the best match is reported as doubtful."""
@@ -126,6 +127,11 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
     return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
 
 
+def _is_known(clause: QueryTerm) -> bool:
+    """Return whether *clause* stands for words of the catalogue without any repair."""
+    return clause.kind in _KNOWN and not clause.repairs[0].distance
+
+
 class CalibrationInputs:
     """Computes the inputs of the calibration for the matches of one search."""
 
@@ -159,7 +165,7 @@ class CalibrationInputs:
         # The context's words come after the query's.
         pairs = zip(self._asked, candidate.impacts, strict=False)
         held = [clause for clause, impact in pairs if impact]
-        known = [clause.weight for clause in held if clause.kind in _KNOWN]
+        known = [clause.weight for clause in held if _is_known(clause)]
         total = fsum([clause.weight for clause in held]) or 1.0
         return (
             candidate.cosine - self._mean,

@@ -155,8 +155,8 @@ def analyse(
     words = list(iter_words(query))
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
-    read = _language_of if uses_lexicon else language_of
-    language = read([word.text for word in words], index.language)
+    spoken = [word.text for word in words]
+    language = _language_of(query, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
         plain = _segmented(query, unspaced, index)
@@ -182,15 +182,28 @@ def analyse(
     )
 
 
-def _language_of(words: Sequence[str], expected: str | None) -> str | None:
-    """Return the language of *words*: by their stop words, where these are few by all of them."""
+def _language_of(
+    query: str, words: Sequence[str], index: Index, *, uses_lexicon: bool
+) -> str | None:
+    """Return the language of the *words* of *query*.
+
+    Their stop words tell it. Those of English are sure; for another language, all words must
+    speak for it, where the lexicon has it. Words of the catalogue may be names in any language.
+    """
+    if not uses_lexicon:
+        return language_of(words, index.language)
     told = language_of(words)
     if told == lexicon.ENGLISH:
         return told
-    foreign = lexicon.foreign_language(words)
+    usual = stop_words_of(lexicon.ENGLISH)
+    foreign = lexicon.foreign_language(
+        words,
+        names=[word for word in words if word not in usual and index.find_word(word) >= 0],
+        is_accented=strip_accents(query) != query,
+    )
     if foreign:
         return foreign
-    told = language_of(words, expected)
+    told = language_of(words, index.language)
     return lexicon.ENGLISH if told and lexicon.is_rather_english(words, told) else told
 
 

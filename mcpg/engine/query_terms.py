@@ -213,20 +213,21 @@ class TermReader:
         term = index.find_identifier(word)
         return (TermExpansion(word, term, "exact"),) if term >= 0 else ()
 
-    def _expansion(self, term: int, kind: str, similarity: float = 1.0) -> TermExpansion:
+    def _expansion(
+        self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
+    ) -> TermExpansion:
         word = self._index.word(self._index.word_of_term(term))
-        return TermExpansion(word, term, kind, 0, similarity)
+        return TermExpansion(word, term, kind, distance, similarity)
 
     def _translated(self, word: str) -> tuple[TermExpansion, ...]:
         """Return the words of the catalogue that a foreign *word* stands for."""
         if not self._is_foreign:
             return ()
-        found = (
-            (self._index.find_stem(other), probability)
-            for other, probability in lexicon.translations(word, str(self._language))
-        )
+        distance, stems = lexicon.translations(word, str(self._language))
+        credit = _credit(word, distance)
+        found = ((self._index.find_stem(other), probability) for other, probability in stems)
         return tuple(
-            self._expansion(term, "translation", probability)
+            self._expansion(term, "translation", credit * probability, distance)
             for term, probability in found
             if term >= 0
         )
@@ -260,7 +261,7 @@ class TermReader:
     def _respelt(self, word: str) -> tuple[TermExpansion, ...]:
         """Find the words that *word* may be a misspelling of; credit falls with distance."""
         distance, words = self._index.nearest(word)
-        similarity = _TYPO_CREDIT * (1 - distance / max(1, len(word)))
+        similarity = _credit(word, distance)
         return tuple(
             TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
         )
@@ -293,10 +294,16 @@ class TermReader:
     def _meanings(self, term: QueryTerm) -> list[tuple[str, float]]:
         """Return the English stems that *term* may mean, with their probabilities."""
         if self._is_foreign:
-            found = lexicon.translations(term.text, str(self._language))
+            distance, found = lexicon.translations(term.text, str(self._language))
+            credit = _credit(term.text, distance)
             if found:
-                return found
+                return [(other, credit * probability) for other, probability in found]
         respelt = [one for one in term.repairs if one.kind in ("compound", "typo")]
         if respelt:
             return [(stem(one.word), one.similarity) for one in respelt]
         return [(stem(term.text), 1.0)]
+
+
+def _credit(word: str, distance: int) -> float:
+    """Return the credit for a misspelling *distance* edits from a word; it falls with distance."""
+    return _TYPO_CREDIT * (1 - distance / len(word)) if distance else 1.0

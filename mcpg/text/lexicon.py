@@ -19,10 +19,12 @@ import mmap
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise, product, zip_longest
 from math import inf
 from struct import Struct
 
+from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import TEXT_LENGTH
 
 ENGLISH = "english"
@@ -55,15 +57,32 @@ _RARE = 3.2
 _LEAD = 1.0
 # Of how many words a language is told at most.
 _MOST_TELLING = 256
+# What a name of a thing counts for English.
+_WEIGHT_OF_NAMES = 0.3
 _LONGEST_SEGMENT = 8
 _COST_OF_UNLISTED = 9.5
-# Of a word that is not listed: the most letters of an affix, the fewest of what is left and of a
-# part of a compound, and what the translations of these count.
-_LONGEST_AFFIX = 3
+# Letters that are no accented ones, so that folding keeps them, and what people write for them; and
+# the plain form of the umlauts that German writes with an e. So many of them in a word are seen.
+_PLAIN_LETTERS = {
+    "german": (("ae", "a"), ("oe", "o"), ("ue", "u")),
+    "polish": (("l", "\u0142"),),
+    "turkish": (("i", "\u0131"),),
+}
+_MOST_PLAIN_LETTERS = 5
+# Of a word that is not listed: the letters of an affix that is tried before misspellings, and of
+# one after them; the fewest of what is left and of a part of a compound; and what the translations
+# of these count.
+_SHORT_AFFIXES, _LONG_AFFIXES = (1,), (2, 3)
 _SHORTEST_STEM = 4
 _SHORTEST_PART = 3
 _CREDIT_OF_FORM = 0.8
 _JOINTS_OF_COMPOUNDS = ("", "s", "es", "n", "en", "e")
+# Words that share so many letters at their beginning are compared one by one for a misspelling.
+_COMPARED_FROM = 3
+_WORDS_THAT_SHOW_LETTERS = 512
+_AFTER_LATIN = "\u0250"
+# The most bytes of a letter of the tables.
+_WIDEST_LETTER = 3
 _SCRIPTS = (
     ("\u0400", "\u052f", "russian"),
     ("\u0600", "\u06ff", "arabic"),
@@ -115,6 +134,7 @@ class WordTable:
         self._frequencies, self._strengths, self._words = parts[3:]
         self._count: int = count
         self._ranges: dict[str, tuple[int, int]] = {}
+        self._letters = ""
         if (self._starts[count], self._ends[count]) != (length, pairs):
             raise ValueError("its parts do not fit each other")
 
@@ -128,7 +148,7 @@ class WordTable:
     def find(self, word: str) -> int:
         """Return the number of *word*, -1 where it is not listed."""
         low, high = self._range(word[:1])
-        key = word.encode("utf-8", "surrogatepass")
+        key = _encoded(word)
         place = bisect_left(self, key, low, high)
         return place if place < high and self[place] == key else -1
 
@@ -136,11 +156,11 @@ class WordTable:
         """Yield the length and the Zipf frequency of each word that *text* begins with."""
         place, high = self._range(text[:1])
         for length in range(1, len(text) + 1):
-            key = text[:length].encode("utf-8", "surrogatepass")
+            key = _encoded(text[:length])
             place = bisect_left(self, key, place, high)
             found = self[place] if place < high else b""
             if found == key:
-                yield length, self._zipf(place)
+                yield length, self.zipf_of(place)
             elif not found.startswith(key):
                 return
 
@@ -148,12 +168,49 @@ class WordTable:
         """Return the place of the first word that begins with *letter*, and that after the last."""
         known = self._ranges.get(letter)
         if known is None:
-            key = letter.encode("utf-8", "surrogatepass")
+            key = _encoded(letter)
             low = bisect_left(self, key)
             known = low, bisect_left(self, key + _AFTER_LETTERS, low)
             if low < known[1]:
                 self._ranges[letter] = known
         return known
+
+    def near(self, word: str) -> Iterator[int]:
+        """Yield the numbers of the words that one edit sets apart from *word*, some twice.
+
+        Words that share its first letters are compared one by one; of others, every edit of
+        these letters is looked up.
+        """
+        shared = word[:_COMPARED_FROM]
+        place, length = bisect_left(self, _encoded(shared)), len(_encoded(word))
+        end = bisect_left(self, _encoded(shared) + _AFTER_LETTERS, place)
+        starts = self._starts[place : end + 1].tolist()
+        for number, (start, stop) in enumerate(pairwise(starts), place):
+            is_like = -_WIDEST_LETTER <= stop - start - length <= _WIDEST_LETTER
+            if is_like and edit_distance(word, self.word(number), 1) == 1:
+                yield number
+        for edited in self._edited_at_first(word):
+            number = self.find(edited)
+            if number >= 0:
+                yield number
+
+    def _edited_at_first(self, word: str) -> Iterator[str]:
+        letters = self.alphabet_of(word)
+        for place in range(min(_COMPARED_FROM, len(word))):
+            head, letter, tail = word[:place], word[place], word[place + 1 :]
+            yield head + tail
+            yield head + tail[:1] + letter + tail[1:]
+            for other in letters:
+                yield head + other + tail
+                yield head + other + letter + tail
+
+    def alphabet_of(self, word: str) -> str:
+        """Return the letters that words are written with in the alphabet of *word*."""
+        if not self._letters:
+            some = range(0, self._count, self._count // _WORDS_THAT_SHOW_LETTERS + 1)
+            self._letters = "".join(sorted({letter for at in some for letter in self.word(at)}))
+        is_latin = max(word) < _AFTER_LATIN
+        return "".join(one for one in self._letters if (one < _AFTER_LATIN) == is_latin)
 
     def word(self, number: int) -> str:
         """Return the word with *number*."""
@@ -162,19 +219,26 @@ class WordTable:
     def zipf(self, word: str) -> float:
         """Return the Zipf frequency of *word*, 0 where it is not listed."""
         number = self.find(word)
-        return self._zipf(number) if number >= 0 else 0.0
+        return self.zipf_of(number) if number >= 0 else 0.0
 
-    def _zipf(self, number: int) -> float:
+    def zipf_of(self, number: int) -> float:
+        """Return the Zipf frequency of the word with *number*."""
         return self._frequencies[number] / _STEPS_OF_ZIPF or _RARE
 
     def row(self, word: str) -> list[tuple[int, float]]:
         """Return the numbers of the targets of *word* with their strengths, strongest first."""
         number = self.find(word)
-        if number < 0:
-            return []
+        return self.row_at(number) if number >= 0 else []
+
+    def row_at(self, number: int) -> list[tuple[int, float]]:
+        """Return the same of the word with that number."""
         places = slice(self._ends[number], self._ends[number + 1])
         pairs = zip(self._targets[places], self._strengths[places], strict=False)
         return [(target, strength / 0xFF) for target, strength in pairs]
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryview]:
@@ -226,27 +290,64 @@ def related_stems(stem: str) -> list[tuple[str, float]]:
     return _named(_table(f"{ENGLISH}.related").row(stem))
 
 
-def translations(word: str, language: str) -> list[tuple[str, float]]:
-    """Return the English stems that *word* may stand for with the probability of each.
+def translations(word: str, language: str) -> tuple[int, list[tuple[str, float]]]:
+    """Return how many edits *word* is from a listed word, and the English stems of that one.
 
-    What is not listed is taken for a form of a word that is, or for a compound of two.
+    Each stem has the probability that the word stands for it. What is not listed is taken for
+    another form or way of writing of a listed word, for a misspelling of one (1 edit), or for a
+    compound of two, in this order; but an affix of several letters is less likely than an edit.
     """
     table = _table(f"{language}.words")
-    row = table.row(word) or _row_of_form(word, table)
+    row = table.row(word) or _row_of_spelling(word, table, language)
+    row = row or _row_of_form(word, table, _SHORT_AFFIXES)
+    if row:
+        return 0, _named(row)
+    row = _row_of_misspelling(word, table, language)
+    if row:
+        return 1, _named(row)
+    row = _row_of_form(word, table, _LONG_AFFIXES)
     if not row and language in COMPOUNDING:
         row = _row_of_compound(word, table)
-    return _named(row)
+    return 0, _named(row)
 
 
-def _row_of_form(word: str, table: WordTable) -> list[tuple[int, float]]:
-    """Return the targets of the longest listed word that *word* is, but for one affix."""
-    for affix in range(1, _LONGEST_AFFIX + 1):
+def _row_of_spelling(word: str, table: WordTable, language: str) -> list[tuple[int, float]]:
+    """Return the targets of the most frequent word that *word* is written for in plain letters."""
+    numbers = {table.find(other) for other in _spellings(word, language)} - {-1}
+    ranked = sorted(numbers, key=lambda number: (-table.zipf_of(number), number))
+    return next(filter(None, map(table.row_at, ranked)), [])
+
+
+def _spellings(word: str, language: str) -> Iterator[str]:
+    """Yield the words that *word* may be when letters that a keyboard lacks are written plainly."""
+    for plain, letter in _PLAIN_LETTERS.get(language, ()):
+        parts = word.split(plain, _MOST_PLAIN_LETTERS)
+        joints = product((plain, letter), repeat=len(parts) - 1)
+        for chosen in islice(joints, 1, None):
+            yield "".join(chain.from_iterable(zip_longest(parts, chosen, fillvalue="")))
+
+
+def _row_of_form(word: str, table: WordTable, affixes: Sequence[int]) -> list[tuple[int, float]]:
+    """Return the targets of the longest listed word that *word* is, but for one affix.
+
+    *affixes* are the numbers of its letters.
+    """
+    for affix in affixes:
         if len(word) - affix < _SHORTEST_STEM:
             return []
         row = table.row(word[:-affix]) or table.row(word[affix:])
         if row:
             return [(target, _CREDIT_OF_FORM * strength) for target, strength in row]
     return []
+
+
+def _row_of_misspelling(word: str, table: WordTable, language: str) -> list[tuple[int, float]]:
+    """Return the targets of the most frequent word that one edit sets apart from *word*."""
+    if language in UNSPACED or not allowed_edits(word):
+        return []
+    rows = [(-table.zipf_of(number), number) for number in table.near(word)]
+    found = (table.row_at(number) for _, number in sorted(rows))
+    return next(filter(None, found), [])
 
 
 def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
@@ -271,8 +372,18 @@ def _named(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
     return [(stems.word(number), strength) for number, strength in row if number < count]
 
 
-def foreign_language(words: Sequence[str]) -> str | None:
-    """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`."""
+def foreign_language(
+    words: Sequence[str], *, names: Collection[str] = (), is_accented: bool = False
+) -> str | None:
+    """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`.
+
+    Args:
+        words: The words of a text.
+        names: Those that may be names of things in any language, such as "commit": they count
+            less for English.
+        is_accented: Whether any is written with accents. Words of English seldom are, so they are
+            taken for foreign as soon as they are more probable in another language.
+    """
     words = words[:_MOST_TELLING]
     scripts = Counter(filter(None, map(_language_of_script, words)))
     if scripts["japanese"]:
@@ -288,7 +399,8 @@ def foreign_language(words: Sequence[str]) -> str | None:
     if _are_common(spoken) or f"{ENGLISH}.words" in faults:
         return None
     best = _most_probable(spoken, LATIN)
-    return best if _lead(spoken, best, ENGLISH) > _LEAD else None
+    lead = _lead(spoken, best, ENGLISH, names)
+    return best if lead > (0.0 if is_accented else _LEAD) else None
 
 
 def is_rather_english(words: Sequence[str], language: str) -> bool:
@@ -309,9 +421,13 @@ def _most_probable(words: Sequence[str], languages: Sequence[str]) -> str:
     return max(languages, key=lambda language: _log_probability(words, language))
 
 
-def _lead(words: Sequence[str], language: str, other: str) -> float:
+def _lead(words: Sequence[str], language: str, other: str, names: Collection[str] = ()) -> float:
     """Return by how many orders of magnitude *words* are more probable than in the *other*."""
-    return _log_probability(words, language) - _log_probability(words, other)
+    lead = 0.0
+    for word in words:
+        gain = _log_probability([word], language) - _log_probability([word], other)
+        lead += gain * _WEIGHT_OF_NAMES if gain < 0 and word in names else gain
+    return lead
 
 
 def _log_probability(words: Sequence[str], language: str) -> float:

@@ -106,6 +106,41 @@ def test_a_translation_comes_before_a_misspelling() -> None:
     assert ids(engine.search("die Datei löschen").matches)[0] == "delete_file"
 
 
+MISSPELT = [
+    ("crear un dircetorio", "create_directory"),
+    ("Dtaei löschen", "delete_file"),
+    ("supprimmer le fihcier", "delete_file"),
+    ("удалить фаил", "delete_file"),
+    ("usun pilk", "delete_file"),
+    ("Datei loeschen", "delete_file"),
+]
+
+
+@pytest.mark.parametrize(("query", "tool"), MISSPELT)
+def test_a_misspelt_request_in_another_language_finds_the_tool(query: str, tool: str) -> None:
+    """A foreign word is repaired by the words of its language, and translated then."""
+    assert ids(ENGINE.search(query).matches)[0] == tool
+
+
+def test_a_repaired_translation_counts_less() -> None:
+    """The credit of a translation falls with the edits before it, and the edits are shown."""
+    (right,) = [one for one in ENGINE.explain("el directorio").words if one.text == "directorio"]
+    (wrong,) = [one for one in ENGINE.explain("el dircetorio").words if one.text == "dircetorio"]
+
+    assert (right.repairs[0].distance, wrong.repairs[0].distance) == (0, 1)
+    assert right.repairs[0].word == wrong.repairs[0].word
+    assert right.repairs[0].similarity > wrong.repairs[0].similarity
+
+
+def test_stop_words_of_another_language_do_not_outvote_english_words() -> None:
+    """English words with two that are stop words elsewhere are read as English."""
+    (chicago,) = [
+        one for one in ENGINE.explain("find events in Chicago, IL").words if one.text == "chicago"
+    ]
+
+    assert "city" in {one.word for one in chicago.related}
+
+
 def test_a_word_of_the_catalogue_is_never_translated() -> None:
     """A word that a tool has stands for itself, whatever it means elsewhere."""
     engine = make_engine(*TOOLS, make_tool("gift_wrap", description="Wrap a gift."))

@@ -6,10 +6,11 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mcpg.text import lexicon, split_words
+from mcpg.text import fold, lexicon, split_words, strip_accents
+from mcpg.text.spelling import edit_distance
 
 LANGUAGES = sorted(lexicon.FOREIGN)
 ALL = [lexicon.ENGLISH, *LANGUAGES]
@@ -46,6 +47,11 @@ def words_of(language: str) -> list[str]:
     return [table.word(number) for number in range(0, len(table), 100)]
 
 
+def translated(word: str, language: str) -> list[tuple[str, float]]:
+    """Return the English stems that *word* may stand for."""
+    return lexicon.translations(word, language)[1]
+
+
 @pytest.mark.parametrize("language", ALL)
 def test_words_are_sorted_and_found(language: str) -> None:
     """A table lists words in the order of their UTF-8, each once, and finds each of them."""
@@ -58,7 +64,7 @@ def test_words_are_sorted_and_found(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_translations_are_english_stems_with_probabilities(language: str) -> None:
     """Targets exist, are distinct, and their strengths are in (0, 1], the strongest first."""
-    rows = [row for word in words_of(language) if (row := lexicon.translations(word, language))]
+    rows = [row for word in words_of(language) if (row := translated(word, language))]
 
     assert rows
     for row in rows:
@@ -95,7 +101,7 @@ def test_any_text_has_an_answer(text: str, language: str) -> None:
     assert lexicon.zipf_frequency(word, language) == 0
     assert lexicon.share_of_texts(word, language) == 0
     assert lexicon.related_stems(word) == []
-    assert all(0 < one <= 1 for _, one in lexicon.translations(text, language))
+    assert all(0 < one <= 1 for _, one in translated(text, language))
     assert lexicon.foreign_language(split_words(text)) in {None, *LANGUAGES}
 
 
@@ -136,7 +142,97 @@ def test_related_words_are_general_knowledge() -> None:
     """A few pairs that anyone would relate."""
     assert "directori" in dict(lexicon.related_stems("folder"))
     assert "delet" in dict(lexicon.related_stems("remov"))
-    assert next(iter(dict(lexicon.translations("datei", "german")))) == "file"
+    assert next(iter(dict(translated("datei", "german")))) == "file"
+
+
+@st.composite
+def misspelt(draw: st.DrawFn) -> tuple[str, str, str]:
+    """Choose a language with an alphabet, one of its words, and an edit of that word."""
+    language = draw(st.sampled_from(sorted(lexicon.FOREIGN.difference(lexicon.UNSPACED))))
+    word = draw(st.sampled_from([one for one in words_of(language) if len(one) > 3]))
+    place = draw(st.integers(0, len(word) - 1))
+    letter = draw(st.sampled_from("".join(words_of(language))))
+    # A letter of another alphabet is no slip of the hand.
+    assume(letter in lexicon._table(f"{language}.words").alphabet_of(word))
+    head, tail = word[:place], word[place:]
+    assume(word[place] in lexicon._table(f"{language}.words").alphabet_of(word))
+    edits = (head + tail[1:], head + letter + tail[1:], head + letter + tail)
+    swapped = head + tail[1:2] + tail[:1] + tail[2:]
+    return language, word, draw(st.sampled_from((*edits, swapped)))
+
+
+@given(misspelt())
+def test_every_single_edit_of_a_word_is_found(case: tuple[str, str, str]) -> None:
+    """Whichever letter is left out, added, replaced or swapped, the word is among those near."""
+    language, word, edited = case
+    table = lexicon._table(f"{language}.words")
+    near = {table.word(number) for number in table.near(edited)}
+
+    assert word in near or word == edited
+    assert all(edit_distance(edited, other, 1) is not None for other in near)
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "edited"),
+    [
+        ("spanish", "directorio", "dircetorio"),
+        ("german", "verzeichnis", "verzeichis"),
+        ("polish", "katalog", "kataolg"),
+        ("russian", "открыть", "открыьт"),
+    ],
+)
+def test_a_misspelt_word_is_translated(language: str, word: str, edited: str) -> None:
+    """What is one edit from a listed word stands for what that stands for, as a repair."""
+    assert lexicon.translations(edited, language) == (1, translated(word, language))
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "plain"),
+    [
+        ("german", "löschen", "loeschen"),
+        ("german", "Änderungen", "aenderungen"),
+        ("polish", "połącz", "polacz"),
+        ("polish", "usuń", "usun"),
+        ("spanish", "añadir", "anadir"),
+        ("turkish", "karşılaştır", "karsilastir"),
+        ("arabic", "إضافة", "اضافة"),
+        ("french", "ｆｉｃｈｉｅｒ", "fichier"),
+    ],
+)
+def test_plain_letters_stand_for_those_that_a_keyboard_lacks(
+    language: str, word: str, plain: str
+) -> None:
+    """What is written without accents, umlauts or other letters is no misspelling."""
+    written = translated(strip_accents(fold(word)), language)
+
+    assert written
+    assert lexicon.translations(plain, language) == (0, written)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 64, "ae" * 32, "i" * 64, "\ud800\ud800\ud800\ud800", "\0" * 9]
+)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_no_word_has_no_translation(text: str, language: str) -> None:
+    """Long and broken words cost a bounded number of look-ups and find nothing."""
+    assert translated(text, language) == []
+
+
+def test_accents_speak_for_another_language() -> None:
+    """Where words alone could be of either language, accents decide."""
+    words = split_words("Pull Request anhören")
+
+    assert lexicon.foreign_language(words, names=["pull", "request"]) is None
+    told = lexicon.foreign_language(words, names=["pull", "request"], is_accented=True)
+    assert told == "german"
+
+
+def test_names_of_things_do_not_make_a_request_english() -> None:
+    """Technical English words are named in every language."""
+    words = split_words("nowy pull request")
+
+    assert lexicon.foreign_language(words) is None
+    assert lexicon.foreign_language(words, names=["pull", "request"]) == "polish"
 
 
 @st.composite
