@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from math import exp, fsum, log
 from operator import itemgetter, mul
@@ -367,14 +368,17 @@ def drawn(judgements: Judgements, seed: int) -> Judgements:
     return replace(judgements, queries=tuple(queries[place] for place in sorted(chosen)))
 
 
-def cases_of(resolved: Resolved, index: Index, *, disabled: frozenset[int]) -> list[Case]:
-    """Look at every query of a file.
+def cases_of(
+    resolved: Resolved, index: Index, *, disabled: frozenset[int], uses_lexicon: bool = True
+) -> list[Case]:
+    """Look at every query of a file, with related words and translations if *uses_lexicon*.
 
     Its answers are hidden rather than taken out, so words that stand in them alone are still known.
     """
+    looking = partial(look, index=index, uses_lexicon=uses_lexicon)
     groups = grouped([_keys(one) for one in resolved.queries])
     return [
-        _case(one, group, index, disabled)
+        _case(one, group, index, disabled, looking)
         for one, group in zip(resolved.queries, groups, strict=True)
     ]
 
@@ -385,12 +389,18 @@ def _keys(query: ResolvedQuery) -> list[tuple[str, ...]]:
     return [("query", asked), *([("tools", *tools)] if tools else [])]
 
 
-def _case(query: ResolvedQuery, group: int, index: Index, disabled: frozenset[int]) -> Case:
+def _case(
+    query: ResolvedQuery,
+    group: int,
+    index: Index,
+    disabled: frozenset[int],
+    looking: Callable[..., Sample],
+) -> Case:
     text, right = query.judged.query, frozenset(map(index.find_tool, query.relevant))
-    sample = look(text, index, right, count=query.relevant_count, hidden=disabled)
+    sample = looking(text, right=right, count=query.relevant_count, hidden=disabled)
     if not right:
         return Case(group, sample)
-    return Case(group, sample, look(text, index, frozenset(), hidden=disabled | right))
+    return Case(group, sample, looking(text, right=frozenset(), hidden=disabled | right))
 
 
 def fit_weights(

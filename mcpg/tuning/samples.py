@@ -75,13 +75,16 @@ def look(
     *,
     count: int | None = None,
     hidden: AbstractSet[int] = frozenset(),
+    uses_lexicon: bool = True,
 ) -> Sample:
     """Look at the documents that a search for *query* looks at.
 
     *right* are the documents that answer it, *count* is how many tools do, where that is more, and
-    *hidden* documents are not to be found.
+    *hidden* documents are not to be found. With *uses_lexicon*, words also match related words and
+    translations.
     """
-    analysis, pool = gather(Search(Request(query), index, model_of(index), frozenset(hidden)), POOL)
+    request = Request(query, lexicon=uses_lexicon)
+    analysis, pool = gather(Search(request, index, model_of(index), frozenset(hidden)), POOL)
     candidates = extract_features(pool.documents, analysis, index)
     known = max(len(right), count or 0)
     return Sample(analysis, candidates, frozenset(right - hidden), known, len(index))

@@ -35,7 +35,7 @@ def test_the_option_goes_before_the_variable_and_that_before_the_file(
     *,
     is_on: bool,
 ) -> None:
-    """Searching, explaining, routing and measuring obey one switch."""
+    """Searching, explaining, routing, measuring and the graph obey one switch."""
     for name, text in variables.items():
         monkeypatch.setenv(name, text)
     (graph.parent / "mcpg.toml").write_text(file, encoding="utf-8")
@@ -44,11 +44,15 @@ def test_the_option_goes_before_the_variable_and_that_before_the_file(
     routed = run("route", QUERY, "--format", "json", *options).json
     judged = json.dumps({"id": "q", "query": QUERY, "relevant": ["shipment_status"]})
     measured = run("eval", "-", "--format", "json", *options, stdin=judged.encode()).json
+    looked_up = run("graph", "search", QUERY, "--format", "json", *options).json
+    exported = run("graph", "export", "--query", QUERY, *options)
 
     assert bool(found["matches"]) == is_on
     assert bool(explained["matches"]) == is_on
     assert bool(routed["categories"]) == is_on
     assert measured["lexicon"] == is_on
+    assert bool(looked_up["matches"]) == is_on
+    assert ("shipment_status" in exported.out) == is_on
 
 
 def test_an_explanation_shows_what_became_of_words(graph: Path, run: Callable[..., Run]) -> None:

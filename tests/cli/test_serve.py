@@ -23,14 +23,14 @@ from processes import children, is_gone
 from mcpg.cli.commands.serve import Served, address_by, http_of, served_by
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
-from mcpg.gateway.serve import EVERYDAY
+from mcpg.gateway.serve import EVERYDAY, GRAPH_SEARCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shop import Run
 
-SEARCH, _, _, INVOKE = EVERYDAY
+SEARCH, ROUTE, _, INVOKE = EVERYDAY
 TESTS = Path(__file__).parents[1]
 TOKEN = "marker-token-123456"
 INITIALIZE = {
@@ -116,6 +116,46 @@ def test_a_client_starts_it_and_uses_it(config: Path) -> None:
     assert len(told.splitlines()) == 1
     assert "gone" in told
     assert TOKEN not in told
+
+
+async def found_by_words(config: Path, *options: str) -> list[bool]:
+    """Return whether the searches of a server find what only other words than the query's name."""
+    arguments = ["-W", "ignore", "-m", "mcpg", "serve", str(config), "--graph-tools", *options]
+    command = StdioServerParameters(
+        command=sys.executable, args=arguments, env=dict(os.environ), cwd=config.parent
+    )
+    with (config.parent / "errors").open("w", encoding="utf-8") as file:
+        async with Client(stdio_client(command, errlog=file)) as client:
+            answers = [
+                (await client.call_tool(name, {"query": "історія"})).structured_content
+                for name in (SEARCH, ROUTE, GRAPH_SEARCH)
+            ]
+    return [bool(one.get("matches") or one.get("categories")) for one in answers]
+
+
+@pytest.mark.parametrize(
+    ("variable", "options", "file", "is_on"),
+    [
+        ("", [], "", True),
+        ("", ["--no-lexicon"], "", False),
+        ("off", [], "", False),
+        ("", [], "lexicon = false\n", False),
+    ],
+)
+def test_the_switch_of_the_lexicon_holds_for_every_search(
+    config: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    options: list[str],
+    file: str,
+    *,
+    is_on: bool,
+) -> None:
+    """Searching, routing and searching the graph use words of other languages, or none does."""
+    monkeypatch.setenv("MCPG_LEXICON", variable)
+    (config.parent / "mcpg.toml").write_text(file, "utf-8")
+
+    assert anyio.run(found_by_words, config, *options) == [is_on] * 3
 
 
 def test_it_ends_when_its_client_leaves(config: Path) -> None:

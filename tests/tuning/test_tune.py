@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import lopsided
 import pytest
+from builders import make_engine, make_tool
 
 from mcpg.bundle import Assembly, assemble
 from mcpg.engine import Engine
@@ -18,10 +19,18 @@ from mcpg.engine.loading import (
     ranking_json,
     shipped_ranking,
 )
-from mcpg.evaluation.judged import JudgedQuery, Judgements
+from mcpg.evaluation.judged import JudgedQuery, Judgements, resolve
 from mcpg.index import Index
 from mcpg.sources import SourceBatch
-from mcpg.tuning.fit import MOST_QUERIES, Case, best_scored, drawn, fit_calibration, shares_of
+from mcpg.tuning.fit import (
+    MOST_QUERIES,
+    Case,
+    best_scored,
+    cases_of,
+    drawn,
+    fit_calibration,
+    shares_of,
+)
 from mcpg.tuning.tune import (
     FEWEST_GROUPS,
     FEWEST_QUERIES,
@@ -213,3 +222,17 @@ def test_a_report_without_a_trial(tuned: Tuning) -> None:
     assert (found["refusal"], found["tuned"], found["written"]) == ("too few", None, False)
     assert "weights" not in found
     assert tune_json(replace(report, tuning=tuned), is_written=False)["folds"] == 5
+
+
+@pytest.mark.parametrize("uses_lexicon", [True, False])
+def test_cases_are_looked_at_as_searches_do(*, uses_lexicon: bool) -> None:
+    """Where searches go without the lexicon, nothing is learned of related words."""
+    engine = make_engine(
+        make_tool("create_directory", description="Create a directory at a path."),
+        make_tool("delete_file", description="Delete a file from the disk."),
+    )
+    judgements = judged(("make a folder", ("create_directory",)))
+    resolved = resolve(judgements, engine.catalog)
+    (case,) = cases_of(resolved, engine.index, disabled=frozenset(), uses_lexicon=uses_lexicon)
+
+    assert any(one.related for one in case.sample.candidates) == uses_lexicon

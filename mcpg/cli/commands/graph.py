@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, open_sources, settings_of
 from mcpg.cli.options import complete_tool, group
 from mcpg.cli.output import Output, OutputFormat, check_replaceable
+from mcpg.cli.query import uses_lexicon
 from mcpg.cli.terminal import and_pages, one_line
 from mcpg.cli.text import text as text_of
 from mcpg.documents.model import ToolDocument
@@ -241,6 +242,7 @@ def export(
     query: Query = None,
     depth: Depth = None,
     framed: Framed = False,
+    lexicon: options.Lexicon = None,
     include_disabled: options.IncludeDisabled = False,
     force: options.Force = False,
 ) -> int:
@@ -259,9 +261,11 @@ def export(
         raise UsageError(
             f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
         )
-    engine = open_engine(settings_of(bundle=bundle), output)
+    settings = settings_of(bundle=bundle, lexicon=lexicon)
+    engine = open_engine(settings, output)
     output.diagnostics(engine.diagnostics)
-    documents = _documents(engine, around or [], query, depth, include_disabled=include_disabled)
+    asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
+    documents = _documents(engine, around or [], query, depth, asked)
     kept, repeated = distinct_documents(documents)
     output.diagnostics(repeated)
     text = written_graph(kept, chosen, is_framed=framed)
@@ -276,10 +280,12 @@ def _documents(
     around: list[str],
     query: str | None,
     depth: int | None,
-    *,
-    include_disabled: bool,
+    asked: dict[str, Any],
 ) -> list[ToolDocument]:
-    """Return the documents of the whole graph, or of the part that is asked for."""
+    """Return the documents of the whole graph, or of the part around tools and a query's matches.
+
+    *asked* are the options of the search for *query*.
+    """
     from mcpg.graph.network import induced, neighbourhood  # noqa: PLC0415 - help needs no graph
 
     tools = engine.documents
@@ -292,7 +298,7 @@ def _documents(
         roots = {tools[catalog.named(name).id].uri for name in around}
         found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
     if query is not None:
-        result = engine.search(query, include_disabled=include_disabled)
+        result = engine.search(query, **asked)
         lists = (result.matches, result.related_matches, result.next_step_matches)
         matches = {tools[match.tool_id].uri for matches in lists for match in matches}
         found |= neighbourhood(documents, matches, depth or 0)

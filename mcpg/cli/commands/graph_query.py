@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from mcpg.cli import options
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.query import uses_lexicon
 from mcpg.cli.terminal import cut, one_line, pad, standard_input, width
 from mcpg.cli.text import text as text_of
 from mcpg.errors import InputError, UsageError
@@ -122,6 +123,7 @@ def search(
     no_local: NoLocal = False,
     timeout: Timeout = _SECONDS,
     explain: Explain = False,
+    lexicon: options.Lexicon = None,
     include_disabled: options.IncludeDisabled = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
@@ -137,8 +139,10 @@ def search(
     endpoints = tuple(endpoint or ())
     _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
     request = GraphSearchRequest(query, limit, Mode(mode), federate, not no_local, endpoints)
-    engine = open_engine(settings_of(bundle=bundle), output)
-    searcher = _searcher(engine, request, output, timeout, include_disabled=include_disabled)
+    settings = settings_of(bundle=bundle, lexicon=lexicon)
+    engine = open_engine(settings, output)
+    asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
+    searcher = _searcher(engine, request, output, timeout, asked)
     found = searcher.search(request)
     if form is OutputFormat.JSON:
         output.json(result_json(found, engine.diagnostics))
@@ -168,21 +172,21 @@ def _searcher(
     request: GraphSearchRequest,
     output: Output,
     timeout: float,
-    *,
-    include_disabled: bool,
+    asked: dict[str, Any],
 ) -> GraphSearcher:
+    """Return what searches the graph; *asked* are the options of a search of tools."""
     from mcpg.graph.search import GraphSearcher  # noqa: PLC0415 - help needs no graph
     from mcpg.graph.sparql import Limits  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     def ranked(query: str, limit: int) -> Iterator[tuple[str, float]]:
-        result = engine.search(query, limit=limit, include_disabled=include_disabled)
+        result = engine.search(query, limit=limit, **asked)
         return ((match.tool_id, match.score) for match in result.matches)
 
     offered = (
         document
         for document in engine.documents.values()
-        if include_disabled or document.tool.enabled
+        if asked["include_disabled"] or document.tool.enabled
     )
     documents, repeated = distinct_documents((*offered, *engine.pages))
     output.diagnostics(repeated)

@@ -14,6 +14,7 @@ from mcpg.cli.environment import cache_folder
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import judgements_of, settings_of
 from mcpg.cli.output import Output, OutputFormat
+from mcpg.cli.query import uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
 from mcpg.engine import load
@@ -92,6 +93,7 @@ def tune_bundle(
     bundle: options.BundlePaths = None,
     folds: Folds = 5,
     seed: Seed = 0,
+    lexicon: options.Lexicon = None,
     include_disabled: options.IncludeDisabled = False,
     dry_run: DryRun = False,
     target: Target = None,
@@ -105,16 +107,18 @@ def tune_bundle(
     neither does, nothing is written and the exit code is 1. The result is stored in the bundle: all
     commands and hosts use it, and `mcpg explain` names it.
     """
+    settings = settings_of(bundle=bundle, lexicon=lexicon)
     chosen = TuneOptions(
         queries=queries,
         folds=folds,
         seed=seed,
+        lexicon=uses_lexicon(settings),
         include_disabled=include_disabled,
         is_dry=dry_run,
         target=target,
         force=force,
     )
-    return run(chosen, form, settings_of(bundle=bundle), output)
+    return run(chosen, form, settings, output)
 
 
 # What `mcpg tune` found, as blocks
@@ -184,6 +188,7 @@ class TuneOptions:
         queries: File of judged queries; `-` is standard input.
         folds: How many parts are held out in turn.
         seed: What draws them.
+        lexicon: Whether words also match related words and translations.
         include_disabled: Whether tools that are off by default may be found.
         is_dry: Whether nothing is to be written.
         target: The bundle to write, `None` for the one that is read.
@@ -193,6 +198,7 @@ class TuneOptions:
     queries: str
     folds: int
     seed: int
+    lexicon: bool
     include_disabled: bool
     is_dry: bool
     target: str | None
@@ -280,7 +286,7 @@ def _cases(
     index = engine.index
     disabled = frozenset() if chosen.include_disabled else frozenset(index.disabled())
     with output.progress("searching"):
-        cases = cases_of(resolved, index, disabled=disabled)
+        cases = cases_of(resolved, index, disabled=disabled, uses_lexicon=chosen.lexicon)
     found = (*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off)
     return cases, [one for one in found if one.code != Code.RANKING_IGNORED]
 

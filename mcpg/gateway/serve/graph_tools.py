@@ -99,7 +99,9 @@ class GraphTools:
             searcher = GraphSearcher(
                 _whole(snapshot),
                 allowed=self._serving.endpoints,
-                fallback=partial(_ranked, snapshot),
+                fallback=partial(
+                    _ranked, snapshot, uses_lexicon=self._serving.search.get("lexicon", True)
+                ),
                 limits=_LIMITS,
             )
             self._searcher = snapshot, searcher
@@ -122,8 +124,10 @@ def _whole(snapshot: Snapshot) -> list[ToolDocument]:
     return distinct_documents((*enabled, *snapshot.engine.pages))[0]
 
 
-def _ranked(snapshot: Snapshot, query: str, limit: int) -> Iterator[tuple[str, float]]:
-    result = snapshot.engine.search(query, limit=limit)
+def _ranked(
+    snapshot: Snapshot, query: str, limit: int, *, uses_lexicon: bool
+) -> Iterator[tuple[str, float]]:
+    result = snapshot.engine.search(query, limit=limit, lexicon=uses_lexicon)
     return ((match.tool_id, match.score) for match in result.matches)
 
 
