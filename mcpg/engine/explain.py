@@ -99,7 +99,7 @@ class StageDetails:
             ),
             "translated": self._with(lambda clause: clause.kind == "translation"),
             "unknown": self._with(lambda clause: clause.role == "unknown"),
-            "literals": self._with(lambda clause: clause.role == "literal"),
+            "literals": [{"text": one.text, "kind": one.kind} for one in analysis.literals],
             "identifiers": list(reading.identifiers),
             "sentences": [list(sentence) for sentence in reading.sentences],
             "intents": [
@@ -328,15 +328,7 @@ def explanation_of(
     index, model = searcher.index, searcher.model
     reading = _reading(request.query or request.context, ranking.analysis, index)
     stage_details = StageDetails(ranking, result, reading, request, searcher)
-    asked = {clause.text: clause for clause in ranking.analysis.clauses if clause.origin == "query"}
-    added = (clause for clause in ranking.analysis.clauses if clause.origin == "context")
-    words = (
-        *(
-            _word(word, asked.get(word), ranking.analysis.total_weight)
-            for word in ranking.analysis.words
-        ),
-        *(_word(clause.text, clause, ranking.analysis.total_weight) for clause in added),
-    )
+    words = tuple(_words(ranking.analysis))
     return Explanation(
         result=result,
         normalized_query=None,
@@ -406,6 +398,19 @@ def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
         if match.via:
             from_score = scores[match.via.source]
             yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
+
+
+def _words(analysis: Analysis) -> Iterator[QueryWord]:
+    """Explain the words of the query, its literals and what these add, and the context's words."""
+    asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
+    added = (clause for clause in analysis.clauses if clause.origin != "query")
+    for word in analysis.words:
+        yield _word(word, asked.get(word), analysis.total_weight)
+    for one in analysis.literals:
+        if fold(one.text) not in asked:
+            yield QueryWord(one.text, one.text, "literal", literal=one.kind)
+    for clause in added:
+        yield _word(clause.text, clause, analysis.total_weight)
 
 
 def _word(text: str, clause: QueryTerm | None, total: float) -> QueryWord:

@@ -223,7 +223,9 @@ def _cosines(
         inverse_document_frequency(size, clause.document_frequency) for clause in analysis.clauses
     ]
     products = list(map(mul, weights, idfs))
-    length = fsum(map(mul, weights, weights)) ** 0.5 or 1.0
+    # What is only added by literals counts against no document that lacks it.
+    own = [clause.weight for clause in analysis.clauses if clause.origin != "literal"]
+    length = fsum(map(mul, own, own)) ** 0.5 or 1.0
     return [
         min(1.0, fsum(map(mul, products, row)) / (length * norm))
         for norm, row in zip(index.norms(pool), rows, strict=True)
@@ -304,7 +306,8 @@ class GramMatcher:
         weights: dict[int, float] = {}
         idfs: dict[int, float] = {}
         # Of the words that share a 3-gram the one that weighs most comes last, and counts.
-        for clause in sorted(analysis.clauses, key=lambda one: one.weight):
+        spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
+        for clause in sorted(spoken, key=lambda one: one.weight):
             word = clause.repairs[0].word if clause.repairs else clause.text
             importance = clause.weight
             for gram, idf in self._all.of_word(word):

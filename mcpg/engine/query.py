@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, groupby, islice
 from math import fsum
 
+from mcpg.engine.query_literals import query_literals, without_literals, words_of_literals
 from mcpg.engine.query_terms import QueryTerm, TermReader
 from mcpg.index import Index
 from mcpg.text import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from mcpg.engine.query_terms import Memo
+    from mcpg.text.literals import Literal
 
     Part: TypeAlias = tuple[int, ...]
 
@@ -120,7 +122,7 @@ class Analysis:
     """What a query became.
 
     Attributes:
-        clauses: The words that can find tools, the query's before the context's.
+        clauses: The words that can find tools: the query's, those of its literals, the context's.
         sentences: For each sentence, the places of its words in `clauses`.
         intents: For each of its parts that may be a wish of its own, the same; none when there is
             one, and of many those that weigh most.
@@ -128,6 +130,7 @@ class Analysis:
         language: Language whose stop words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
         total_weight: What a perfect match of everything asked would weigh; above 0.
+        literals: The parts of the query that are arguments.
     """
 
     clauses: tuple[QueryTerm, ...]
@@ -137,6 +140,7 @@ class Analysis:
     language: str | None = None
     exact_keys: tuple[str, ...] = ()
     total_weight: float = 1.0
+    literals: tuple[Literal, ...] = ()
 
 
 def analyse(
@@ -152,33 +156,38 @@ def analyse(
     What a word becomes depends on nothing but the index, the language and *uses_lexicon*, and is
     kept in *memo*. Without the lexicon, words have neither translations nor related words.
     """
-    words = list(iter_words(query))
+    literals = query_literals(query, index)
+    text = without_literals(query, literals, index.language)
+    words = list(iter_words(text))
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
     spoken = [word.text for word in words]
     language = _language_of(query, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
-        plain = _segmented(query, unspaced, index)
+        plain = _segmented(text, unspaced, index)
     reader = TermReader(index, language, {} if memo is None else memo, uses_lexicon=uses_lexicon)
     asked = reader.read(_content_words(plain, language))
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
-    added = _lightened(reader.of_context(_of_context(context, plain, index)), asked)
     found = (*asked, *identifiers)
+    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
+    arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
+    added = _lightened(reader.of_context(_of_context(context, plain, index)), asked)
     parts = segments_of(
-        query,
+        text,
         [clause.text for clause in found],
         (lambda text: _segmented(text, unspaced, index)) if unspaced else _spoken,
     )
     return Analysis(
-        (*found, *added),
+        (*found, *arguments, *added),
         sentences_of(parts, len(asked)),
         intents_of(parts, [clause.weight for clause in found]),
         (*plain, *(clause.text for clause in identifiers)),
         language,
-        _distinct(key for key in (joined(query), *wholes) if key),
+        _distinct(key for key in (joined(query), joined(text), *wholes) if key),
         fsum(clause.weight for clause in found) or 1.0,
+        literals,
     )
 
 

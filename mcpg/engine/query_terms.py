@@ -8,7 +8,7 @@ related words, which bring tools into the pool and have features of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mcpg.index import Index
 from mcpg.index.scoring import smoothed_idf
@@ -70,7 +70,7 @@ class QueryTerm:
         weight: Its idf, times what its origin allows; above 0.
         document_frequency: Number of documents that hold what it stands for, at least.
         role: `term`, `identifier`, `literal` or `unknown`.
-        origin: `query` or `context`.
+        origin: `query`, `literal` for what is added by an argument in it, or `context`.
         related: Other words of the catalogue of related meaning, the most similar first.
         related_variants: The terms of these words with the similarity of each.
         retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
@@ -144,12 +144,15 @@ class TermReader:
 
     def of_context(self, words: Iterable[str]) -> list[QueryTerm]:
         """Return terms of those *words* of the context that the catalogue holds."""
+        return [replace(one, origin="context") for one in self._held(words)]
+
+    def of_literals(self, words: Iterable[str]) -> list[QueryTerm]:
+        """Return terms of those *words* that the catalogue holds; literals add them."""
+        return [replace(one, origin="literal") for one in self._held(words)]
+
+    def _held(self, words: Iterable[str]) -> Iterator[QueryTerm]:
         known = ((word, self._known(word)) for word in words)
-        return [
-            replace(self._weighed(word, repairs, "term"), origin="context")
-            for word, repairs in known
-            if repairs
-        ]
+        return (self._weighed(word, repairs, "term") for word, repairs in known if repairs)
 
     def _read(self, word: str) -> QueryTerm | None:
         known = self._known(word)

@@ -46,13 +46,15 @@ class QueryWord:
         text: The word as the query has it, folded.
         stem: The form under which its inflections are one.
         role: `term`, `identifier` (several words written as one name), `function word`,
-            `literal` (a number or code the catalogue does not hold), or `unknown` (no word of
-            the catalogue is near it).
-        origin: `query`, `context`, or `rewrite` for a word of the rewritten query.
+            `literal` (an argument, as a whole), or `unknown` (no word of the catalogue is near
+            it).
+        origin: `query`, `literal` for what is added by a literal, `context`, or `rewrite` for a
+            word of the rewritten query.
         weight: Its share of what a perfect match would explain, in [0, 1].
         document_frequency: Number of tools that hold it or a repair of it.
         repairs: The catalogue's words it stands for, nearest first.
         related: Other words of the catalogue of related meaning, the most similar first.
+        literal: The kind of a literal, such as `path` or `date`; `None` for words.
     """
 
     text: str
@@ -63,6 +65,7 @@ class QueryWord:
     document_frequency: int = 0
     repairs: tuple[TermExpansion, ...] = ()
     related: tuple[TermExpansion, ...] = ()
+    literal: str | None = None
 
 
 @value

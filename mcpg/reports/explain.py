@@ -38,7 +38,7 @@ _REASONS_SHOWN = 3
 _RELATED_SHOWN = 4
 _UNREPAIRED = {
     "function word": "dropped: a function word",
-    "literal": "unknown: a code or number that no tool has",
+    "literal": "a literal",
     "unknown": "unknown: a word that no tool has, nor one near it",
 }
 
@@ -119,7 +119,7 @@ def _words(words: Sequence[Json]) -> Section:
             became(word),
             *(
                 (counted(word["documentFrequency"], "tool"), f"{word['weight']:.0%}")
-                if word["role"] != "function word"
+                if word["role"] not in ("function word", "literal")
                 else ("", "")
             ),
             Bar(word["weight"], 8) if word["weight"] else "",
@@ -150,8 +150,9 @@ def became(word: Json) -> Inline:
     if not word["repairs"]:
         if word["related"]:
             return Styled("no tool has it, but related words", "yellow")
-        style = "dim" if word["role"] == "function word" else "yellow"
-        return Styled(_UNREPAIRED[word["role"]], style)
+        kind = f": {word['literal']}" if word["literal"] else ""
+        style = "yellow" if word["role"] == "unknown" else "dim"
+        return Styled(f"{_UNREPAIRED[word['role']]}{kind}", style)
     stem: Inline = "" if word["stem"] == word["text"] else (" (stem ", Code(word["stem"]), ")")
     return listed(
         [

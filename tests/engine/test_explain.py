@@ -138,15 +138,15 @@ def test_stages_come_in_pipeline_order(explanation: Explanation) -> None:
 
 
 def test_every_word_is_accounted_for(explanation: Explanation) -> None:
-    """The explanation says what became of each word, in the query's order, then the context's."""
+    """What became of each word is shown in order: the query's, its literals, the context's."""
     assert explanation.language == "english"
     assert [(word.text, word.role, word.origin) for word in explanation.words] == [
         ("where", "function word", "query"),
         ("is", "function word", "query"),
         ("the", "function word", "query"),
         ("shipmnt", "term", "query"),
-        ("1z999", "literal", "query"),
         ("xyzzy", "unknown", "query"),
+        ("1z999", "literal", "query"),
         ("invoice", "term", "context"),
     ]
 
@@ -225,9 +225,10 @@ def test_the_analysis_says_what_the_query_became() -> None:
     assert " ".join(found["tokens"]) == "where is the shipmnt 1z999 get order getorder xyzzy"
     assert (found["language"], found["catalogueLanguage"]) == ("english", "english")
     assert (found["dropped"], found["repaired"]) == (["where", "is", "the"], ["shipmnt"])
-    assert (found["unknown"], found["literals"]) == (["xyzzy"], ["1z999"])
+    assert found["unknown"] == ["xyzzy"]
+    assert found["literals"] == [{"text": "1z999", "kind": "code"}]
     assert found["identifiers"] == ["getorder"]
-    assert found["sentences"] == [["shipmnt", "1z999"], ["get", "order", "xyzzy"]]
+    assert found["sentences"] == [["shipmnt"], ["get", "order", "xyzzy"]]
     assert "getorder" in found["names"]
 
 

@@ -365,9 +365,11 @@ def test_a_number_does_not_drown_what_is_asked() -> None:
         make_tool("invoice_list", description="List every invoice."),
     )
 
-    refund, number = engine.explain("refund 30").words
+    words = engine.explain("refund 30").words
+    refund, number = words[0], words[-1]
 
     assert number.document_frequency == refund.document_frequency == 1
+    assert (number.text, number.origin) == ("30", "literal")
     assert number.weight < refund.weight / 2
     assert ids(engine.search("refund 30").matches)[0] == "invoice_refund"
     assert ids(engine.search("30").matches)[0] == "report_page"

@@ -98,7 +98,7 @@ def test_browsing_has_a_page(tmp_path: Any) -> None:
 
 
 def test_words_that_came_to_nothing_are_told(explained: dict[str, Any]) -> None:
-    """Function words, unknown words and unknown codes each say what they are."""
+    """Function words, unknown words and literals each say what they are."""
     words = [
         {
             "text": text,
@@ -109,13 +109,18 @@ def test_words_that_came_to_nothing_are_told(explained: dict[str, Any]) -> None:
             "documentFrequency": 0,
             "repairs": [],
             "related": [],
+            "literal": literal,
         }
-        for text, role in (("the", "function word"), ("zzqx", "unknown"), ("4711", "literal"))
+        for text, role, literal in (
+            ("the", "function word", None),
+            ("zzqx", "unknown", None),
+            ("4711", "literal", "number"),
+        )
     ]
     told = text_of(explain_page(explained | {"words": words, "normalizedQuery": "rewritten so"}))
     assert "dropped: a function word" in told
     assert "unknown: a word that no tool has" in told
-    assert "unknown: a code or number that no tool has" in told
+    assert "a literal: number" in told
     assert "rewritten so" in told
 
 

@@ -409,7 +409,7 @@ def test_an_explanation_tells_which_search_found_what() -> None:
     names = [stage.name for stage in explanation.stages]
     assert names[:2] == ["normalise", "analyse"]
     assert "rewrite.analyse" in names
-    assert {"query", "rewrite"} == {word.origin for word in explanation.words}
+    assert {"query", "literal", "rewrite"} == {word.origin for word in explanation.words}
     for rank, match in enumerate(explanation.matches, start=1):
         assert match.rank == rank
         assert match.score == pytest.approx(sum(p.weight * p.score for p in match.found_by))

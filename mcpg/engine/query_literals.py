@@ -1,0 +1,98 @@
+"""Literals of a query: what arguments add to it.
+
+A path or an order number says nothing of the tool that takes it, and must not count against the
+right one. So a query is analysed without its literals. Their words and the names of their kinds
+only add: a tool whose texts hold them gains, and one that lacks them loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
+
+from mcpg.text import fold, iter_words, joined, language_of, stop_words_of
+from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, Literal, blanked, literals_of
+from mcpg.values import replace
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from mcpg.engine.query_terms import QueryTerm, TermReader
+    from mcpg.index import Index
+
+WORD_WEIGHT = 0.5
+"""What a word of a literal weighs beside one that is asked for."""
+
+MOST_OF_WORDS = 0.5
+"""All words of literals together weigh at most this much of the query."""
+
+KIND_WEIGHT = 0.6
+"""What a name of a kind of literal weighs beside a word that is asked for."""
+
+MOST_OF_KINDS = 0.3
+"""All names of kinds together weigh at most this much of the query."""
+
+_MOST_WORDS = 64
+
+
+def query_literals(query: str, index: Index) -> tuple[Literal, ...]:
+    """Return the literals of *query*, but for what the catalogue holds as it stands.
+
+    Quoted texts, and what has no letter, are literals all the same.
+    """
+    return tuple([one for one in literals_of(query) if not _is_held(one, index)])
+
+
+def _is_held(literal: Literal, index: Index) -> bool:
+    if literal.kind == QUOTED or not any(map(str.isalpha, literal.text)):
+        return False
+    whole = joined(literal.text)
+    return index.find_word(fold(literal.text)) >= 0 or index.find_identifier(whole) >= 0
+
+
+def without_literals(query: str, literals: Sequence[Literal], expected: str | None) -> str:
+    """Return *query* with spaces in the place of its *literals*, if that leaves any content word.
+
+    Else quoted texts are kept, or all of them: they are what there is to go by. *expected* is the
+    language that one stop word is enough to tell.
+    """
+    others = [one for one in literals if one.kind != QUOTED]
+    for hidden in (literals, others):
+        text = blanked(query, hidden)
+        words = [word.text for word in iter_words(text)]
+        language = language_of(words, expected)
+        stop_words = stop_words_of(language) if language else frozenset[str]()
+        if not stop_words.issuperset(words):
+            return text
+    return query
+
+
+def words_of_literals(
+    literals: Sequence[Literal],
+    asked: Sequence[QueryTerm],
+    reader: TermReader,
+    stop_words: frozenset[str],
+) -> list[QueryTerm]:
+    """Return the clauses that *literals* add to those that are *asked* for."""
+    has = {clause.text for clause in asked}.union(stop_words)
+    most = fsum([clause.weight for clause in asked])
+    words = reader.of_literals(word for word in _words(literals) if word not in has)
+    names = (name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ()))
+    # A name of a kind that is asked for as well counts twice: both speak for one tool.
+    kinds = reader.of_literals(dict.fromkeys(names))
+    return [
+        *_lightened(words, WORD_WEIGHT, MOST_OF_WORDS * most),
+        *_lightened(kinds, KIND_WEIGHT, MOST_OF_KINDS * most),
+    ]
+
+
+def _lightened(clauses: Sequence[QueryTerm], factor: float, most: float) -> Iterator[QueryTerm]:
+    """Yield *clauses* that weigh less by *factor*, and together at most *most*."""
+    total = fsum([clause.weight for clause in clauses])
+    factor = min(factor, most / total) if total else 0.0
+    return (replace(one, weight=one.weight * factor) for one in clauses if factor)
+
+
+def _words(literals: Iterable[Literal]) -> list[str]:
+    words = (word.text for one in literals for word in iter_words(one.text) if not word.whole)
+    return list(dict.fromkeys(words))[:_MOST_WORDS]

@@ -1,0 +1,497 @@
+"""Literals: the parts of a request that are arguments, found by their form.
+
+A path, a date or an order number is what a tool is to work on; it does not describe the tool. What
+is recognised is written in a format: that of a URL, an e-mail address, an IP address, a UUID, a
+date or a time, a path, a file name, a number, an amount, a version, a code of letters and digits,
+a handle, a channel, a statement of SQL, or a text in quotation marks.
+
+Texts are scanned by the methods of `str` alone, as in `mcpg.text.words`.
+
+Source: kinds after the formats of JSON Schema, "Validation: a vocabulary for structural validation
+of JSON", draft 2020-12, section 7.3; month names after RFC 5322, section 3.3; top-level domains
+after RFC 1591, section 2.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from mcpg.text.words import is_unspaced
+from mcpg.values import value
+
+QUOTED = "quoted text"
+"""The kind of what stands in quotation marks and has no form of its own."""
+
+WORDS_OF_KINDS = {
+    "url": ("url", "uri", "link"),
+    "domain": ("domain", "url", "website"),
+    "e-mail address": ("email", "address"),
+    "IP address": ("ip", "address"),
+    "UUID": ("uuid", "id"),
+    "hash": ("hash", "sha", "id"),
+    "path": ("path", "file", "directory"),
+    "file name": ("file", "name"),
+    "file pattern": ("pattern", "glob", "file"),
+    "date": ("date",),
+    "time": ("time",),
+    "date and time": ("date", "time"),
+    "amount": ("amount", "price"),
+    "percentage": ("percentage",),
+    "version": ("version",),
+    "handle": ("user", "handle"),
+    "channel": ("channel", "hashtag"),
+    "code": ("id", "code"),
+    "SQL statement": ("sql", "query"),
+}
+"""The names by which schemas call what is of each kind; numbers have too many."""
+
+MOST = 64
+"""The most literals of a text."""
+
+_MARKS = {
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "\u201c": "\u201d",
+    "\u2018": "\u2019",
+    "\u00ab": "\u00bb",
+    "\u201e": "\u201c",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
+}
+_BEFORE = "([{<\"'`\u201c\u2018\u00ab\u201e"
+_OPENINGS = f"{_BEFORE}=:,-/\uff1a\uff0c"
+_AFTER = ".,;:!?)]}>\"'`\u201d\u2019\u00bb\u2026"
+_LONGEST_TOKEN = 2048
+
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+_MONTH_NAMES = frozenset((*_MONTHS, *(month[:3] for month in _MONTHS), "sept"))
+_HALVES_OF_DAYS = ("am", "pm", "a.m", "p.m")
+_ORDINALS = ("st", "nd", "rd", "th")
+_DOMAINS = frozenset(("com", "edu", "gov", "int", "mil", "net", "org", "co", "ac"))
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_CODE_SIGNS = frozenset("={}")
+_LENGTHS_OF_UUID = [8, 4, 4, 4, 12]
+_SHORTEST_HASH = 7
+_LONGEST_EXTENSION = 5
+_SHORTEST_SPOKEN = 3
+# Digits of a day, a month, an hour, a minute or a second, and of a year.
+_PART, _YEAR = 2, 4
+_LAST_DAY = 31
+_SIGNS_OF_DATE, _PARTS_OF_CLOCK = 2, 3
+_NUMBERS_OF_ADDRESS, _LAST_BYTE, _LONGEST_GROUP = 4, 255, 4
+
+
+@value
+class Literal:
+    """A part of a text that is an argument.
+
+    Attributes:
+        kind: `QUOTED`, `number` or a key of `WORDS_OF_KINDS`.
+        text: The part, without quotation marks.
+        start: Offset of its first character, or of the mark before it.
+        end: Offset after its last character, or after the mark behind it.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def literals_of(text: str) -> tuple[Literal, ...]:
+    """Return the literals of *text*, at most 64, in order of place.
+
+    They do not overlap, but for those inside a quoted text.
+    """
+    if text.replace(" ", "").isalpha() and "SELECT" not in text:
+        return ()
+    quoted = list(islice(_quoted(text), MOST))
+    rest = blanked(text, [one for one in quoted if one.kind != QUOTED])
+    statements = list(_statements(rest))
+    found = [*statements, *islice(_found(_Tokens(blanked(rest, statements))), MOST)]
+    outside = [one for one in quoted if not any(_covers(other, one) for other in statements)]
+    return tuple(sorted((*outside, *found), key=lambda one: (one.start, -one.end))[:MOST])
+
+
+def blanked(text: str, literals: Iterable[Literal]) -> str:
+    """Return *text* with spaces in the place of *literals*, which are in order."""
+    kept: list[str] = []
+    end = 0
+    for literal in literals:
+        start = max(literal.start, end)
+        kept += [text[end:start], " " * (literal.end - start)]
+        end = max(literal.end, end)
+    return "".join((*kept, text[end:]))
+
+
+def _covers(outer: Literal, inner: Literal) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _quoted(text: str) -> Iterator[Literal]:
+    """Yield what stands in quotation marks; an apostrophe in or behind a word is none."""
+    end = 0
+    unclosed: set[str] = set()
+    for start, mark in enumerate(text):
+        if start < end or mark not in _MARKS or mark in unclosed or not _opens(text, start):
+            continue
+        close = _closed(text, start + 1, _MARKS[mark])
+        if close < 0:
+            unclosed.add(mark)
+        # A text that is one quotation is no argument.
+        elif text[start : close + 1] != text.strip():
+            end = close + 1
+            inner = text[start + 1 : close]
+            yield Literal(_kind(inner) or QUOTED, inner, start, end)
+
+
+def _opens(text: str, place: int) -> bool:
+    before, after = text[:place][-1:], text[place + 1 : place + 2]
+    if text[place] > "\u2fff":
+        return True
+    is_free = not before or before.isspace() or before in _OPENINGS or is_unspaced(before)
+    return is_free and bool(after) and not after.isspace()
+
+
+def _closed(text: str, start: int, mark: str) -> int:
+    """Return the place of the first *mark* from *start* that can close a quotation, else -1."""
+    place = text.find(mark, start + 1)
+    while place >= 0:
+        after = text[place + 1 : place + 2]
+        if not after or not after.isalnum() or is_unspaced(after):
+            return place
+        place = text.find(mark, place + 1)
+    return -1
+
+
+def _statements(text: str) -> Iterator[Literal]:
+    """Yield a statement of SQL that selects all columns, or is written in capitals."""
+    lowered = text.lower() if text.isascii() else ""
+    start = lowered.find("select ")
+    middle = lowered.find(" from ", start) if start >= 0 else -1
+    if middle < 0:
+        return
+    columns = text[start + len("select ") : middle].strip()
+    if columns == "*" or text[start : start + 6] + text[middle + 1 : middle + 5] == "SELECTFROM":
+        end = text.find(";", middle)
+        end = len(text.rstrip(".?! ")) if end < 0 else end + 1
+        yield Literal("SQL statement", text[start:end], start, end)
+
+
+class _Tokens:
+    """The tokens of a text: runs without white space, without the punctuation around them."""
+
+    def __init__(self, text: str) -> None:
+        self.texts: list[str] = []
+        self.starts: list[int] = []
+        for start, run in _runs(text):
+            token = run.rstrip(_AFTER)
+            kept = token.lstrip(_BEFORE)
+            if kept:
+                self.texts.append(kept)
+                self.starts.append(start + len(token) - len(kept))
+
+    def literal(self, kind: str, first: int, last: int) -> Literal:
+        """Return the tokens from *first* to *last* as one literal."""
+        texts = " ".join(self.texts[first : last + 1])
+        end = self.starts[last] + len(self.texts[last])
+        return Literal(kind, texts, self.starts[first], end)
+
+
+def _runs(text: str) -> Iterator[tuple[int, str]]:
+    end = 0
+    for run in text.split():
+        start = text.find(run, end)
+        end = start + len(run)
+        if run.isascii():
+            yield start, run
+        else:
+            yield from _spaced_runs(run, start)
+
+
+def _spaced_runs(run: str, start: int) -> Iterator[tuple[int, str]]:
+    """Yield the parts of *run* between the letters of scripts without spaces."""
+    begin = 0
+    for place, character in enumerate(run):
+        if is_unspaced(character) or "\u2fff" < character < "\u3040" or character > "\uff00":
+            if begin < place:
+                yield start + begin, run[begin:place]
+            begin = place + 1
+    if begin < len(run):
+        yield start + begin, run[begin:]
+
+
+def _found(tokens: _Tokens) -> Iterator[Literal]:
+    place = 0
+    while place < len(tokens.texts):
+        last = _end_of_date(tokens.texts, place)
+        if last > place:
+            yield tokens.literal("date", place, last)
+        elif _is_time(tokens.texts[place : place + 2]):
+            last = place + 1
+            yield tokens.literal("time", place, last)
+        else:
+            last = place
+            yield from _of_token(tokens, place)
+        place = last + 1
+
+
+def _of_token(tokens: _Tokens, place: int) -> Iterator[Literal]:
+    """Yield the literal that a token is, or those that its parts between hyphens are."""
+    token, start = tokens.texts[place], tokens.starts[place]
+    if len(token) > _LONGEST_TOKEN:
+        return
+    kind = _kind(token)
+    if kind:
+        yield tokens.literal(kind, place, place)
+    elif "-" in token and not token.isalpha():
+        for part in token.split("-"):
+            if _is_number(part):
+                yield Literal("number", part, start, start + len(part))
+            start += len(part) + 1
+
+
+def _end_of_date(texts: Sequence[str], place: int) -> int:
+    """Return the place of the last token of the date that begins at *place*, else -1."""
+    names = [text.lower() in _MONTH_NAMES for text in texts[place : place + 2]]
+    after = texts[place + 1 : place + 3]
+    if names[0] and after and (_is_day(after[0]) or _is_year(after[0])):
+        return place + 1 + (len(after) > 1 and not _is_year(after[0]) and _is_year(after[1]))
+    if _is_day(texts[place]) and len(names) > 1 and names[1]:
+        return place + 1 + (len(after) > 1 and _is_year(after[1]))
+    return -1
+
+
+def _is_decimal(text: str, longest: int) -> bool:
+    return text.isdecimal() and len(text) <= longest
+
+
+def _is_day(text: str) -> bool:
+    number = text[:-2] if text[-2:].lower() in _ORDINALS else text
+    return _is_decimal(number, _PART) and 1 <= int(number) <= _LAST_DAY
+
+
+def _is_year(text: str) -> bool:
+    return _is_decimal(text, _YEAR) and len(text) == _YEAR
+
+
+def _is_time(texts: Sequence[str]) -> bool:
+    """Return whether *texts* are a time of two tokens: "9 a.m"."""
+    first, *rest = texts
+    has_half = bool(rest) and rest[0].lower() in _HALVES_OF_DAYS
+    return has_half and all(_is_decimal(part, _PART) for part in first.split(":"))
+
+
+def _kind(token: str) -> str | None:
+    """Return the kind of a *token*, `None` for one that is a word or holds white space."""
+    if token.isalpha() or not token or any(map(str.isspace, token)):
+        return None
+    if not token.isascii() and any(map(is_unspaced, token)):
+        return None
+    return next((kind for kind, is_kind in _KINDS if is_kind(token)), None)
+
+
+def _is_url(token: str) -> bool:
+    scheme, sign, rest = token.partition("://")
+    if sign:
+        return bool(rest) and scheme[:1].isalpha() and scheme.replace("+", "").isalnum()
+    return token[:4].lower() == "www." and "." in token[4:]
+
+
+def _is_email(token: str) -> bool:
+    name, sign, host = token.partition("@")
+    return bool(name and sign) and "." in host.strip(".") and "@" not in host and "/" not in name
+
+
+def _is_uuid(token: str) -> bool:
+    parts = token.lower().split("-")
+    return [len(part) for part in parts] == _LENGTHS_OF_UUID and _is_hexadecimal("".join(parts))
+
+
+def _is_hexadecimal(token: str) -> bool:
+    return bool(token) and _HEXADECIMAL.issuperset(token.lower())
+
+
+def _is_hash(token: str) -> bool:
+    mixed = not token.isalpha() and not token.isdecimal()
+    return len(token) >= _SHORTEST_HASH and mixed and _is_hexadecimal(token)
+
+
+def _is_address(token: str) -> bool:
+    """Return whether *token* is an IP address, with or without a port or a length of prefix."""
+    host, *ports = token.partition("/")[0].split(":")
+    numbers = host.split(".")
+    if len(numbers) == _NUMBERS_OF_ADDRESS and len(ports) <= 1:
+        return all(_is_decimal(one, 3) and int(one) <= _LAST_BYTE for one in numbers)
+    groups = (host, *ports)
+    return len(ports) > 1 and all(
+        not one or (len(one) <= _LONGEST_GROUP and _is_hexadecimal(one)) for one in groups
+    )
+
+
+def _is_number(token: str) -> bool:
+    number = token.lstrip("#+-~").lower()
+    number = number[:-2] if number[-2:] in _ORDINALS else number
+    return number[:1].isdecimal() and all(sign.isdecimal() or sign in ".,:/'x" for sign in number)
+
+
+def _is_amount(token: str) -> bool:
+    """Return whether *token* is a number with a sign of a currency."""
+    if token.isascii() and "$" not in token:
+        return False
+    signs = [sign for sign in token if unicodedata.category(sign) == "Sc"]
+    rest = token.strip("".join(signs)).rstrip("kKmMbB")
+    return len(signs) == 1 and _is_number(rest)
+
+
+def _is_percentage(token: str) -> bool:
+    return token[-1] == "%" and _is_number(token[:-1])
+
+
+def _is_date(token: str) -> bool:
+    """Return whether *token* is a date in digits: day, month and year in any order."""
+    sign = next((sign for sign in "-/." if token.count(sign) == _SIGNS_OF_DATE), "")
+    if not sign:
+        return False
+    short, middle, long = sorted(token.split(sign), key=len)
+    has_year = _is_year(long) or (sign == "/" and _is_decimal(long, _PART))
+    return has_year and _is_decimal(short, _PART) and _is_decimal(middle, _PART)
+
+
+def _is_clock(token: str) -> bool:
+    lowered = token.lower()
+    half = next((half for half in _HALVES_OF_DAYS if lowered.endswith(half)), "")
+    parts = lowered.removesuffix(half).split(":")
+    is_whole = bool(half) or 1 < len(parts) <= _PARTS_OF_CLOCK
+    return is_whole and all(_is_decimal(part, _PART) for part in parts)
+
+
+def _is_moment(token: str) -> bool:
+    date, sign, time = token.partition("T")
+    clock = time.removesuffix("Z").split("+")[0].split(".")[0]
+    return bool(sign) and _is_date(date) and _is_clock(clock)
+
+
+def _is_version(token: str) -> bool:
+    number = token[1:] if token[0] in "vV" else token
+    parts = number.split(".")
+    fewest = 1 if len(number) < len(token) else 3
+    head = parts[:-1] or parts
+    return (
+        len(parts) >= fewest
+        and all(part.isdecimal() for part in head)
+        and parts[-1][:1].isdecimal()
+        and all(sign.isalnum() or sign in "-+" for sign in parts[-1])
+    )
+
+
+def _is_path(token: str) -> bool:
+    if "/" not in token and "\\" not in token:
+        return False
+    if not any(map(str.isalnum, token)):
+        return False
+    if token.startswith(("/", "~/", "./", "../", "\\\\")) or token[1:3] in (":\\", ":/"):
+        return True
+    parts = token.replace("\\", "/").split("/")
+    is_named = any(part.replace(".", "").isalpha() for part in parts) or len(parts[2:]) > 0
+    return is_named and (not parts[-1] or any(_is_code_like(part) for part in parts))
+
+
+def _is_code_like(part: str) -> bool:
+    return any(sign.isdecimal() or sign in "._-" for sign in part)
+
+
+def _is_pattern(token: str) -> bool:
+    is_marked = token[0] == token[-1] == "*"
+    return "*" in token and not is_marked and ("." in token or "/" in token)
+
+
+def _labels(token: str) -> list[str]:
+    """Return the parts of a name with dots; none where *token* is no such name."""
+    labels = token.split(".")
+    is_name = all(label and label.replace("-", "").replace("_", "").isalnum() for label in labels)
+    return labels if len(labels) > 1 and is_name and max(map(len, labels)) > 1 else []
+
+
+def _is_domain(token: str) -> bool:
+    labels = _labels(token.lower().split("/")[0])
+    return not _DOMAINS.isdisjoint(labels[1:]) and labels[-1].isalpha()
+
+
+def _is_file(token: str) -> bool:
+    if token[0] == "." and token[1:2].isalpha() and token[2:]:
+        return token[1:].replace(".", "").replace("-", "").replace("_", "").isalnum()
+    labels = _labels(token)
+    if not labels:
+        return False
+    extension = labels[-1]
+    is_extension = extension.isalnum() and len(extension) <= _LONGEST_EXTENSION
+    return is_extension and not extension.istitle() and not extension.isdecimal()
+
+
+def _is_handle(token: str) -> bool:
+    return token[0] == "@" and _is_tag(token[1:])
+
+
+def _is_channel(token: str) -> bool:
+    return token[0] == "#" and _is_tag(token[1:]) and not token[1:].isdecimal()
+
+
+def _is_tag(text: str) -> bool:
+    return text[:1].isalnum() and all(sign.isalnum() or sign in "._-/" for sign in text)
+
+
+def _is_mixed(token: str) -> bool:
+    """Return whether *token* is of letters and digits and holds no word in small letters."""
+    if not any(map(str.isdecimal, token)):
+        return bool(token[1:-1]) and not _CODE_SIGNS.isdisjoint(token[1:-1])
+    if not any(map(str.isalpha, token)):
+        return not _CODE_SIGNS.isdisjoint(token)
+    if "'" in token or "\u2019" in token:
+        return False
+    small = 0
+    for sign in token:
+        small = small + 1 if sign.islower() else 0
+        if small == _SHORTEST_SPOKEN:
+            return not _CODE_SIGNS.isdisjoint(token)
+    return True
+
+
+# The first kind that fits counts.
+_KINDS = (
+    ("url", _is_url),
+    ("e-mail address", _is_email),
+    ("date and time", _is_moment),
+    ("date", _is_date),
+    ("time", _is_clock),
+    ("IP address", _is_address),
+    ("UUID", _is_uuid),
+    ("amount", _is_amount),
+    ("percentage", _is_percentage),
+    ("version", _is_version),
+    ("number", _is_number),
+    ("file pattern", _is_pattern),
+    ("domain", _is_domain),
+    ("path", _is_path),
+    ("file name", _is_file),
+    ("hash", _is_hash),
+    ("handle", _is_handle),
+    ("channel", _is_channel),
+    ("code", _is_mixed),
+)

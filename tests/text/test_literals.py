@@ -1,0 +1,133 @@
+"""Literals: the parts of a text that are arguments."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.text.literals import MOST, QUOTED, WORDS_OF_KINDS, blanked, literals_of
+
+FORMS = [
+    ("https://example.com/a?b=c", "url"),
+    ("www.example.com", "url"),
+    ("google.com", "domain"),
+    ("mail.example.co.uk", "domain"),
+    ("jane.doe@example.com", "e-mail address"),
+    ("192.168.1.1", "IP address"),
+    ("10.0.0.0/8", "IP address"),
+    ("2001:db8::1", "IP address"),
+    ("123e4567-e89b-12d3-a456-426614174000", "UUID"),
+    ("a1b2c3d", "hash"),
+    ("/etc/hosts", "path"),
+    ("~/notes", "path"),
+    ("./src", "path"),
+    ("src/main.py", "path"),
+    ("C:\\Users\\jane", "path"),
+    ("notes.txt", "file name"),
+    (".gitignore", "file name"),
+    ("*.py", "file pattern"),
+    ("src/**/*.ts", "file pattern"),
+    ("2026-11-22", "date"),
+    ("22/11/2026", "date"),
+    ("22.11.2026", "date"),
+    ("March 15, 2023", "date"),
+    ("15 March", "date"),
+    ("March 10th", "date"),
+    ("Sep 2023", "date"),
+    ("10:30", "time"),
+    ("3pm", "time"),
+    ("9 a.m.", "time"),
+    ("2026-11-22T10:00:00Z", "date and time"),
+    ("$59.99", "amount"),
+    ("5€", "amount"),
+    ("20%", "percentage"),
+    ("v1.2", "version"),
+    ("1.2.3-beta", "version"),
+    ("@octocat", "handle"),
+    ("#general", "channel"),
+    ("1z999", "code"),
+    ("ORD-2024-001", "code"),
+    ("id=5", "code"),
+    ("10482", "number"),
+    ("#123", "number"),
+    ("1,234.56", "number"),
+    ("10th", "number"),
+    ("select * from users where id = 5", "SQL statement"),
+    ("SELECT name FROM users", "SQL statement"),
+    ('"hello world"', QUOTED),
+    ("'John Doe'", QUOTED),
+    ("`git rebase`", QUOTED),
+    ("\u201chello there\u201d", QUOTED),
+    ("'/etc/hosts'", "path"),
+    ('"2026-11-22"', "date"),
+]
+WORDS = [
+    "list the users' posts",
+    "what's in Bob's folder",
+    "it is on/off and/or TCP/IP at 5",
+    "e.g. this, i.e. that, in the U.S.",
+    "Done.Then go on",
+    "call lawyer.get_experience or getOrder",
+    "select a page from the book",
+    "C++ and R&D",
+    "Apple Inc.'s share isn't up",
+    '"a request that is one quotation"',
+    "...",
+    "",
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), FORMS)
+def test_literals_are_known_by_their_form(text: str, kind: str) -> None:
+    """Each form is found in a sentence, as one literal of its kind, with its place."""
+    for sentence in (f"please take {text}", f"take {text}, please", f"({text}) is it"):
+        found = [one for one in literals_of(sentence) if one.kind == kind]
+
+        assert len(found) == 1, sentence
+        assert not any(map(str.isalnum, blanked(text, literals_of(f"{text} x"))))
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_words_are_no_literals(text: str) -> None:
+    """Words, abbreviations, names with dots or slashes and apostrophes stay words."""
+    assert [one.text for one in literals_of(text) if one.kind != "number"] == []
+
+
+def test_a_number_in_a_compound_is_a_literal_and_its_word_is_none() -> None:
+    """Of a word with a number, such as a measure, the word remains."""
+    text = "the 24-hour top-10 list"
+
+    assert blanked(text, literals_of(text)).split() == ["the", "-hour", "top-", "list"]
+
+
+def test_scripts_without_spaces_hold_literals() -> None:
+    """A number or a quotation is found though no space sets it apart."""
+    found = [(one.kind, one.text) for one in literals_of("查询订单10482的状态，写上“你好”")]
+
+    assert found == [("number", "10482"), (QUOTED, "你好")]
+
+
+def test_a_quotation_holds_further_literals() -> None:
+    """Numbers and dates in a quoted text are found as well."""
+    found = [(one.kind, one.text) for one in literals_of('add "lunch on 2026-11-22" please')]
+
+    assert found == [(QUOTED, "lunch on 2026-11-22"), ("date", "2026-11-22")]
+
+
+@given(st.text(st.sampled_from("ab1 /.-:@#*'\"\u201c\u201d%$=T你 ")) | st.text())
+def test_any_text_has_literals_in_order(text: str) -> None:
+    """Literals are in order of place, lie in the text, and are of a known kind."""
+    found = literals_of(text)
+
+    assert [one.start for one in found] == sorted(one.start for one in found)
+    assert len(blanked(text, found)) == len(text)
+    for one in found:
+        assert 0 <= one.start < one.end <= len(text)
+        assert one.kind in {*WORDS_OF_KINDS, QUOTED, "number"}
+
+
+@pytest.mark.parametrize("part", ["'a ", '"a" ', "1 ", "a/b ", "select ", "march 5 ", "a."])
+def test_literals_are_bounded(part: str) -> None:
+    """However many there are, the first are found, in time that grows with the text alone."""
+    assert len(literals_of(part * 20_000)) <= MOST
