@@ -162,7 +162,7 @@ def analyse(
     plain = _distinct(word.text for word in words if not word.whole)
     wholes = _distinct(word.text for word in words if word.whole)
     spoken = [word.text for word in words]
-    language = _language_of(query, spoken, index, uses_lexicon=uses_lexicon)
+    language = _language_of(text, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
         plain = _segmented(text, unspaced, index)
