@@ -117,6 +117,9 @@ class TermReader:
         self._is_foreign = uses_lexicon and language in lexicon.FOREIGN
         is_english = language in (None, lexicon.ENGLISH)
         self._has_related = self._is_foreign or (uses_lexicon and is_english)
+        foreign = index.foreign_languages if self._has_related else ()
+        # Words of the language of the tools need no way by English.
+        self._has_meanings = bool(foreign) and language not in foreign
         self._background = language or index.language
 
     def read(self, words: Iterable[str]) -> list[QueryTerm]:
@@ -223,17 +226,27 @@ class TermReader:
         return TermExpansion(word, term, kind, distance, similarity)
 
     def _translated(self, word: str) -> tuple[TermExpansion, ...]:
-        """Return the words of the catalogue that a foreign *word* stands for."""
-        if not self._is_foreign:
+        """Return the words of the catalogue that translate *word*, from or to another language."""
+        if not (self._is_foreign or self._has_meanings):
             return ()
-        distance, stems = lexicon.translations(word, str(self._language))
+        distance, stems = 0, [(stem(word), 1.0)]
+        if self._is_foreign:
+            distance, stems = lexicon.translations(word, str(self._language))
+        likeliest: dict[int, float] = {}
+        for other, probability in stems:
+            for term, share in self._terms_of(other):
+                likeliest[term] = max(likeliest.get(term, 0.0), probability * share)
         credit = _credit(word, distance)
-        found = ((self._index.find_stem(other), probability) for other, probability in stems)
+        ranked = sorted(likeliest.items(), key=lambda one: -one[1])
         return tuple(
-            self._expansion(term, "translation", credit * probability, distance)
-            for term, probability in found
-            if term >= 0
+            self._expansion(term, "translation", credit * p, distance) for term, p in ranked
         )
+
+    def _terms_of(self, stem: str) -> list[tuple[int, float]]:
+        """Return the terms that are an English *stem*, or mean it, with the probability of each."""
+        term = self._index.find_stem(stem)
+        found = [(term, 1.0)] if term >= 0 else []
+        return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
 
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
         """Find *word* as two words of the catalogue written together."""
@@ -277,10 +290,10 @@ class TermReader:
         similarities: dict[int, float] = {}
         for meaning, probability in self._meanings(term):
             for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
-                number = self._index.find_stem(other)
-                if number >= 0 and number not in own:
-                    best = max(similarities.get(number, 0.0), probability * similarity)
-                    similarities[number] = best
+                for number, share in self._terms_of(other):
+                    if number not in own:
+                        best = max(similarities.get(number, 0.0), probability * similarity * share)
+                        similarities[number] = best
         ranked = sorted(similarities.items(), key=lambda one: (-one[1], one[0]))
         frequency_of = self._index.document_frequency
         return replace(

@@ -31,6 +31,7 @@ from mcpg.index.layout import (
     rows_sections,
     texts_sections,
 )
+from mcpg.index.meanings import meaning_sections
 from mcpg.index.reader import PAGES, described_words, gram_sections, recipe_of
 from mcpg.index.scoring import (
     BY_NUMBER,
@@ -154,6 +155,7 @@ def _decode(data: bytes) -> Analysed:
     return Analysed([FieldWords(*members) for members in fields], described, name)
 
 
+_OF_HINTS = frozenset(map(FIELDS.index, ("aliases", "keywords", "examples")))
 _ANALYSED = Kind("analysed", _encode, _decode)
 
 
@@ -244,22 +246,23 @@ class InvertedFile:
         yield Section("terms.kind", "B", kinds)
         yield Section("terms.word", "I", self._first_words().tobytes())
         yield from keys_sections("words", self.words)
-        yield Section("words.term", "I", array("I", map(self._term, self.words)).tobytes())
+        yield Section("words.term", "I", array("I", map(self.term_of, self.words)).tobytes())
         yield from self._posting_sections()
         yield from rows_sections("names.terms", map(self._name_terms, self._analysed))
 
-    def _term(self, word: str) -> int:
+    def term_of(self, word: str) -> int:
+        """Return the number of the term of a *word* that occurs."""
         return self._numbers[stem(word)]
 
     def _first_words(self) -> array[int]:
         """For each term, the number of the first word in alphabetical order that has it."""
         first = array("I", [NONE]) * len(self._order)
         for number in range(len(self.words) - 1, -1, -1):
-            first[self._term(self.words[number])] = number
+            first[self.term_of(self.words[number])] = number
         return first
 
     def _name_terms(self, held: Analysed) -> list[int]:
-        return list(dict.fromkeys(map(self._term, held.name)))
+        return list(dict.fromkeys(map(self.term_of, held.name)))
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -437,12 +440,19 @@ def compile_index(
         *inverted.sections(),
         *spelling_sections(inverted.words),
         *gram_sections(one.described for one in analysed),
+        *meaning_sections(tools, lambda tool: _own_words(analysed[tool]), inverted.term_of),
         Section("language", "B", (language_of(words) or "").encode()),
         *extra,
         *_page_sections(pages),
         *_record_sections(records),
     )
     return pack(sections, Header(key, recipe_of(recipe)))
+
+
+def _own_words(analysed: Analysed) -> frozenset[str]:
+    """Return the words of a document but for those of its hints."""
+    fields = (one.words for one in analysed.fields if one.field not in _OF_HINTS)
+    return frozenset[str]().union(*fields)
 
 
 def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:

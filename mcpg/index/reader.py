@@ -302,6 +302,12 @@ CHECKED_SIZE = 32 << 20
 PAGES = "pages"
 """Name of the table of pages, which an index has only where there are any."""
 
+MEANINGS = "meanings"
+"""Name of the table of English stems, which only an index with foreign words has."""
+
+PROBABILITY_BITS = 8
+"""The lowest bits of an entry of that table hold its probability, the others its term."""
+
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
 
@@ -610,6 +616,23 @@ class Index:
     def find_stem(self, text: str) -> int:
         """Return the term that *text* is as the stem of a word that occurs, or `ABSENT`."""
         return self._find_term(text, STEM)
+
+    @property
+    def foreign_languages(self) -> tuple[str, ...]:
+        """The languages with a table of the lexicon that tools are described in."""
+        if not self.has_section(MEANINGS):
+            return ()
+        languages = self.texts(f"{MEANINGS}.languages")
+        return tuple(languages[number] for number in range(len(languages)))
+
+    def meant_by(self, stem: str) -> list[tuple[int, float]]:
+        """Return the terms of foreign words that mean an English *stem*, with probabilities."""
+        number = self.keys(MEANINGS).find(stem) if self.has_section(MEANINGS) else ABSENT
+        if number == ABSENT:
+            return []
+        scale = (1 << PROBABILITY_BITS) - 1
+        packed = self.rows(f"{MEANINGS}.terms")[number].tolist()
+        return [(entry >> PROBABILITY_BITS, (entry & scale) / scale) for entry in packed]
 
     def find_identifier(self, text: str) -> int:
         """Return the term that *text* is as a whole identifier that occurs, or `ABSENT`."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 WORDS = ["ship", "shipping", "shipment", "shipmnt", "order", "getOrder", "order_get", "orders"]
 WORDS += ["parcels", "parcel", "посилка", "快递单号", "v2.1", "the", "tracker", "track"]
+WORDS += ["enviar el pedido", "el paquete del cliente"]
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 lists = st.lists(texts, max_size=3).map(tuple)

@@ -1,0 +1,130 @@
+"""Meanings: the English words that the foreign words of a catalogue stand for.
+
+A catalogue in another language has a table from English stems to its own terms, with
+probabilities: the translations of the lexicon, the other way round. It is no text of the tools,
+so it changes neither their lengths nor how rare their words are. An English catalogue has none.
+
+The language of a tool is told by its title and its description.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcpg.index.layout import Section, keys_sections, rows_sections, texts_sections
+from mcpg.index.reader import MEANINGS, PROBABILITY_BITS
+from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
+from mcpg.text.words import LANGUAGES, is_unspaced
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+
+# Rarer meanings of a word are left out.
+_LEAST_PROBABILITY = 0.1
+
+
+class _Foreign(NamedTuple):
+    """A tool in another language.
+
+    Attributes:
+        language: The language, a member of `mcpg.text.lexicon.FOREIGN`.
+        words: Its words as the index has them.
+        text: Its title and its description.
+    """
+
+    language: str
+    words: frozenset[str]
+    text: str
+
+
+def meaning_sections(
+    tools: Sequence[Tool],
+    words_of: Callable[[int], frozenset[str]],
+    term_of: Callable[[str], int],
+) -> Iterator[Section]:
+    """Make the sections of the meanings of foreign words, none where no tool is foreign.
+
+    Args:
+        tools: The tools.
+        words_of: Returns the words of a tool, by its number, without those of hints, which may be
+            in any language.
+        term_of: Returns the number of a word's term.
+    """
+    found = list(_foreign(tools, words_of))
+    if not found:
+        return
+    rows: dict[str, dict[int, float]] = {}
+    for language, cut, words in _translatable(found):
+        for other, probability in _meanings(cut, language):
+            row = rows.setdefault(other, {})
+            for term in map(term_of, words):
+                row[term] = max(probability, row.get(term, 0.0))
+    stems = sorted(rows)
+    yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
+    yield from keys_sections(MEANINGS, stems)
+    yield from rows_sections(f"{MEANINGS}.terms", (_packed(rows[one]) for one in stems), "Q")
+
+
+def _packed(row: dict[int, float]) -> list[int]:
+    scale = (1 << PROBABILITY_BITS) - 1
+    ranked = sorted(row.items(), key=lambda one: (-one[1], one[0]))
+    return [term << PROBABILITY_BITS | round(probability * scale) for term, probability in ranked]
+
+
+def _foreign(
+    tools: Sequence[Tool], words_of: Callable[[int], frozenset[str]]
+) -> Iterator[_Foreign]:
+    """Yield the tools that are in another language than English."""
+    for number, tool in enumerate(tools):
+        text = f"{tool.display_name} {tool.description}"
+        spoken = split_words(text)
+        told = language_of(spoken)
+        if told == lexicon.ENGLISH:
+            continue
+        language = lexicon.foreign_language(spoken, is_accented=strip_accents(text) != text)
+        if language:
+            yield _Foreign(language, words_of(number), text)
+
+
+def _translatable(found: Sequence[_Foreign]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield language, word, and the words of the index that stand for it, each once."""
+    frequencies = Counter(word for one in found for word in one.words)
+    known: set[tuple[str, str]] = set()
+    for language, words, text in found:
+        stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        unspaced = _cut(text, language) if language in lexicon.UNSPACED else set()
+        for word in sorted(words.difference(stop_words).union(unspaced)):
+            held = (word,) if word in words else _rarest_pair(word, frequencies)
+            if held and (language, word) not in known:
+                known.add((language, word))
+                yield language, word, held
+
+
+def _cut(text: str, language: str) -> set[str]:
+    """Return the words of *text* in a script that is written without spaces."""
+    runs = (
+        "".join(letters)
+        for token in text.split()
+        for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced)
+        if unspaced
+    )
+    return {word for run in runs for word in lexicon.segment(run, language)}
+
+
+def _rarest_pair(word: str, frequencies: Counter[str]) -> tuple[str, ...]:
+    """Return the pair of characters that tells most of *word* which the index has in pairs."""
+    pairs = [word[place : place + 2] for place in range(len(word) - 1)]
+    held = [pair for pair in pairs if frequencies[pair]]
+    return (min(held, key=frequencies.__getitem__),) if held else ()
+
+
+def _meanings(word: str, language: str) -> list[tuple[str, float]]:
+    """Return the English stems other than its own that *word* most probably stands for."""
+    edits, found = lexicon.translations(word, language)
+    if edits:
+        return []
+    own = stem(word)
+    return [one for one in found if one[1] >= _LEAST_PROBABILITY and one[0] != own]
