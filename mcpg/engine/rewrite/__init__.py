@@ -16,9 +16,10 @@ import time
 from collections.abc import Iterator, Sequence
 
 from mcpg.caches import SearchCache
+from mcpg.engine.advice import advice_on
 from mcpg.engine.circuit_breaker import GuardedNormalizer
 from mcpg.engine.confidence import worth_offering
-from mcpg.engine.explain import advice_on, expanded, expansions_of, explanation_of
+from mcpg.engine.explain import expanded, expansions_of, explanation_of
 from mcpg.engine.pipeline import RankedList, stage
 from mcpg.engine.results import Match, Request, SearchResult, Strategy
 from mcpg.engine.retrieval import POOL, depth
