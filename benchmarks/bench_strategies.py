@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from statistics import fmean, median
 
+from catalogues import judged_sets
 from samplings import VARIANTS, read
 
 import mcpg
@@ -73,8 +74,7 @@ def main() -> None:
     parser.add_argument("--sets", default="")
     parser.add_argument("--with", dest="provider", default="local")
     arguments = parser.parse_args()
-    folders = sorted(path for path in arguments.folder.iterdir() if (path / "tools.json").exists())
-    chosen = [f for f in folders if not arguments.sets or f.name in arguments.sets.split(",")]
+    chosen = judged_sets(arguments.folder, arguments.sets)
     print(f"{'nDCG@5 clean/misspelt, ms':<28}" + "".join(f"{way:>22}" for way in WAYS))
     found = []
     for folder in chosen:

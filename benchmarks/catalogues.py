@@ -27,6 +27,9 @@ CONSONANTS, VOWELS = "bcdfghklmnprst", "aeiou"
 SYLLABLES = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
 QUERIES = 300
 
+EVERYDAY = ("everyday", "everyday_es", "everyday_de", "multilingual_zh")
+"""The judged sets of short requests and of other languages; they count in no mean over sets."""
+
 
 class Catalogue:
     """Tools and queries asked of them.
@@ -57,9 +60,13 @@ class Catalogue:
 
 
 def judged_sets(root: Path, only: str = "") -> list[Path]:
-    """Return the folders of the sets below *root*, of those named in *only* where it names any."""
+    """Return the folders of the sets below *root* that are named in *only*.
+
+    Where it names none, these are all but those in `EVERYDAY`.
+    """
     found = sorted(path.parent for path in root.glob("*/tools.json"))
-    return [path for path in found if not only or path.name in only.split(",")]
+    names = only.split(",") if only else {path.name for path in found}.difference(EVERYDAY)
+    return [path for path in found if path.name in names]
 
 
 def judged_queries(file: Path, count: int) -> list[dict[str, Any]]:

