@@ -29,7 +29,7 @@ from mcpg.index.compile import compile_index
 from mcpg.index.layout import Section
 from mcpg.index.reader import Index, impact_of
 from mcpg.index.what_if import WhatIf
-from mcpg.text import lexicon
+from mcpg.text import joined, lexicon
 from mcpg.values import replace
 
 if TYPE_CHECKING:
@@ -142,10 +142,13 @@ class HintSearch:
         return self._words.hint_words(self._is_held, self._own.keywords)
 
     def alias(self) -> Hints | None:
-        """Return hints with the request as an alias, `None` where it is none or the tool has it."""
+        """Return hints with the request as an alias, `None` where it is none or a tool's name."""
         alias = self._words.alias()
-        is_new = alias is not None and alias.casefold() not in map(str.casefold, self._own.aliases)
-        return Hints(aliases=(str(alias),)) if is_new else None
+        return Hints(aliases=(alias,)) if alias and not self.is_name(alias) else None
+
+    def is_name(self, text: str) -> bool:
+        """Return whether a tool has *text* as its name or alias."""
+        return bool(self._search.index.exact(joined(text)))
 
     @cached_property
     def _analysis(self) -> tuple[Analysis, str | None]:
@@ -236,7 +239,9 @@ def _searched(
         trials.sort(key=lambda entry: -entry[0].lead)
         beam = [chosen for _, chosen in trials[:_BEAM]]
         if size > 1:
-            aliases = [hint_search.trial(as_alias(chosen)) for chosen in beam]
+            edits = map(as_alias, beam)
+            free = [hints for hints in edits if not any(map(hint_search.is_name, hints.aliases))]
+            aliases = [hint_search.trial(hints) for hints in free]
             tried.extend(aliases)
             yield from (trial for trial in aliases if trial.is_first)
         if hint_search.is_spent:

@@ -192,15 +192,17 @@ class RequestWords:
     def _parts(self) -> Iterator[list[RequestToken]]:
         """Yield what stands between names: what comes before one may end in another sentence.
 
-        A literal is the object of a request most often, and what is around it belongs together.
+        A literal is the object of a request most often, and what is around it belongs together;
+        so it is with names where sentences are written without spaces.
         """
+        ends = () if self._language in lexicon.UNSPACED else (NAME,)
         groups = [(kind, list(one)) for kind, one in groupby(self._tokens, lambda one: one.kind)]
         part: list[RequestToken] = []
         for place, (kind, tokens) in enumerate(groups):
             if kind is None and not (len(groups) > 1 and all(map(self._is_stop_word, tokens))):
                 part += tokens if part or not place else self._begun(tokens)
             is_last = place == len(groups) - 1
-            if part and (kind == NAME or is_last):
+            if part and (kind in ends or is_last):
                 if kind is not None and self._is_stop_word(part[-1]):
                     part.pop()
                 yield part
@@ -237,7 +239,9 @@ class RequestWords:
         return clause.kind in _RESPELT and not self.is_listed(clause.text)
 
     def _is_small_talk(self, word: str) -> bool:
-        return _is_short(word) or self._share(word) > _SMALL_TALK
+        """Return whether *word* is in any request, and no tool is called after it."""
+        is_usual = _is_short(word) or self._share(word) > _SMALL_TALK
+        return is_usual and not self._is_in_a_name(word)
 
     def _share(self, word: str) -> float:
         if self._language in LANGUAGES:

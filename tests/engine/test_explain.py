@@ -311,7 +311,7 @@ def test_a_doubtful_answer_comes_with_advice() -> None:
 
     assert sure.advice == ()
     assert [line.split(":")[0] for line in doubtful.advice] == [
-        "no tool has 'xyzzy', 'quux'",
+        "no tool and no word list has 'xyzzy', 'quux'",
         "the best match has no 'bake', 'pizza'",
         "'pizza_bake' has more of the query but is off by default",
     ]
