@@ -140,8 +140,9 @@ class Tantivy:
         searcher = index.searcher()
 
         def search(query: str, limit: int) -> list[str]:
-            parsed = index.parse_query(" ".join(words(query)), ["text"])
-            hits = searcher.search(parsed, limit, count=False).hits
+            parsed, faults = index.parse_query_lenient(" ".join(words(query)), ["text"])
+            # Words of more than 40 bytes are left out, and nothing may be left.
+            hits = [] if faults else searcher.search(parsed, limit, count=False).hits
             return [searcher.doc(address)["key"][0] for _, address in hits]
 
         return search

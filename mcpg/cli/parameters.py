@@ -250,7 +250,7 @@ EXPLAIN = (
     Parameter(
         "tool",
         ("--tool",),
-        "Explain why this tool is not first by the strategy graph, and find the smallest change "
+        "Explain why this tool is not first by the strategy graph, and find a change "
         "to its hints that would make it first. TOOL is its id, source::name, or a name that "
         "only it has.",
         "TOOL",

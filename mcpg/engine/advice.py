@@ -45,7 +45,7 @@ def advice_on(
 def _about_unknown_words(words: Iterable[QueryWord], request_words: RequestWords) -> Iterator[str]:
     lacked = [word.text for word in words if word.role == "unknown" and not word.related]
     unknown = [text for text in dict.fromkeys(lacked) if text not in request_words.arguments]
-    listed = [text for text in unknown if request_words.is_listed(text)]
+    listed = [text for text in unknown if not request_words.is_strange(text)]
     if listed:
         alias = request_words.alias()
         hint = f"the alias {alias!r}" if alias else "an alias with it"

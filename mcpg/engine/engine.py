@@ -165,7 +165,7 @@ class Engine:
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
-        *tool*, an id, `source::name` or name, adds why this tool is not first and the smallest
+        *tool*, an id, `source::name` or name, adds why this tool is not first and a
         change to its hints that would make it so: by the strategy `graph` and the query as it
         stands, with a diagnostic where something else is asked. That takes as long as compiling the
         index and some hundred searches.

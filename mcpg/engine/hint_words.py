@@ -35,7 +35,6 @@ _SMALL_TALK, _COMMON = 1 / 30, 1 / 100
 _REPAIRS_TRIED = 2
 _RESPELT = ("typo", "prefix", "compound")
 _LONGEST_NAME = 3
-_LISTED = lexicon.FOREIGN | {lexicon.ENGLISH}
 # Nouns have a capital in these languages, names of individuals or not.
 _CAPITALISING = ("german",)
 _OF_NAMES = 1 << FIELDS.index("name") | 1 << FIELDS.index("source")
@@ -53,7 +52,7 @@ _PUNCTUATION = "()[]{}<>*_,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
 _SENTENCE_END = (".", "!", "?", ":", ";")
 
 
-LITERAL, NAME = "literal", "name"
+LITERAL, NAME, STRANGE = "literal", "name", "strange"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,8 @@ class RequestToken:
         words: The folded words in it.
         is_attached: Whether no space stands before it.
         is_capitalised: Whether it has a capital that is not that of the beginning of a sentence.
-        kind: `LITERAL` or `NAME` where a tool would be called with it, else `None`.
+        kind: `LITERAL` or `NAME` where a tool would be called with it, `STRANGE` where neither a
+            tool nor a word list has it, else `None`.
     """
 
     text: str
@@ -128,21 +128,21 @@ class RequestWords:
         return {
             word
             for one in self._tokens
-            if (one.kind is not None) == is_argument
+            if (one.kind in (LITERAL, NAME)) == is_argument
             for word in one.words
         }
 
-    def is_listed(self, word: str) -> bool:
-        """Return whether the language of the request, or English, has the folded *word*.
+    def is_strange(self, word: str) -> bool:
+        """Return whether neither a tool nor English has a folded *word* of an English request.
 
-        A language without a list may have any word.
+        The tables of other languages have frequent words alone.
         """
-        if self._language not in LANGUAGES and self._language not in lexicon.FOREIGN:
-            return True
-        languages = (lexicon.ENGLISH, str(self._language))
-        return self._share(word) > 0 or any(
-            lexicon.zipf_frequency(word, one) for one in languages if one in _LISTED
-        )
+        is_english = self._language == lexicon.ENGLISH
+        return is_english and word in self._unknown and not self._is_listed(word)
+
+    def _is_listed(self, word: str) -> bool:
+        """Return whether English, or the language of the request, has the folded *word*."""
+        return bool(self._share(word) or lexicon.zipf_frequency(word, lexicon.ENGLISH))
 
     def is_telling(self, word: str) -> bool:
         """Return whether a folded *word* may tell tools apart: a noun or verb that is not usual."""
@@ -169,8 +169,7 @@ class RequestWords:
 
     def _hint_word(self, text: str, place: int, *, is_lacking: bool) -> HintWord:
         clause = self._clauses[place]
-        is_strange = clause.role == "unknown" and not self.is_listed(text)
-        is_doubtful = is_strange or not self.is_telling(text)
+        is_doubtful = self.is_strange(text) or not self.is_telling(text)
         is_common = self._share(text) > _COMMON
         return HintWord(text, place, clause.weight, is_lacking, is_doubtful, is_common)
 
@@ -195,7 +194,7 @@ class RequestWords:
         A literal is the object of a request most often, and what is around it belongs together;
         so it is with names where sentences are written without spaces.
         """
-        ends = () if self._language in lexicon.UNSPACED else (NAME,)
+        ends = (STRANGE,) if self._language in lexicon.UNSPACED else (NAME, STRANGE)
         groups = [(kind, list(one)) for kind, one in groupby(self._tokens, lambda one: one.kind)]
         part: list[RequestToken] = []
         for place, (kind, tokens) in enumerate(groups):
@@ -236,7 +235,7 @@ class RequestWords:
         return [clause.text]
 
     def _is_respelt(self, clause: QueryTerm) -> bool:
-        return clause.kind in _RESPELT and not self.is_listed(clause.text)
+        return clause.kind in _RESPELT and not self._is_listed(clause.text)
 
     def _is_small_talk(self, word: str) -> bool:
         """Return whether *word* is in any request, and no tool is called after it."""
@@ -300,9 +299,12 @@ class RequestWords:
                 if len(part) == length and self._is_name(part):
                     named.update(range(place, place + length))
         return [
-            replace(one, kind=NAME) if place in named and one.kind is None else one
+            replace(one, kind=one.kind or (NAME if place in named else self._kind(one)))
             for place, one in enumerate(tokens)
         ]
+
+    def _kind(self, token: RequestToken) -> str | None:
+        return STRANGE if token.words and all(map(self.is_strange, token.words)) else None
 
     def _is_name(self, tokens: Sequence[RequestToken]) -> bool:
         """Return whether *tokens* name an individual place, person or day.
@@ -319,8 +321,7 @@ class RequestWords:
             token.is_capitalised for token in tokens
         )
         return is_capitalised and (
-            lexicon.is_name(text.title())
-            or (self._unknown.issuperset(words) and not any(map(self.is_listed, words)))
+            lexicon.is_name(text.title()) or all(map(self.is_strange, words))
         )
 
     def _is_in_a_name(self, word: str) -> bool:

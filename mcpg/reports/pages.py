@@ -81,7 +81,7 @@ def _standing(data: Mapping[str, Any]) -> list[Section]:
     tool = data.get("tool")
     if tool is None:
         return []
-    lead = f"Why {tool['toolId']} has its rank, and the smallest change that makes it first."
+    lead = f"Why {tool['toolId']} has its rank, and the change that makes it first."
     blocks = tuple(rank_explanation_blocks(data["query"], tool))
     return [Section("tool", "One tool", blocks, lead)]
 

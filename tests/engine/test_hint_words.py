@@ -144,13 +144,14 @@ def test_words_are_bounded() -> None:
         ("one two three four five six seven eight nine", None),
         (" ".join("abcdefgh"[n] * 20 for n in range(5)), None),
         ("what is it", None),
+        ("follow my courier zzqx", "follow my courier"),
         ("parcel", None),
         ("parcel cour\u202eier", None),
     ],
 )
 def test_what_describes_a_short_request_is_an_alias(query: str, alias: str | None) -> None:
     """Arguments, and the stop words that lead to them, are left out of it."""
-    assert words_of(query).alias() == alias
+    assert words_of(query, uses_lexicon=True).alias() == alias
 
 
 def test_an_alias_in_a_script_without_spaces_has_none() -> None:

@@ -103,10 +103,10 @@ def test_the_first_tool_needs_no_change() -> None:
 
 def test_an_alias_of_the_request_comes_first() -> None:
     """What a short request describes is an alias, which is about nothing but such requests."""
-    change = ask("zorb the order in tokyo", "invoice_list").change
+    change = ask("settle the order in tokyo", "invoice_list").change
 
     assert change is not None
-    assert (change.hints.keywords, change.hints.aliases) == ((), ("zorb the order",))
+    assert (change.hints.keywords, change.hints.aliases) == ((), ("settle the order",))
     assert (change.rank_after, change.is_verified) == (1, True)
 
 
