@@ -16,6 +16,7 @@ NAMES = {
     "ISC": "ISC",
     "MIT": "MIT",
     "Unicode License": "Unicode-3.0",
+    "WordNet Release": "LicenseRef-WordNet",
 }
 
 

@@ -30,5 +30,5 @@ def test_names_are_no_frequent_english_words() -> None:
 
 def test_adjectives_and_adverbs_are_modifiers() -> None:
     """Nouns and verbs are not, whatever else they may be."""
-    assert all(map(lexicon.is_modifier, ("late", "inside", "big", "now")))
+    assert all(map(lexicon.is_modifier, ("late", "inside", "big")))
     assert not any(map(lexicon.is_modifier, ("order", "open", "time", "list", "tokyo")))
