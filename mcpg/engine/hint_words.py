@@ -13,6 +13,7 @@ from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints
+from mcpg.engine.query_literals import without_literals
 from mcpg.index.scoring import FIELDS
 from mcpg.text import fold, iter_words, lexicon, stem, stop_words_of
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
@@ -38,17 +39,13 @@ _LONGEST_NAME = 3
 # Nouns have a capital in these languages, names of individuals or not.
 _CAPITALISING = ("german",)
 _OF_NAMES = 1 << FIELDS.index("name") | 1 << FIELDS.index("source")
-# What stands in quotation marks is what a tool shall be given, not what it does.
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
-# Addresses, paths, file names, versions, numbered codes: a sign joins two sides of one token.
-_LITERAL = re.compile(r"@|://|\\|^~|^\.{0,2}/|/.*/|\w\.\w|\d[-_:]|[-_:]\d")
 # Scripts without spaces between words: a number within is no part of the words around it.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\uff00-\uffef\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{_UNSPACED}]+|[^\\s{_UNSPACED}]+")
-_PUNCTUATION = "()[]{}<>*_,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
+_PUNCTUATION = "()[]{}<>*_-,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
 _SENTENCE_END = (".", "!", "?", ":", ";")
 
 
@@ -110,6 +107,8 @@ class RequestWords:
 
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
         self._query = query
+        self._set_aside = analysis.literals
+        self._text = without_literals(query, analysis.literals, index.language)
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
@@ -253,29 +252,32 @@ class RequestWords:
 
     def _read(self) -> Iterator[RequestToken]:
         """Yield the tokens of the request; names are not looked for."""
-        # A request may be one quotation.
-        quoted = [match.span() for match in _QUOTED.finditer(self._query)]
-        is_quotation = not _QUOTED.sub(" ", self._query).strip()
         begins, last_end = True, -1
-        for start, run in self._runs():
+        for start, run, is_literal in sorted((*self._literals(), *self._runs())):
             text = run.strip(_PUNCTUATION)
             words = tuple(word.text for word in iter_words(text) if not word.whole)
-            is_quoted = not is_quotation and any(one <= start < end for one, end in quoted)
-            is_literal = is_quoted or _is_literal(text) or any(map(self._is_code, words))
             if words or is_literal:
+                is_code = any(map(self._is_code, words))
+                is_attached = start == last_end and is_unspaced(run[0])
                 is_capitalised = text[:1].isupper() and not begins
-                kind = LITERAL if is_literal else None
-                yield RequestToken(text, words, start == last_end, is_capitalised, kind)
+                kind = LITERAL if is_literal or is_code else None
+                yield RequestToken(text, words, is_attached, is_capitalised, kind)
             begins = run.endswith(_SENTENCE_END)
             last_end = start + len(run)
 
-    def _runs(self) -> Iterator[tuple[int, str]]:
+    def _literals(self) -> Iterator[tuple[int, str, bool]]:
+        """Yield the place and the text of each literal that the analysis sets aside."""
+        for one in self._set_aside:
+            if not self._text[one.start : one.end].strip():
+                yield one.start, self._query[one.start : one.end], True
+
+    def _runs(self) -> Iterator[tuple[int, str, bool]]:
         """Yield what stands between spaces, and in scripts without these what is not a name."""
-        for match in _RUN.finditer(self._query):
+        for match in _RUN.finditer(self._text):
             start = match.start()
             is_cut = self._language in lexicon.UNSPACED and is_unspaced(match[0][0])
             for run in self._without_names(match[0]) if is_cut else (match[0],):
-                yield start, run
+                yield start, run, False
                 start += len(run)
 
     def _without_names(self, run: str) -> Iterator[str]:
@@ -363,9 +365,3 @@ def _is_sayable(clause: QueryTerm) -> bool:
 def _is_short(word: str) -> bool:
     # Only scripts with small letters write words of several letters; in others two are a word.
     return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
-
-
-def _is_literal(token: str) -> bool:
-    return bool(_LITERAL.search(token.rstrip("."))) or (
-        any(map(str.isdigit, token)) and not any(map(str.isalpha, token))
-    )

@@ -212,7 +212,7 @@ def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field
     if change is None:
         if not hint_search.hint_words() and hint_search.alias() is None:
             return "the query holds no word that one would write down as a keyword"
-        return "no keyword or alias drawn from the query lifts it"
+        return "no keyword or alias drawn from the query lifts it: reword its description"
     if not change.is_verified:
         return (
             f"the catalogue has more than {MOST_TOOLS_COMPILED:,} tools: bundle and search to see"
