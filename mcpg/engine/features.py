@@ -155,12 +155,12 @@ def _related_gains(
         (
             place,
             clause.weight / analysis.total_weight,
-            clause_impacts(clause.related_variants, pool, index),
+            index.best_impacts(clause.related_variants)
+            or clause_impacts(clause.related_variants, pool, index),
         )
         for place, clause in enumerate(analysis.clauses)
         if clause.related_variants
     ]
-    near = [entry for entry in near if entry[2]]
     return [
         tuple(
             [

@@ -19,6 +19,7 @@ from mcpg import __version__
 from mcpg.index.layout import (
     ABSENT,
     IDENTIFIER,
+    IMPACT_SCALE,
     KINDS,
     NONE,
     SECTIONS,
@@ -108,6 +109,10 @@ _SECTIONS = ("postings", "postings.impact", "postings.fields")
 # How many postings are kept once they have been read, and the longest list of them that is.
 _MOST_KEPT = 262_144
 _LONGEST_KEPT = 1_024
+_UNIT = 1 / IMPACT_SCALE
+# How many best impacts are kept, and of how many postings at most one list of them is made.
+_MOST_BEST = 131_072
+_MOST_MERGED = 1_024
 
 
 class Postings:
@@ -123,6 +128,8 @@ class Postings:
         self._tools, self._impacts, self._fields = map(index.section, _SECTIONS)
         self._kept: dict[int, dict[int, int]] = {}
         self._left = _MOST_KEPT
+        self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
+        self._best_left = _MOST_BEST
         if not len(self._tools) == len(self._impacts) == len(self._fields):
             raise StaleIndexError("its postings are of unequal length")
 
@@ -148,6 +155,29 @@ class Postings:
             known = self._kept[term] = dict(zip(tools.tolist(), impacts.tolist(), strict=True))
             self._left -= len(known)
         return known
+
+    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
+        """Return the best impact, in [0, 1], of *credited* terms by tool.
+
+        It is `None` where they are too many to keep. What is given must not be changed.
+        """
+        known = self._best.get(credited)
+        if known is None and sum(self.count(term) for term, _ in credited) <= _MOST_MERGED:
+            known = self._merged(credited)
+            if len(known) <= self._best_left:
+                self._best[credited] = known
+                self._best_left -= len(known) + len(credited)
+        return known
+
+    def _merged(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
+        best: dict[int, float] = {}
+        for term, credit in credited:
+            unit = credit * _UNIT
+            tools, impacts, _ = self.of_term(term)
+            for tool, impact in zip(tools, impacts, strict=True):
+                if unit * impact > best.get(tool, 0.0):
+                    best[tool] = unit * impact
+        return best
 
 
 def posting(index: Index, term: int, document: int) -> tuple[int, int]:
@@ -660,6 +690,13 @@ class Index:
         What is given must not be changed.
         """
         return self._held_terms().impacts(term)
+
+    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
+        """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
+
+        It is `None` where they are too many to keep. What is given must not be changed.
+        """
+        return self._held_terms().best_impacts(credited)
 
     def _held_terms(self) -> Postings:
         if not self._postings:

@@ -202,6 +202,9 @@ class _WhatIfIndex(Index):
         tools, impacts, _ = self.postings(term)
         return dict(zip(tools, impacts, strict=True))
 
+    def best_impacts(self, _: tuple[tuple[int, float], ...]) -> None:
+        """Keep nothing: a hypothesis is searched a few times."""
+
     def norms(self, tools: Iterable[int]) -> list[float]:
         return list(map(self._norm, tools))
 

@@ -9,6 +9,7 @@ from builders import ids, make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.engine.retrieval import clause_impacts
 from mcpg.gateway.routing.route import route
 
 if TYPE_CHECKING:
@@ -249,3 +250,12 @@ def test_a_related_word_that_many_tools_have_is_looked_up_where_it_is_all_there_
     (retrieved,) = [stage for stage in explanation.stages if stage.name == "retrieve"]
     assert explanation.result.matches
     assert "directory" in {row["matched"] for row in retrieved.details["lists"]}
+
+
+@given(st.lists(st.tuples(st.integers(0, 11), st.floats(0.01, 1)), min_size=1, max_size=6))
+def test_best_impacts_are_those_of_the_terms(credited: list[tuple[int, float]]) -> None:
+    """What is kept of several terms is what looking each of them up gives."""
+    index, variants = ENGINE.index, tuple(credited)
+
+    for _ in range(2):
+        assert index.best_impacts(variants) == clause_impacts(variants, range(len(TOOLS)), index)
