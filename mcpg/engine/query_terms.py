@@ -286,14 +286,14 @@ class TermReader:
         """Return *term* with the words of the catalogue that are related to its meanings."""
         if not self._has_related:
             return term
-        own = {number for number, _ in term.variants}
+        own = dict(term.variants)
         similarities: dict[int, float] = {}
         for meaning, probability in self._meanings(term):
             for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
                 for number, share in self._terms_of(other):
-                    if number not in own:
-                        best = max(similarities.get(number, 0.0), probability * similarity * share)
-                        similarities[number] = best
+                    known = max(own.get(number, 0.0), similarities.get(number, 0.0))
+                    if probability * similarity * share > known:
+                        similarities[number] = probability * similarity * share
         ranked = sorted(similarities.items(), key=lambda one: (-one[1], one[0]))
         frequency_of = self._index.document_frequency
         return replace(
