@@ -287,14 +287,10 @@ class TermReader:
         if not self._has_related:
             return term
         own = dict(term.variants)
-        similarities: dict[int, float] = {}
-        for meaning, probability in self._meanings(term):
-            for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
-                for number, share in self._terms_of(other):
-                    known = max(own.get(number, 0.0), similarities.get(number, 0.0))
-                    if probability * similarity * share > known:
-                        similarities[number] = probability * similarity * share
-        ranked = sorted(similarities.items(), key=lambda one: (-one[1], one[0]))
+        found = self._similarities(term).items()
+        # Of a translation that is unlikely, the words related to likelier ones can say more.
+        nearer = [one for one in found if one[1] > own.get(one[0], 0.0)]
+        ranked = sorted(nearer, key=lambda one: (-one[1], one[0]))
         frequency_of = self._index.document_frequency
         return replace(
             term,
@@ -306,6 +302,26 @@ class TermReader:
                 if not term.variants or frequency_of(number) <= _MOST_HOLDERS
             ),
         )
+
+    def _similarities(self, term: QueryTerm) -> dict[int, float]:
+        """Return the terms that are related to the meanings of *term*, with their similarities.
+
+        Of the translations of a word, whose probabilities add up, it is the expected similarity.
+        """
+        total: dict[int, float] = {}
+        for meaning, probability in self._meanings(term):
+            for number, similarity in self._related_to(meaning).items():
+                known, more = total.get(number, 0.0), probability * similarity
+                total[number] = min(1.0, known + more) if self._is_foreign else max(known, more)
+        return total
+
+    def _related_to(self, meaning: str) -> dict[int, float]:
+        """Return the terms that are related to one English stem, with their similarities."""
+        best: dict[int, float] = {}
+        for other, similarity in ((meaning, 1.0), *lexicon.related_stems(meaning)):
+            for number, share in self._terms_of(other):
+                best[number] = max(best.get(number, 0.0), similarity * share)
+        return best
 
     def _meanings(self, term: QueryTerm) -> list[tuple[str, float]]:
         """Return the English stems that *term* may mean, with their probabilities."""
