@@ -107,6 +107,16 @@ def test_a_translation_comes_before_a_misspelling() -> None:
     assert ids(engine.search("die Datei löschen").matches)[0] == "delete_file"
 
 
+def test_translations_of_one_meaning_support_each_other() -> None:
+    """What is related to a word is what all its translations together are related to."""
+    (word,) = [one for one in ENGINE.explain("usuń plik").words if one.text == "usun"]
+    related = {one.word: one.similarity for one in word.related}
+
+    # It is "delete" or "remove", and these are related.
+    assert [(one.word, one.kind) for one in word.repairs] == [("delete", "translation")]
+    assert word.repairs[0].similarity < related["delete"] <= 1
+
+
 MISSPELT = [
     ("crear un dircetorio", "create_directory"),
     ("Dtaei löschen", "delete_file"),
