@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Rarer meanings of a word are left out.
 _LEAST_PROBABILITY = 0.1
+# So many words at the beginning tell the language of a text.
+_TELLING_WORDS = 16
 
 
 class _Foreign(NamedTuple):
@@ -84,7 +86,9 @@ def _foreign(
         told = language_of(spoken)
         if told == lexicon.ENGLISH:
             continue
-        language = lexicon.foreign_language(spoken, is_accented=strip_accents(text) != text)
+        language = lexicon.foreign_language(
+            spoken[:_TELLING_WORDS], is_accented=strip_accents(text) != text
+        )
         if language:
             yield _Foreign(language, words_of(number), text)
 
@@ -123,8 +127,6 @@ def _rarest_pair(word: str, frequencies: Counter[str]) -> tuple[str, ...]:
 
 def _meanings(word: str, language: str) -> list[tuple[str, float]]:
     """Return the English stems other than its own that *word* most probably stands for."""
-    edits, found = lexicon.translations(word, language)
-    if edits:
-        return []
+    _, found = lexicon.translations(word, language, repairs=False)
     own = stem(word)
     return [one for one in found if one[1] >= _LEAST_PROBABILITY and one[0] != own]

@@ -304,19 +304,22 @@ def related_stems(stem: str) -> list[tuple[str, float]]:
     return _named(_table(f"{ENGLISH}.related").row(stem))
 
 
-def translations(word: str, language: str) -> tuple[int, list[tuple[str, float]]]:
+def translations(
+    word: str, language: str, *, repairs: bool = True
+) -> tuple[int, list[tuple[str, float]]]:
     """Return how many edits *word* is from a listed word, and the English stems of that one.
 
     Each stem has the probability that the word stands for it. What is not listed is taken for
     another form or way of writing of a listed word, for a misspelling of one (1 edit), or for a
     compound of two, in this order; but an affix of several letters is less likely than an edit.
+    Misspellings take longest to find: none is looked for without *repairs*.
     """
     table = _table(f"{language}.words")
     row = table.row(word) or _row_of_spelling(word, table, language)
     row = row or _row_of_form(word, table, _SHORT_AFFIXES)
     if row:
         return 0, _named(row)
-    row = _row_of_misspelling(word, table, language)
+    row = _row_of_misspelling(word, table, language) if repairs else []
     if row:
         return 1, _named(row)
     row = _row_of_form(word, table, _LONG_AFFIXES)
