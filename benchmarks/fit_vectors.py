@@ -7,12 +7,12 @@ FOLDER is laid out as for `fit_ranking.py`. `--with` names who makes vectors, an
 several times; after an `@` stand the sets that are asked with them, joined by `+`, all sets where
 none is named.
 
-The weight of closeness in the learned fusion is that of the highest mean nDCG@5, every provider,
-set and variant weighing the same. Each way to rank (cosines alone, semantic order, the learned
-fusion, reciprocal ranks) then has a logistic regression of its own on the same inputs, for which
-the answers of every fifth query are taken out of the catalogue; a few words of the queries and
-noise are asked as well. Both are also fitted on all sets but one, and measured on that one. With
-`--keep-closeness` the calibrations alone are fitted.
+What closeness weighs in the learned fusion is fitted by `closeness_fit.py`. Each way to rank
+(cosines alone, semantic order, the learned fusion, reciprocal ranks) then has a logistic regression
+of its own on the same inputs, for which the answers of every fifth query are taken out of the
+catalogue; a few words of the queries and noise are asked as well. Both are also fitted on all sets
+but one, and measured on that one. With `--keep-closeness` the calibrations alone are fitted: after
+a change of the graph's calibration, nothing else has to be.
 `--write` puts what is fitted on all sets into `mcpg/engine/data/vectors.json`.
 """
 
@@ -21,11 +21,11 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import closeness_fit
 import fit_ranking as ranking
 import texts
 from samplings import FOLDS, VARIANTS, read, tools_of
@@ -42,31 +42,33 @@ from mcpg.engine.hybrid import (
     VECTOR_INPUTS,
     HybridPool,
     VectorCalibration,
+    closeness_weight,
+    corrected_text,
     rank,
     scheme_of,
     unknown_share,
-    words_of,
+    weighed,
 )
 from mcpg.engine.model import default_model
 from mcpg.engine.pipeline import Search, gather
 from mcpg.engine.results import Request
 from mcpg.engine.retrieval import POOL
-from mcpg.evaluation.metrics import ndcg_at
+from mcpg.engine.vectors import SearchVectors
 from mcpg.tuning.fit import logistic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcpg.embeddings import EmbeddingProvider
     from mcpg.embeddings.stores import EmbeddingStore
     from mcpg.engine.fusion import Fused
     from mcpg.engine.query import Analysis
     from mcpg.engine.vectors import VectorScores
-from mcpg.values import replace
 
 Samples = dict[str, list[ranking.Top]]
+Weight = dict[str, Any]
 FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"
-DEPTH, GAIN_DEPTH = 3, 5
+DEPTH = 3
 # How much a coefficient of 0 is believed, in units of the mean log loss.
 RIDGE = 1e-2
 SURE = (
@@ -75,8 +77,6 @@ SURE = (
 DECIMALS = 4
 MODEL = default_model()
 FEW_WORDS_FROM = VARIANTS[0]
-WEIGHTS = tuple(range(21))
-"""The weights of closeness that are tried."""
 
 
 class Looked(NamedTuple):
@@ -85,14 +85,6 @@ class Looked(NamedTuple):
     analysis: Analysis
     vector_scores: VectorScores
     hybrid_pool: HybridPool
-
-
-class Gains(NamedTuple):
-    """The nDCG@5 of one query by each of `WEIGHTS`."""
-
-    set: str
-    part: tuple[str, str, str]
-    by_weight: list[float]
 
 
 class Asker:
@@ -110,11 +102,12 @@ class Asker:
 
     def look(self, query: str) -> Looked:
         """Look at what words and vectors find, as a search does."""
-        request = Request(query, limit=GAIN_DEPTH)
+        request = Request(query)
         analysis, pool = gather(Search(request, self._index, default_model(), frozenset()), POOL)
+        texts = (query, corrected_text(request, analysis))
         vector_scores = self._semantics.vector_scores(
             self._semantics.built().vectors,
-            self._semantics.embed(query),
+            SearchVectors(self._semantics).embed_all([one for one in texts if one is not None]),
             unknown_share(analysis),
             count=POOL,
             without=frozenset(),
@@ -126,17 +119,18 @@ class Asker:
         together = [*candidates, *extract_features(near, analysis, self._index)]
         return Looked(analysis, vector_scores, HybridPool(together, len(candidates), graph, []))
 
-    def gains(self, query: str, relevant: set[str]) -> list[float]:
-        """Return the nDCG@5 of the learned fusion by each of `WEIGHTS`."""
-        looked, right = self.look(query), ranking.numbers_of(self._index, relevant)
-        found = (ranked(LEARNED, looked, weight, GAIN_DEPTH) for weight in WEIGHTS)
-        return [
-            ndcg_at([one.candidate.document in right for one in some], len(relevant), GAIN_DEPTH)
-            for some in found
-        ]
+    def contest(
+        self, query: str, relevant: set[str], part: tuple[str, str, str]
+    ) -> closeness_fit.Contest:
+        """Return what the weight of closeness can win in a query."""
+        analysis, vector_scores, pool = self.look(query)
+        right = ranking.numbers_of(self._index, relevant)
+        return closeness_fit.contest(
+            part, pool, analysis, vector_scores, right, len(relevant), MODEL.weights
+        )
 
     def ask(
-        self, query: str, relevant: set[str], label: tuple[str, str, str], weight: float
+        self, query: str, relevant: set[str], label: tuple[str, str, str], weight: Weight
     ) -> Iterator[tuple[str, ranking.Top]]:
         """Give each scheme's name with one of its best matches."""
         looked, right = self.look(query), ranking.numbers_of(self._index, relevant)
@@ -152,14 +146,12 @@ class Asker:
                 )
 
 
-def ranked(name: str, looked: Looked, weight: float, limit: int) -> list[Fused]:
+def ranked(name: str, looked: Looked, weight: Weight, limit: int) -> list[Fused]:
     """Rank what was looked at by the scheme called *name*, closeness having that *weight*."""
-    scheme = scheme_of(name, MODEL)
+    scheme, pool = scheme_of(name, MODEL), looked.hybrid_pool
     if name == LEARNED:
-        scheme = replace(scheme, weights=(*MODEL.weights, weight))
-    hybrid_pool = looked.hybrid_pool
-    words = words_of(looked.analysis)
-    return rank(scheme, hybrid_pool, looked.vector_scores, words, MARGIN_DEPTH)[:limit]
+        scheme = weighed(scheme, closeness_weight(pool, looked.analysis, MODEL, weight).weight)
+    return rank(scheme, pool, looked.vector_scores, MARGIN_DEPTH)[:limit]
 
 
 class Source(NamedTuple):
@@ -178,52 +170,17 @@ def source_of(named: str, folders: Sequence[Path]) -> Source:
     return Source(spec, chosen, provider_of(spec), MemoryStore(limit=100_000))
 
 
-def judged(folder: Path, source: Source, count: int) -> Iterator[Gains]:
-    """Ask the judged queries of a set with each of `WEIGHTS`."""
+def judged(folder: Path, source: Source, count: int) -> Iterator[closeness_fit.Contest]:
+    """Return what the weight of closeness can win in the judged queries of a set."""
     asker = Asker(tools_of(folder), source.provider, source.store)
     for variant in VARIANTS:
         for query in read(folder / variant, count):
             part = source.spec, folder.name, variant
-            yield Gains(folder.name, part, asker.gains(query["query"], set(query["relevant"])))
-
-
-def mean_gains(gains: Iterable[Gains]) -> list[float]:
-    """Return the mean nDCG@5 by each of `WEIGHTS`; every provider, set and variant is as heavy."""
-    parts: defaultdict[tuple[str, str, str], list[list[float]]] = defaultdict(list)
-    for one in gains:
-        parts[one.part].append(one.by_weight)
-    means = [list(map(fmean, zip(*rows, strict=True))) for rows in parts.values()]
-    return list(map(fmean, zip(*means, strict=True)))
-
-
-def best_weight(gains: Iterable[Gains]) -> int:
-    """Return the weight with the highest mean, the smallest of them."""
-    means = mean_gains(gains)
-    return WEIGHTS[means.index(max(means))]
-
-
-def fit_closeness(gains: Sequence[Gains]) -> tuple[int, str]:
-    """Fit the weight of closeness, print figures of sets left out, and give a summary of them."""
-    unseen, weights = [], []
-    for name in sorted({one.set for one in gains}):
-        weight = best_weight(one for one in gains if one.set != name)
-        own = mean_gains(one for one in gains if one.set == name)
-        unseen.append(own[weight])
-        weights.append(weight)
-        print(f"  without {name:<18} closeness {weight:>2}: {own[weight]:.4f} of {own[0]:.4f}")
-    fitted = best_weight(gains)
-    curve = " ".join(f"{w}:{g:.4f}" for w, g in zip(WEIGHTS, mean_gains(gains), strict=True))
-    print(f"by weight: {curve}")
-    told = (
-        f"nDCG@5 of the learned fusion on sets left out {fmean(unseen):.4f}, with weights "
-        f"from {min(weights)} to {max(weights)}"
-    )
-    print(f"closeness {fitted}; {told}")
-    return fitted, told
+            yield asker.contest(query["query"], set(query["relevant"]), part)
 
 
 def asked(
-    folder: Path, root: Path, count: int, source: Source, weight: float
+    folder: Path, root: Path, count: int, source: Source, weight: Weight
 ) -> Iterator[tuple[str, ranking.Top]]:
     """Ask what a set asks, the answers of every fifth query taken away."""
     queries = {one: read(folder / one, count) for one in VARIANTS}
@@ -314,7 +271,8 @@ def main() -> None:
     if arguments.keep_closeness:
         weight, unseen = data["closeness"], data["provenance"].split(SURE)[0].split("seed 0; ")[1]
     else:
-        weight, unseen = fit_closeness([one for pair in pairs for one in judged(*pair, count)])
+        contests = [one for pair in pairs for one in judged(*pair, count)]
+        weight, unseen = closeness_fit.fit(contests)
     samples: Samples = {scheme: [] for scheme in SCHEMES}
     for folder, source in pairs:
         for scheme, top in asked(folder, arguments.folder.parent, count, source, weight):

@@ -12,10 +12,11 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from mcpg.engine.advice import advice_on, best_lexical, found_documents
+from mcpg.engine.closeness import WEIGHT_INPUTS
 from mcpg.engine.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.engine.features import FEATURES, NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
-from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank, words_of
+from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
 from mcpg.engine.model import INPUTS, Model, provenance_of
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion
@@ -154,7 +155,11 @@ class StageDetails:
         semantic = self._outcome.semantic
         if semantic is None:
             return {"failed": True}
-        return {"provider": semantic.vector_scores.fingerprint, "text": semantic.text}
+        return {
+            "provider": semantic.vector_scores.fingerprint,
+            "text": semantic.text,
+            "corrected": semantic.corrected,
+        }
 
     def _compared(self) -> JsonObject:
         semantic = self._outcome.semantic
@@ -184,6 +189,26 @@ class StageDetails:
             "channels": [
                 self._channel(feature, weight, values, tools) for feature, weight, values in rows
             ],
+            **self._weighed(),
+        }
+
+    def _weighed(self) -> JsonObject:
+        """Describe what closeness weighs in the query, and why."""
+        semantic = self._outcome.semantic
+        weight = semantic.weight if semantic else None
+        if weight is None:
+            return {}
+        rows = zip(WEIGHT_INPUTS, weight.inputs, weight.coefficients, strict=True)
+        inputs: list[JsonValue] = [
+            {"input": name, "value": one, "coefficient": coefficient}
+            for name, one, coefficient in rows
+        ]
+        return {
+            "closenessWeight": {
+                "weight": weight.weight,
+                "intercept": weight.intercept,
+                "inputs": inputs,
+            }
         }
 
     def _ranked(self) -> tuple[list[Fused], tuple[str, ...], tuple[float, ...]]:
@@ -194,8 +219,7 @@ class StageDetails:
             ends = self._outcome.ends
             return fuse(candidates, weights, len(candidates), ends), FEATURES, weights
         scheme = semantic.scheme
-        words = words_of(self._outcome.analysis)
-        ranked = rank(scheme, semantic.pool, semantic.vector_scores, words, len(candidates))
+        ranked = rank(scheme, semantic.pool, semantic.vector_scores, len(candidates))
         return ranked, scheme.features, scheme.weights
 
     def _channel(

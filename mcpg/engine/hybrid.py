@@ -7,13 +7,14 @@ their provenance. They hold for every embedding model, tool and language.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from math import fsum, log, log1p
+from math import fsum, log1p
 from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from mcpg.engine.closeness import ClosenessWeight, closeness, weigh, weight_inputs
 from mcpg.engine.confidence import (
     MARGIN_DEPTH,
     Calibration,
@@ -22,14 +23,16 @@ from mcpg.engine.confidence import (
 )
 from mcpg.engine.features import FEATURES, Candidate, extract_features
 from mcpg.engine.fusion import Fused, feature_values, fuse, greatest_lexical, spread
-from mcpg.engine.query import FOREIGN_POWER, Analysis
+from mcpg.engine.query import Analysis
 from mcpg.engine.results import MAX_LIMIT, RankingMode, Request, Strategy
 from mcpg.engine.retrieval import POOL, Pool
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.values import DECIMALS, value
+from mcpg.values import DECIMALS, replace, value
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcpg.embeddings.provider import EmbeddingError
     from mcpg.engine.model import Model
     from mcpg.engine.vectors import VectorScores
@@ -73,8 +76,6 @@ WINDOW_FACTOR = 4
 
 _LEAST_WINDOW = 8
 _INTENT = FEATURES.index("intent")
-_BASE_WORDS = 3
-_LEAST_KNOWN = 0.2
 
 
 @value
@@ -100,12 +101,21 @@ class Scheme:
     coefficients: tuple[float, ...]
 
 
+@lru_cache(maxsize=1)
+def _fitted() -> dict[str, Any]:
+    numbers: dict[str, Any] = json.loads(_FILE.read_bytes())
+    return numbers
+
+
 @lru_cache(maxsize=64)
 def scheme_of(name: str, model: Model) -> Scheme:
-    """Return the scheme called *name*; *model* has the weights of what the graph sees."""
-    fitted = json.loads(_FILE.read_bytes())
+    """Return the scheme called *name*; *model* has the weights of what the graph sees.
+
+    That of the learned fusion has no weight of closeness yet: each query has its own.
+    """
+    fitted = _fitted()
     calibration = fitted["calibrations"][name]
-    features, weights = _ranking(name, model, float(fitted["closeness"]))
+    features, weights = _ranking(name, model)
     return Scheme(
         name,
         fitted["provenance"],
@@ -117,16 +127,19 @@ def scheme_of(name: str, model: Model) -> Scheme:
     )
 
 
-def _ranking(
-    name: str, model: Model, closeness: float
-) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _ranking(name: str, model: Model) -> tuple[tuple[str, ...], tuple[float, ...]]:
     if name == EMBEDDINGS:
         return (COSINE,), (1.0,)
     if name == SEMANTIC:
         return (COSINE, EXACT_NAME), (1.0, _EXACT_ABOVE_COSINES)
     if name == RRF:
         return (GRAPH_RANK, VECTOR_RANK, EXACT_NAME), (1.0, 1.0, _EXACT_ABOVE_RANKS)
-    return (*FEATURES, CLOSENESS), (*model.weights, closeness)
+    return (*FEATURES, CLOSENESS), (*model.weights, 0.0)
+
+
+def weighed(scheme: Scheme, weight: float) -> Scheme:
+    """Return the *scheme* of the learned fusion with the *weight* of closeness in one query."""
+    return replace(scheme, weights=(*scheme.weights[:-1], weight))
 
 
 @value
@@ -153,7 +166,9 @@ class HybridDetails:
     Attributes:
         scheme: The numbers that ranked.
         vector_scores: How near the tools are to the query.
-        text: What was embedded.
+        text: The query and its context, as embedded.
+        corrected: What was embedded beside it, `None` where nothing was.
+        weight: What closeness weighs in the query; `None` but for the learned fusion.
         pool: The candidates of graph and vectors.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
         diagnostics: Faults of finding or making the vectors of the tools.
@@ -162,6 +177,8 @@ class HybridDetails:
     scheme: Scheme
     vector_scores: VectorScores
     text: str
+    corrected: str | None
+    weight: ClosenessWeight | None
     pool: HybridPool
     lifted: tuple[int, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -189,36 +206,27 @@ class HybridDetails:
         return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
 
 
-def closeness(vector_scores: VectorScores, tool: int, words: int) -> float:
-    """Return how near a tool is, as a share of the nearest one, weighed by what the graph can see.
+def closeness_weight(
+    pool: HybridPool, analysis: Analysis, model: Model, fitted: Mapping[str, Any] | None = None
+) -> ClosenessWeight:
+    """Return what closeness weighs in a query, by its words and what the graph made of them.
 
-    A graph sees each of many *words* that the catalogue knows, while one vector blurs them: so it
-    is divided by the logarithm of their number. Where the catalogue knows next to none of the
-    query, what the graph sees is next to nothing, and the vector is all there is to go by.
+    The *fitted* numbers are those of `data/vectors.json` unless given.
     """
-    if not vector_scores.best:
-        return 0.0
-    share = max(vector_scores.standardised(tool), 0.0) / vector_scores.best
-    known = max(1 - vector_scores.foreign**FOREIGN_POWER, _LEAST_KNOWN)
-    return share / log(_BASE_WORDS + words) / known
+    intent = model.weights[_INTENT]
+    found = pool.graph[: pool.found]
+    strengths = [one.score - one.values[_INTENT] * intent for one in found]
+    return weigh(weight_inputs(strengths, analysis), fitted or _fitted()["closeness"])
 
 
-def words_of(analysis: Analysis) -> int:
-    """Return how many words of the query the catalogue knows."""
-    return sum(one.origin == "query" and bool(one.repairs) for one in analysis.clauses)
-
-
-def rank(
-    scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, words: int, limit: int
-) -> list[Fused]:
+def rank(scheme: Scheme, pool: HybridPool, vector_scores: VectorScores, limit: int) -> list[Fused]:
     """Return the best *limit* of what was seen, by the *scheme*; ties go to the smaller number.
 
     What every search looks at closely comes first, whatever the limit; so a limit only cuts.
-    *words* is how many words of the query the catalogue knows.
     """
     first, further = _tiers(scheme, pool, vector_scores)
     if scheme.name == LEARNED:
-        values = _learned_values(pool.candidates, vector_scores, words)
+        values = _learned_values(pool, vector_scores)
         ordered = _spread(_ordered(scheme, first, values), scheme.weights[_INTENT], limit)
         return [*ordered, *_ordered(scheme, further, values)][:limit]
     ordered = _ordered(scheme, first, _values_of(scheme, vector_scores, pool.graph, POOL))
@@ -246,13 +254,11 @@ def _tiers(
     return first, [one for one in everything if one.document in ranked - known]
 
 
-def _learned_values(
-    candidates: Sequence[Candidate], vector_scores: VectorScores, words: int
-) -> Values:
-    lexical = greatest_lexical(candidates)
+def _learned_values(pool: HybridPool, vector_scores: VectorScores) -> Values:
+    lexical = greatest_lexical(pool.candidates[: pool.found])
     return lambda candidate: (
         *feature_values(candidate, lexical),
-        closeness(vector_scores, candidate.document, words),
+        closeness(vector_scores, candidate.document),
     )
 
 
@@ -352,6 +358,7 @@ class VectorCalibration:
 
 
 _UNKNOWN = "unknown"
+_CORRECTED = ("typo", "translation")
 
 
 def hybrid_pool_of(
@@ -389,9 +396,30 @@ def scheme_name(request: Request) -> str:
 
 def embedded_text(request: Request) -> str:
     """Return what is embedded of *request*: the query, and then what else is known."""
-    if not request.query:
-        return request.context
-    return f"{request.query} | context: {request.context}" if request.context else request.query
+    return _in_context(request.query, request) if request.query else request.context
+
+
+def corrected_text(request: Request, analysis: Analysis) -> str | None:
+    """Return `embedded_text` with misspelt and foreign words in the catalogue's, if it has any.
+
+    A model cuts a misspelt word into pieces that mean nothing, and may know one language. Of a
+    foreign query, the words that can find tools are kept.
+    """
+    asked = [one for one in analysis.clauses if one.origin == "query" and one.role != "identifier"]
+    found = {one.text: one.repairs[0].word for one in asked if one.kind in _CORRECTED}
+    if not found:
+        return None
+    if any(one.kind == "translation" for one in asked):
+        words = [one.text for one in asked]
+    else:
+        whole = {one.text for one in analysis.clauses if one.role == "identifier"}
+        words = [word for word in analysis.words if word not in whole]
+    text = " ".join(found.get(word, word) for word in words)
+    return _in_context(text, request) if request.query else text
+
+
+def _in_context(text: str, request: Request) -> str:
+    return f"{text} | context: {request.context}" if request.context else text
 
 
 def unknown_share(analysis: Analysis) -> float:

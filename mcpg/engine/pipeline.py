@@ -124,14 +124,15 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
 
     request, index, model = search.request, search.index, search.model
     scheme = hybrid.scheme_of(hybrid.scheme_name(request), model)
-    text = hybrid.embedded_text(request)
+    analysis = analysed(search)
+    text, corrected = hybrid.embedded_text(request), hybrid.corrected_text(request, analysis)
     with search.stage("embed"):
         built = vectors.built()
-        vector = vectors.embed(text)
+        vector = vectors.embed_all([text] if corrected is None else [text, corrected])
         if search.selection is not None:
             search.selection.know(vector, vectors.semantics.provider().fingerprint)
     size = depth(request.limit)
-    analysis, pool = gather(search, size)
+    pool = retrieved(search, analysis, size)
     with search.stage("compare"):
         vector_scores = vectors.semantics.vector_scores(
             built.vectors,
@@ -146,8 +147,11 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
         scheme = hybrid.scheme_of(hybrid.LEARNED, model)
     with search.stage("fuse"):
         pools = hybrid.hybrid_pool_of(pool, analysis, index, model, vector_scores, size)
-        words, most = hybrid.words_of(analysis), max(request.limit, MARGIN_DEPTH)
-        ranked = hybrid.rank(scheme, pools, vector_scores, words, most)
+        weight = None
+        if scheme.name == hybrid.LEARNED:
+            weight = hybrid.closeness_weight(pools, analysis, model)
+            scheme = hybrid.weighed(scheme, weight.weight)
+        ranked = hybrid.rank(scheme, pools, vector_scores, max(request.limit, MARGIN_DEPTH))
     with search.stage("calibrate"):
         evidence = hybrid.VectorCalibration(pools, analysis, model, len(index), vector_scores)
         calibrations = evidence.calibrate(ranked[: request.limit], scheme)
@@ -155,31 +159,44 @@ def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
         count = worth_offering([one.score for one in calibrations], request)
         ranked, calibrations = ranked[:count], calibrations[:count]
     lifted = hybrid.lifted_of(ranked, vector_scores) if scheme.name == hybrid.SEMANTIC else ()
-    semantic = hybrid.HybridDetails(scheme, vector_scores, text, pools, lifted, built.diagnostics)
+    semantic = hybrid.HybridDetails(
+        scheme, vector_scores, text, corrected, weight, pools, lifted, built.diagnostics
+    )
     candidates = [*pools.candidates, *pools.further]
     ends = (len(pools.candidates), len(pools.candidates))
     return RankedList(analysis, ranked, calibrations, candidates, ends, best, semantic)
 
 
 def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
-    """Analyse the query and retrieve the pool.
+    """Analyse the query and retrieve the pool."""
+    analysis = analysed(search)
+    return analysis, retrieved(search, analysis, size)
 
-    The pool holds the best *size* documents by lexical score, within the selection where there is
-    one, and those whose name the query spells.
-    """
-    request, index, disabled = search.request, search.index, search.disabled
+
+def analysed(search: Search) -> Analysis:
+    """Analyse the query, or the context where there is no query."""
+    request = search.request
     with search.stage("analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
-        analysis = analyse(
-            query, index, context=context, memo=search.memo, uses_lexicon=request.lexicon
+        return analyse(
+            query, search.index, context=context, memo=search.memo, uses_lexicon=request.lexicon
         )
+
+
+def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
+    """Retrieve the pool.
+
+    It holds the best *size* documents by lexical score, within the selection where there is one,
+    and those whose name the query spells.
+    """
+    index, disabled = search.index, search.disabled
     with search.stage("retrieve"):
         among = search.selection.among(analysis) if search.selection else None
         by_words = retrieve_for_each(
             widened(analysis), index, disabled=disabled, size=size, among=among
         )
         named = sorted(named_exactly(analysis, index) - disabled)
-    return analysis, pooled(by_words, named, size)
+    return pooled(by_words, named, size)
 
 
 def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _NullTrace:

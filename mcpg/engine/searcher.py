@@ -313,9 +313,12 @@ def _run_with_vectors(
     from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
     from mcpg.engine.hybrid import fallbacks  # noqa: PLC0415 - as above
 
+    before = len(search.trace.stages) if search.trace else 0
     try:
         ranking = run_with_vectors(search, vectors)
     except EmbeddingError as fault:
+        if search.trace:
+            del search.trace.stages[before:]
         faults = (*vectors.semantics.diagnostics, *fallbacks(search.request.strategy, fault))
         return run_graph(search), faults
     return ranking, ranking.semantic.diagnostics if ranking.semantic else ()

@@ -388,6 +388,28 @@ class SearchVectors:
                 self._texts[text] = self.semantics.embed(text)
         return self._texts[text]
 
+    def embed_all(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the mean of the vectors of *texts*, of length 1.
+
+        A text of which the provider makes nothing is left out, where there is another.
+
+        Raises:
+            EmbeddingError: As for `embed`.
+        """
+        import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
+
+        rows: list[NDArray[np.float32]] = []
+        for place, text in enumerate(texts, start=1):
+            try:
+                rows.append(self.embed(text))
+            except EmbeddingError as fault:
+                if fault.kind not in KINDS_OF_TEXTS or (place == len(texts) and not rows):
+                    raise
+        mean = np.sum(rows, axis=0, dtype=np.float32)
+        length = np.linalg.norm(mean)
+        is_one = len(rows) == 1 or not length
+        return rows[0] if is_one else np.asarray(mean / length, dtype=np.float32)
+
     def agreement(self, one: str, other: str) -> float:
         """Return the cosine of two texts, in [0, 1].
 

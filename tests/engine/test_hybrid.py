@@ -17,7 +17,8 @@ from mcpg.caches import MemoryCache
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings
 from mcpg.engine.circuit_breaker import RESET_SECONDS
-from mcpg.engine.hybrid import SCHEMES, closeness, scheme_of
+from mcpg.engine.closeness import LEAST_WEIGHT, MOST_WEIGHT, closeness
+from mcpg.engine.hybrid import SCHEMES, scheme_of
 from mcpg.engine.loading import shipped_ranking
 from mcpg.engine.results import EngineServices
 from mcpg.engine.vectors import IndexVectors, VectorScores
@@ -564,9 +565,9 @@ def test_stages_are_told_in_order() -> None:
     details = {one.name: one.details for one in explained.stages}
 
     assert list(details) == [
-        *("embed", "analyse", "retrieve", "compare", "fuse", "calibrate", "expand")
+        *("analyse", "embed", "retrieve", "compare", "fuse", "calibrate", "expand")
     ]
-    assert details["embed"] == {"provider": "a test", "text": "parcel"}
+    assert details["embed"] == {"provider": "a test", "text": "parcel", "corrected": None}
     assert details["compare"]["nearest"][0]["tool"] == "shipment_status"  # type: ignore[index, call-overload]
     assert "shipment_status" in details["compare"]["window"]  # type: ignore[operator]
     assert explained.model is not None
@@ -583,15 +584,113 @@ def test_a_foreign_query_loses_what_all_tools_have_in_common() -> None:
     assert shifts == {"посилка кур'єр": pytest.approx(2.0 * 7 / 27), "shipment status": 0.0}
 
 
-def test_closeness_weighs_more_where_the_graph_sees_less() -> None:
-    """It falls with the words that the catalogue knows, and is 0 where no tool stands out."""
-    near = VectorScores("t", ((0, 0.9), (1, 0.5)), {0: 0.9, 1: 0.5}, 0.4, 0.1, 0.0, 0.0)
+def test_closeness_is_a_share_of_the_nearest() -> None:
+    """The nearest tool has 1, and none has any where no tool stands out."""
+    near = VectorScores("t", ((0, 0.9), (1, 0.5)), {0: 0.9, 1: 0.5, 2: 0.3}, 0.4, 0.1, 0.0, 0.0)
     flat = VectorScores("t", (), {0: 0.1}, 0.4, 0.1, 0.0, 0.0)
 
-    assert closeness(near, 0, 2) > closeness(near, 0, 20) > closeness(near, 1, 20) > 0
-    assert closeness(flat, 0, 2) == 0.0
-    unknown = VectorScores("t", near.nearest, near.cosines, 0.4, 0.1, 1.0, 0.0)
-    assert closeness(unknown, 0, 2) > closeness(near, 0, 2)
+    assert [closeness(near, number) for number in range(3)] == pytest.approx([1.0, 0.2, 0.0])
+    assert closeness(flat, 0) == 0.0
+
+
+def weight_of(query: str) -> dict[str, Any]:
+    """Return what explain shows of the weight of closeness in *query*."""
+    explained = ENGINE.explain(query, strategy="auto", fusion="learned")
+    details = {one.name: one.details for one in explained.stages}
+    found: dict[str, Any] = details["fuse"]["closenessWeight"]  # type: ignore[assignment]
+    assert explained.model is not None
+    assert explained.model.weights["closeness"] == found["weight"]
+    return found
+
+
+def test_closeness_weighs_more_where_words_tell_less() -> None:
+    """Its weight falls with the words of the query, within bounds, and explain shows why."""
+    short = weight_of("parcel")
+    longer = weight_of("the parcel and invoice of an order, its weather and the export of payments")
+
+    assert LEAST_WEIGHT <= longer["weight"] < short["weight"] <= MOST_WEIGHT
+    exponent = fsum(one["value"] * one["coefficient"] for one in longer["inputs"])
+    assert longer["weight"] == pytest.approx(np.exp(longer["intercept"] + exponent))
+    graph = ENGINE.explain("parcel", strategy="auto", fusion="rrf")
+    assert all("closenessWeight" not in one.details for one in graph.stages)
+
+
+@given(
+    heights=st.lists(st.integers(-5, 5), min_size=7, max_size=7),
+    asked=st.integers(-5, 5),
+    query=st.sampled_from(
+        ["shipment", "export the invoices of an order", "order, shipment create"]
+    ),
+    way=st.sampled_from(WAYS[1:]),
+)
+def test_what_both_rank_first_is_first(
+    heights: list[int], asked: int, query: str, way: dict[str, str]
+) -> None:
+    """A tool that the graph and the vectors each rank first leads every list made of both."""
+    rows = np.array([(1, height) for height in [*heights, asked]], dtype=np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    engine = engine_with(lambda _: rows[-1:], vectors=ToolVectors.of(list(rows[:-1]), "a test"))
+    by_words = ids(engine.search(query, strategy="graph").matches)[0]
+    by_vectors = ids(engine.search(query, strategy="embeddings").matches)[0]
+
+    if by_words == by_vectors:
+        assert ids(engine.search(query, **way).matches)[0] == by_words
+
+
+@given(
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join),
+    way=st.sampled_from(WAYS),
+    limit=st.integers(1, 6),
+)
+def test_a_limit_only_cuts(query: str, way: dict[str, str], limit: int) -> None:
+    """What stands before the limit is the same for every limit."""
+    many = ids(ENGINE.search(query, limit=20, **way).matches)
+
+    assert ids(ENGINE.search(query, limit=limit, **way).matches) == many[:limit]
+
+
+def exactly(texts: list[str]) -> NDArray[np.float64]:
+    """Know English words as they are spelt, and of other texts that they are unlike all tools."""
+    found = topics(texts)
+    return np.column_stack([found, 3.0 * (found < 1).all(axis=1)])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_misspelt_word_is_embedded_as_it_is_spelt(way: dict[str, str]) -> None:
+    """A request of one misspelt word finds with vectors what the catalogue has of it."""
+    assert "shipment" in ids(engine_with(exactly).search("shipmnt", **way).matches)[0]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_foreign_word_is_embedded_in_the_words_of_the_catalogue(way: dict[str, str]) -> None:
+    """A model that knows one language finds tools by the translations of the lexicon."""
+    engine, query = engine_with(exactly), "ver los pedidos de un cliente"
+
+    assert ids(engine.search(query, **way).matches)[0] == "order_list"
+    details = engine.explain(query, **way).stages[1].details
+    assert details["text"] == query
+    assert details["corrected"] == "ver order customer"
+    plain = engine.explain(query, lexicon=False, **way).stages[1].details
+    assert plain["corrected"] is None
+
+
+def test_corrected_words_stand_before_the_context() -> None:
+    """The words of the query are corrected, and the context follows as it is."""
+    explained = ENGINE.explain("where is my shipmnt", context="an oder", strategy="auto")
+
+    assert explained.stages[1].details["corrected"] == "where is my shipment | context: an oder"
+
+
+@pytest.mark.parametrize("nothing", ["shipmnt", "shipment"])
+def test_one_of_both_texts_is_enough(nothing: str) -> None:
+    """A provider that makes nothing of the query or of its correction is asked for the other."""
+
+    def embed(texts: list[str]) -> NDArray[np.float64]:
+        return np.where([[text == nothing] for text in texts], 0.0, topics(texts))
+
+    result = engine_with(embed).search("shipmnt", strategy="auto")
+
+    assert result.ranking_mode != "graph"
 
 
 def test_the_fitted_numbers_are_whole() -> None:
