@@ -45,17 +45,19 @@ class Calibration:
     """From evidence to a probability, for one match.
 
     Attributes:
-        inputs: In the order of `INPUTS`: its cosine with the query less the mean of those looked
-            at; its cosine of 3-grams less the mean of the five greatest; the logarithm of one more
-            than its fused score less that of the tenth, both without what they add for intents, at
-            most 5; that of one more than the number of the query's words that it holds, function
-            words aside; what share of them that is; the logarithm of one more than the number of
-            the query's words, stop words among them; the share of the query that is numbers
-            and codes no tool holds; the cube of the share, of what it holds of the query, that it
-            holds by repair alone, for a few slips are nothing and nothing but slips is noise; what
-            related words add to its lexical score, and to the coverage of its name; the share of
-            the query that its opening words take when they are the tool's whole name; 1 when the
-            query spells its name.
+        inputs: In the order of `INPUTS`, the first three times the content of the most telling
+            word of the query that it holds, or of all where it holds none, for filler leads by
+            nothing: its cosine with the query
+            less the mean of those looked at; its cosine of 3-grams less the mean of the five
+            greatest; the logarithm of one more than its fused score less that of the tenth, both
+            without what they add for intents, at most 5; that of one more than the number of the
+            query's words that it holds, function words aside; what share of them that is; the
+            logarithm of one more than the number of the query's words, stop words among them; the
+            share of the query that is numbers and codes no tool holds; the cube of the share, of
+            what it holds of the query, that it holds by repair alone, for a few slips are nothing
+            and nothing but slips is noise; what related words add to its lexical score, and to the
+            coverage of its name; the share of the query that its opening words take when they are
+            the tool's whole name; 1 when the query spells its name.
         score: The probability that the match is wanted, in [0, 1].
     """
 
@@ -167,10 +169,11 @@ class CalibrationInputs:
         held = [clause for clause, impact in pairs if impact]
         known = [clause.weight for clause in held if _is_known(clause)]
         total = fsum([clause.weight for clause in held]) or 1.0
+        content = max([clause.content for clause in held or self._asked], default=1.0)
         return (
-            candidate.cosine - self._mean,
-            candidate.grams - self._nearest,
-            log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
+            content * (candidate.cosine - self._mean),
+            content * (candidate.grams - self._nearest),
+            content * log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
             log1p(len(held)),
             len(held) / len(self._asked) if held else 0.0,
             *self._of_query,

@@ -9,6 +9,7 @@ related words, which bring tools into the pool and have features of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import log
 
 from mcpg.index import Index
 from mcpg.index.scoring import smoothed_idf
@@ -36,6 +37,21 @@ _MOST_COMPLETIONS = 8
 _MOST_HOLDERS = 40
 # Words of queries are endless, so there is a bound.
 _MOST_REMEMBERED = 16_384
+
+
+# A word that at most this share of texts of 100 words hold says all that a word can.
+_TELLING_SHARE = 0.015
+
+
+def _content(share: float) -> float:
+    """Return how much a word says that this *share* of texts hold, in [0, 1].
+
+    It is the information in its occurrence, as a share of what a telling word has.
+
+    Source: Shannon, "A mathematical theory of communication", Bell System Technical Journal 27(3),
+    1948, section 6.
+    """
+    return min(1.0, log(share) / log(_TELLING_SHARE)) if share else 1.0
 
 
 @value
@@ -75,6 +91,7 @@ class QueryTerm:
         related_variants: The terms of these words with the similarity of each.
         retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
             documents hold, or all where there are no `variants`.
+        content: How much it says, in [0, 1]: below 1 for a word that is frequent in its language.
     """
 
     text: str
@@ -87,6 +104,7 @@ class QueryTerm:
     related: tuple[TermExpansion, ...] = ()
     related_variants: tuple[tuple[int, float], ...] = ()
     retrieved_by: tuple[tuple[int, float], ...] = ()
+    content: float = 1.0
 
     @property
     def kind(self) -> str | None:
@@ -194,11 +212,13 @@ class TermReader:
     def _weighed(self, word: str, repairs: tuple[TermExpansion, ...], role: str) -> QueryTerm:
         index = self._index
         frequency = max((index.document_frequency(one.term) for one in repairs), default=0)
-        weight = smoothed_idf(len(index), frequency, self._share(word), BACKGROUND_TEXTS)
+        share = self._share(word)
+        weight = smoothed_idf(len(index), frequency, share, BACKGROUND_TEXTS)
         weight *= LITERAL_WEIGHT if role == "literal" or word.isdecimal() else 1.0
         # The most similar come first: of two words of one term the first counts.
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
-        return QueryTerm(word, repairs, variants, weight, frequency, role)
+        content = _content(share)
+        return QueryTerm(word, repairs, variants, weight, frequency, role, content=content)
 
     def _share(self, word: str) -> float:
         """Return the share of texts of the language that hold *word*."""

@@ -59,6 +59,18 @@ def test_words_that_nobody_has_lower_the_score(engine: Engine) -> None:
     assert best(engine, "refund") > best(engine, "refund zxqv") > best(engine, "refund zxqv wvutt")
 
 
+@pytest.mark.parametrize(
+    "query", ["know", "what do you know about me", "say something to me", "I think so"]
+)
+def test_filler_is_no_evidence(query: str) -> None:
+    """Words that are frequent in any text prove nothing, though a single tool has them."""
+    said = "What you want to know, say or think."
+    found = make_engine(make_tool("page_fetch", description=said), *TOOLS).search(query).matches
+
+    assert found[0].tool_id == "page_fetch"
+    assert found[0].score < LOW_CONFIDENCE
+
+
 def test_a_twin_lowers_the_score(engine: Engine) -> None:
     """Where several tools serve as well, none is as sure as one alone."""
     assert best(engine, "coupon create") > best(engine, "coupon")
