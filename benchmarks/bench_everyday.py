@@ -9,6 +9,10 @@ queries, shuffled with seed 0, and the median time of a search in milliseconds i
 Beside the graph stands mcpg with the packaged English and multilingual models, where they are
 installed. MiniLM and USE are these models alone. A peer that takes about a second a query on
 thousands of tools is asked only where there are 500 or fewer.
+
+A second table is about the graph alone: the share of requests whose first match is right, and of
+those with a right match among the first five, by set, spelling, length, and the score of the first
+match.
 """
 
 from __future__ import annotations
@@ -24,14 +28,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import catalogues
 import measuring
 import peers
-from bench_quality import MOST_TOOLS, PEERS, SLOW
+from bench_quality import MOST_TOOLS, PEERS, SLOW, VARIANTS
 
 import mcpg
+from mcpg.engine.confidence import LOW_CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 DEPTH = 5
+LENGTHS = ((1, 3), (4, 6), (7, 0))
+"""Groups of requests by the least and the most words; 0 for no bound."""
 MODELS = {
     "mcpg": "",
     "mcpg, auto, MiniLM": "local:english",
@@ -60,6 +67,41 @@ def measured(search: peers.Search, folder: Path, count: int) -> Figures:
         gains.append(catalogues.ndcg(hits, len(relevant)))
         firsts.append(any(hits[:1]))
     return Figures(fmean(gains), fmean(firsts), measuring.middle(times))
+
+
+class Outcome(NamedTuple):
+    """What the graph makes of one request."""
+
+    words: int
+    score: float
+    hits: list[bool]
+
+
+def outcomes(folder: Path, variant: str, count: int) -> list[Outcome]:
+    """Search for every query of a file of a set by the graph."""
+    engine = mcpg.load(folder / "tools.json")
+    found = []
+    for query in catalogues.judged_queries(folder / variant, count):
+        matches = engine.search(query["query"], limit=DEPTH).matches
+        keys = [f"{match.source_id}::{match.tool_name}" for match in matches]
+        hits = [key in query["relevant"] for key in keys]
+        score = matches[0].score if matches else 0.0
+        found.append(Outcome(len(query["query"].split()), score, hits))
+    return found
+
+
+def expectations(folders: Sequence[Path], count: int) -> Iterator[tuple[str, list[Outcome]]]:
+    """Yield kinds of requests with what the graph makes of them; most are of the first set."""
+    clean, misspelt = (outcomes(folders[0], variant, count) for variant in VARIANTS)
+    yield folders[0].name, clean
+    yield f"{folders[0].name}, misspelt", misspelt
+    for least, most in LENGTHS:
+        label = f"{least} to {most} words" if most else f"{least} words and more"
+        yield label, [one for one in clean if least <= one.words <= (most or one.words)]
+    yield f"score below {LOW_CONFIDENCE}", [one for one in clean if one.score < LOW_CONFIDENCE]
+    yield f"score of {LOW_CONFIDENCE} and above", [o for o in clean if o.score >= LOW_CONFIDENCE]
+    for folder in folders[1:]:
+        yield folder.name, outcomes(folder, VARIANTS[0], count)
 
 
 def with_mcpg(folder: Path, provider: str) -> peers.Search:
@@ -106,6 +148,19 @@ def main() -> None:
     for folder in folders:
         for name, search in engines(folder, [one for one in arguments.peers.split(",") if one]):
             rows.setdefault(name, {})[folder.name] = measured(search, folder, arguments.queries)
+    print_engines(rows, folders)
+    print()
+    print(measuring.row("requests", "number", "first", "in five", first=28))
+    for label, results in expectations(folders, arguments.queries):
+        if results:
+            first = fmean(any(one.hits[:1]) for one in results)
+            five = fmean(any(one.hits) for one in results)
+            number = f"{len(results)}"
+            print(measuring.row(label, number, f"{first:.2f}", f"{five:.2f}", first=28))
+
+
+def print_engines(rows: Mapping[str, Mapping[str, Figures]], folders: Sequence[Path]) -> None:
+    """Print what each engine reaches on each set."""
     print(measuring.row("engine", *(folder.name for folder in folders), "ms", first=22, width=17))
     for name, figures in rows.items():
         cells = [cell(figures.get(folder.name)) for folder in folders]
