@@ -13,9 +13,10 @@ from itertools import dropwhile, groupby
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints
+from mcpg.engine.query import analyse
 from mcpg.engine.query_literals import without_literals
 from mcpg.index.scoring import FIELDS
-from mcpg.text import fold, iter_words, lexicon, stem, stop_words_of
+from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 from mcpg.values import replace
 
@@ -365,3 +366,10 @@ def _is_sayable(clause: QueryTerm) -> bool:
 def _is_short(word: str) -> bool:
     # Only scripts with small letters write words of several letters; in others two are a word.
     return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
+
+
+def alias_of(query: str, index: Index) -> str | None:
+    """Return what describes *query* as an alias, `None` where it is none or a tool's name."""
+    analysis = analyse(query, index)
+    alias = RequestWords(query, analysis, analysis.language or index.language, index).alias()
+    return alias if alias and not index.exact(joined(alias)) else None

@@ -49,6 +49,9 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
     if effect:
         title = "What that would do to other judged queries"
         blocks.append(Section("effect", title, (*_effect(effect),), heading="judged queries"))
+    if tool.get("missed"):
+        title = "Judged queries that it misses, and their aliases"
+        blocks.append(Section("missed", title, (_missed(tool["missed"]),), heading="missed"))
     if snippet:
         # The comment belongs to what is pasted.
         blocks.append(Source(snippet, "yaml"))
@@ -155,6 +158,26 @@ def _change(tool: Json) -> Iterator[Block]:
     yield Paragraph((heading, ": ", listed(what), "; then: ", *after))
     if remark:
         yield Paragraph(Code(remark))
+
+
+def _missed(missed: Sequence[Json]) -> Table:
+    """Return a row for each query: the alias, and the ranks without and with all of them."""
+    rows = tuple(
+        (
+            Code(one["query"]),
+            Code(one["alias"], is_quoted=True),
+            f"rank {one['rank'] or 'none'}",
+            f"then {one['rankAfter']}",
+        )
+        for one in missed
+    )
+    columns = (
+        Column("query", most=48),
+        Column("alias", most=60),
+        Column("rank"),
+        Column("then"),
+    )
+    return Table("Missed queries", columns, rows)
 
 
 def _effect(effect: Json) -> Iterator[Block]:

@@ -209,3 +209,19 @@ def test_a_gate_holds_for_the_matches(run: Callable[..., Run]) -> None:
     told = run("explain", "shipment", "--tool", "shipment_create", "--min-score", "1")
 
     assert told.code == 1
+
+
+def test_queries_that_the_tool_misses_come_with_aliases(
+    graph: Path, run: Callable[..., Run]
+) -> None:
+    """Judged queries that another tool is first for are listed with an alias of each."""
+    query = "settle what I owe for order 4711"
+    judged = json.dumps({"query": query, "relevant": ["invoice_search"]})
+    (graph.parent / "q.jsonl").write_text(judged, "utf-8")
+    arguments = ("explain", QUERY, "--tool", "invoice_search", "--judged", "q.jsonl")
+
+    (missed,) = run(*arguments, "--format", "json").json["tool"]["missed"]
+
+    assert (missed["query"], missed["alias"]) == (query, "settle what I owe for order")
+    assert missed["rankAfter"] == 1
+    assert "'settle what I owe for order'" in run(*arguments).out

@@ -113,7 +113,8 @@ def answer_tool(
         explanation = engine.explain(**arguments, tool=tool)
         standing = cast("RankExplanation", explanation.tool)
         effect = _effect(engine, standing, judgements, question)
-    rank = rank_explanation_json(standing, effect)
+        missed = _missed(engine, standing, judgements, question)
+    rank = rank_explanation_json(standing, effect) | missed
     data = explain_json(explanation, engine.diagnostics) | {"tool": rank}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
@@ -143,6 +144,20 @@ def _effect(
         judgements,
         include_disabled=question.include_disabled,
     )
+
+
+def _missed(
+    engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
+) -> JsonObject:
+    """Return the judged queries that aliases of the tool improve."""
+    if judgements is None:
+        return {}
+    from mcpg.evaluation.missed import missed_queries  # noqa: PLC0415 - as above
+
+    found = missed_queries(
+        engine, standing.tool_id, judgements, include_disabled=question.include_disabled
+    )
+    return {"missed": [to_json(one) for one in found]}
 
 
 def rank_explanation_json(

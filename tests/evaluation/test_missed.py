@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from builders import make_engine, make_tool
+
+from mcpg.catalog.model import Hints
+from mcpg.evaluation.judged import parse_judged
+from mcpg.evaluation.missed import missed_queries
+
+QUERIES = b"""\
+{"id": "a", "query": "bring my parcel back from Berlin", "relevant": ["return_create"]}
+{"id": "b", "query": "create a return", "relevant": ["return_create"]}
+{"id": "c", "query": "undo the purchase 4711", "relevant": ["return_create", "order_cancel"]}
+{"id": "d", "query": "find a courier", "relevant": ["courier_find"]}
+"""
+ENGINE = make_engine(
+    make_tool("return_create", description="Create a return of goods."),
+    make_tool("order_cancel", description="Cancel an order."),
+    make_tool("courier_find", description="Find a parcel and who brings it."),
+    make_tool("purchase_undo", description="Undo the last purchase."),
+)
+JUDGEMENTS = parse_judged(QUERIES, "q.jsonl")
+
+
+def test_aliases_are_made_of_queries_that_a_tool_misses() -> None:
+    """They hold no literal and no name; queries that are answered give none."""
+    found = missed_queries(ENGINE, "return_create", JUDGEMENTS)
+
+    assert {one.query: one.alias for one in found} == {
+        "bring my parcel back from Berlin": "bring my parcel back",
+        "undo the purchase 4711": "undo the purchase",
+    }
+    assert all(one.rank is None or one.rank > 1 for one in found)
+    assert missed_queries(ENGINE, "courier_find", JUDGEMENTS) == ()
+
+
+def test_the_rank_with_the_aliases_is_that_of_a_search() -> None:
+    """What is promised is what a catalogue with all the aliases gives."""
+    found = missed_queries(ENGINE, "return_create", JUDGEMENTS)
+    hints = Hints(aliases=tuple(one.alias for one in found))
+    changed = ENGINE.with_hints("return_create", hints)
+
+    for one in found:
+        ids = [match.tool_id for match in changed.search(one.query, limit=50).matches]
+        assert ids.index("return_create") + 1 == one.rank_after
