@@ -131,7 +131,7 @@ class StageDetails:
             "pool": len(ranking.candidates),
             "bestLexical": best_lexical(ranking),
             "exactNames": [
-                self._index.tool_id(document) for document in sorted(exact - self._disabled)
+                self._index.tool_id(document) for document in sorted(exact.keys() - self._disabled)
             ],
         }
 

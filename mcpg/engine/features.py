@@ -65,7 +65,8 @@ if TYPE_CHECKING:
             related: What related words add to the lexical score, in [0, 1].
             gains: The clauses that related words add to, by place, with the share of the query
                 that each gains, before it is damped.
-            exact: 1 when the query names the tool exactly, else 0.
+            exact: 1 when the query names the tool exactly, else the share of the query that an
+                alias which opens it is.
         """
 
         document: int
@@ -106,7 +107,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     names = NameMatcher(analysis, index)
     grams = GramMatcher(analysis, index)
     held = _credits(analysis, shares)
-    exact = named_exactly(analysis, index)
+    named = named_exactly(analysis, index)
     gains = _related_gains(pool, rows, analysis, index)
     columns = (
         pool,
@@ -121,7 +122,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
         _damped(gains, analysis),
         gains,
-        [float(document in exact) for document in pool],
+        [named.get(document, 0.0) for document in pool],
     )
     return list(map(Candidate._make, zip(*columns, strict=True)))
 
@@ -232,9 +233,15 @@ def _cosines(
     ]
 
 
-def named_exactly(analysis: Analysis, index: Index) -> frozenset[int]:
-    """Return the documents whose id, name, title or alias the query spells out."""
-    return frozenset(number for key in analysis.exact_keys for number in index.exact(key))
+def named_exactly(analysis: Analysis, index: Index) -> dict[int, float]:
+    """Return the documents that the query names, and how much of it the name is, in (0, 1].
+
+    It is all of the query, or a whole identifier in it, that is an id, a name, a title or an alias
+    of the document; or an alias opens the query.
+    """
+    named = dict(analysis.opened)
+    named.update((number, 1.0) for key in analysis.exact_keys for number in index.exact(key))
+    return named
 
 
 class NameMatcher:

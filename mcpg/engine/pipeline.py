@@ -195,7 +195,7 @@ def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
         by_words = retrieve_for_each(
             widened(analysis), index, disabled=disabled, size=size, among=among
         )
-        named = sorted(named_exactly(analysis, index) - disabled)
+        named = sorted(named_exactly(analysis, index).keys() - disabled)
     return pooled(by_words, named, size)
 
 

@@ -129,6 +129,9 @@ class Analysis:
         words: The distinct words of the query in order, stop words among them.
         language: Language whose stop words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
+        opened: Tools with an alias of several words that opens the query, and how much of the query
+            the alias is, in (0, 1]: the share of its words, stop words among them, each weighed by
+            its rarity in the language.
         total_weight: What a perfect match of everything asked would weigh; above 0.
         literals: The parts of the query that are arguments.
     """
@@ -139,6 +142,7 @@ class Analysis:
     words: tuple[str, ...] = ()
     language: str | None = None
     exact_keys: tuple[str, ...] = ()
+    opened: tuple[tuple[int, float], ...] = ()
     total_weight: float = 1.0
     literals: tuple[Literal, ...] = ()
 
@@ -186,6 +190,7 @@ def analyse(
         (*plain, *(clause.text for clause in identifiers)),
         language,
         _distinct(key for key in (joined(query), joined(text), *wholes) if key),
+        _opened([word.text for word in words if not word.whole], reader, index),
         fsum(clause.weight for clause in found) or 1.0,
         literals,
     )
@@ -226,8 +231,8 @@ def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
 def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
     """Return the words of a *query* in a script that is written without spaces.
 
-    Where the catalogue has most pairs of characters of a token, these pairs are its words. Those
-    that it has are so in any case, in place of what they are cut into.
+    Where the texts of the catalogue have most pairs of characters of a token, these pairs are its
+    words. Those that it has, in hints too, are so in any case, in place of what they are cut into.
     """
     found: dict[str, None] = {}
     for token in query.split():
@@ -236,7 +241,8 @@ def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
         words = [word.text for word in iter_words(token) if not word.whole]
         pairs = [word for word in words if is_unspaced(word[0])]
         known = [pair for pair in pairs if index.find_word(pair) >= 0]
-        if not pairs or 2 * len(known) >= len(pairs):
+        of_texts = [pair for pair in known if not _is_only_hinted(pair, index)]
+        if not pairs or 2 * len(of_texts) >= len(pairs):
             found |= dict.fromkeys(words)
             continue
         found |= dict.fromkeys(known)
@@ -245,6 +251,26 @@ def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
             cut = lexicon.segment(run, language) if unspaced else split_words(run)
             found |= dict.fromkeys(word for word in cut if not any(word in pair for pair in known))
     return _distinct(found)
+
+
+def _opened(
+    words: Sequence[str], reader: TermReader, index: Index
+) -> tuple[tuple[int, float], ...]:
+    """Return the tools with the longest alias that opens *words*, and the share that it is."""
+    if not index.has_phrases:
+        return ()
+    from mcpg.index.phrases import opening_phrases  # noqa: PLC0415 - many catalogues have none
+
+    count, tools = opening_phrases(words, index)
+    if not count:
+        return ()
+    rarities = [reader.rarity(word) for word in words[:MAX_WORDS]]
+    share = fsum(rarities[:count]) / fsum(rarities)
+    return tuple([(tool, share) for tool in tools])
+
+
+def _is_only_hinted(word: str, index: Index) -> bool:
+    return index.is_only_hinted(index.term_of_word(index.find_word(word)))
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

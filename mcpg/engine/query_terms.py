@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import log
 
 from mcpg.index import Index
-from mcpg.index.scoring import smoothed_idf
+from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
 from mcpg.text import lexicon, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
@@ -30,6 +30,8 @@ LITERAL_WEIGHT = 0.2
 # The catalogue's frequencies are smoothed by the language's as if for every document there were
 # this many of a hundred words of running text.
 BACKGROUND_TEXTS = 3.0
+# A word that none of so many texts holds is as rare as any.
+_TEXTS = 10_000
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
 _MOST_COMPLETIONS = 8
@@ -176,7 +178,7 @@ class TermReader:
         return (self._weighed(word, repairs, "term") for word, repairs in known if repairs)
 
     def _read(self, word: str) -> QueryTerm | None:
-        known = self._known(word)
+        known = self._with_translations(word, self._known(word))
         if known and known[0].kind == "exact":
             return self._with_related(self._weighed(word, known, "term"))
         if stem(word) in self._stop_words:
@@ -219,6 +221,10 @@ class TermReader:
         variants = tuple({one.term: one.similarity for one in reversed(repairs)}.items())
         content = _content(share)
         return QueryTerm(word, repairs, variants, weight, frequency, role, content=content)
+
+    def rarity(self, word: str) -> float:
+        """Return how rare *word* is in texts of the language, above 0."""
+        return inverse_document_frequency(_TEXTS, _TEXTS * self._share(word))
 
     def _share(self, word: str) -> float:
         """Return the share of texts of the language that hold *word*."""
@@ -267,6 +273,17 @@ class TermReader:
         term = self._index.find_stem(stem)
         found = [(term, 1.0)] if term >= 0 else []
         return [*found, *self._index.meant_by(stem)] if self._has_meanings else found
+
+    def _with_translations(
+        self, word: str, known: tuple[TermExpansion, ...]
+    ) -> tuple[TermExpansion, ...]:
+        """Return *known* with the translations of a *word* that no tool has in its text.
+
+        One tool with an alias in a language takes no translation from the others.
+        """
+        if not known or not self._index.is_only_hinted(known[0].term):
+            return known
+        return (*known, *(one for one in self._translated(word) if one.term != known[0].term))
 
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
         """Find *word* as two words of the catalogue written together."""

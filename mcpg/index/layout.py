@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Buffer: TypeAlias = "bytes | memoryview"
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Goes up whenever sections, or the rules by which texts are cut into them, change."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
@@ -215,10 +215,12 @@ TABLES = {
     "groups": "B",
     "reasons": "B",
     "keys": "B",
+    "phrases": "B",
     "terms": "B",
     "words": "B",
-    # for each key or group its tools, for each tool its groups, links and the terms of its name
+    # for each key, phrase or group its tools; for each tool its groups, links, terms of its name
     "keys.tools": "I",
+    "phrases.tools": "I",
     "members": "I",
     "groups_of": "I",
     "links": "I",
@@ -232,7 +234,7 @@ TABLES = {
     "records": "B",
 }
 
-KEYS = ("ids", "keys", "terms", "words")
+KEYS = ("ids", "keys", "phrases", "terms", "words")
 """The tables of texts that are looked up: a third section, *x*`.slots`, finds their numbers."""
 
 SECTIONS = {
@@ -242,7 +244,7 @@ SECTIONS = {
     "records.at": "Q",
     # for each record its CRC-32
     "records.crc": "I",
-    # for each tool; the norm is that of its vector of impacts times idfs
+    # for each tool; the norm is that of its vector of impacts times idfs, without hints
     "source_of": "I",
     "enabled": "B",
     "tools.norm": "d",
@@ -250,8 +252,9 @@ SECTIONS = {
     "links.kind": "B",
     "links.weight": "d",
     "links.reason": "I",
-    # for each term: what it is, its first word, its highest impact
+    # for each term: what it is, how many tools hold it, its first word, its highest impact
     "terms.kind": "B",
+    "terms.tools": "I",
     "terms.word": "I",
     "terms.impact": "H",
     # for each word its term
@@ -277,8 +280,8 @@ SECTIONS = {
     "meta": "B",
 }
 
-STEM, IDENTIFIER = 1, 2
-"""What a term is, as bits: the stem of words, a whole identifier, or both."""
+STEM, IDENTIFIER, HINTED = 1, 2, 4
+"""What a term is, as bits: the stem of words, a whole identifier, or both; held by hints alone."""
 
 KINDS = ("related", "nextStep")
 """What links say of their targets."""
@@ -399,6 +402,16 @@ class Keys(Texts):
     def _found_in_order(self, text: str) -> int:
         number = bisect_left(self, text)
         return number if number < len(self) and self[number] == text else ABSENT
+
+
+def numbered(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
+    """Return all texts, sorted, and for each the numbers of those that hold it."""
+    holders: dict[str, list[int]] = {}
+    for number, texts in enumerate(texts_of):
+        for text in dict.fromkeys(texts):
+            holders.setdefault(text, []).append(number)
+    texts = sorted(holders)
+    return texts, [holders[text] for text in texts]
 
 
 def rows_sections(name: str, rows: Iterable[Sequence[int]], item_type: str = "I") -> list[Section]:

@@ -18,6 +18,7 @@ from itertools import islice
 from mcpg import __version__
 from mcpg.index.layout import (
     ABSENT,
+    HINTED,
     IDENTIFIER,
     IMPACT_SCALE,
     KINDS,
@@ -514,6 +515,16 @@ class Index:
         number = self.keys("keys").find(key)
         return () if number == ABSENT else tuple(self.rows("keys.tools")[number])
 
+    @property
+    def has_phrases(self) -> bool:
+        """Whether any tool has an alias of several words."""
+        return len(self.keys("phrases")) > 0
+
+    def with_phrase(self, phrase: str) -> tuple[int, ...]:
+        """Return the tools with an alias of several words, which joined are *phrase*."""
+        number = self.keys("phrases").find(phrase)
+        return () if number == ABSENT else tuple(self.rows("phrases.tools")[number])
+
     def name_terms(self, tool: int) -> memoryview:
         """Return the distinct terms of the tool's name, in its order.
 
@@ -528,7 +539,10 @@ class Index:
         return self._names[0]
 
     def norms(self, tools: Iterable[int]) -> list[float]:
-        """Return the length, above 0, of each tool's vector of impacts times rarities."""
+        """Return the length, above 0, of each tool's vector of impacts times rarities.
+
+        It is that of the tool's text: what hints hold lengthens no vector.
+        """
         norms: list[float] = self._items("tools.norm", tools)
         if [norm for norm in norms if not norm > 0]:
             raise StaleIndexError("a tool of it has no length")
@@ -674,7 +688,16 @@ class Index:
         return ABSENT if word == NONE else word
 
     def document_frequency(self, term: int) -> int:
-        return self._held_terms().count(term)
+        """Return the number of tools that hold a term in their text, or in their hints.
+
+        It is the greater of the two: what one tool gains by a hint makes no word of its text less
+        rare.
+        """
+        return self._item("terms.tools", term)
+
+    def is_only_hinted(self, term: int) -> bool:
+        """Return whether no tool holds a term in its text."""
+        return bool(self._item("terms.kind", term) & HINTED)
 
     def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
         """Return the tools that hold a term in order, its impacts there, and in which fields.

@@ -41,7 +41,16 @@ FIELDS = (
 OF_PARAMETERS = ("parameters", "parameter_texts")
 """The fields whose texts come from schemas."""
 
+HINTS = ("aliases", "keywords", "examples")
+"""The fields whose texts only ever add to a score.
+
+Each of their texts is one more way to find a tool, so none is discounted by the others: they have
+no length normalisation, and no part in the length of the tool's vector.
+"""
+
 _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
+HINTS_MASK = sum(1 << _NUMBERS[name] for name in HINTS)
+"""The bits of `HINTS` in the field masks of postings."""
 
 
 def field_texts(
@@ -148,13 +157,13 @@ SATURATION = 2.5
 PARAMETERS: dict[str, FieldParameters] = {
     "name": FieldParameters(1.5, 0.75),
     "title": FieldParameters(1.0, 0.5),
-    "aliases": FieldParameters(2.5, 0.3),
-    "keywords": FieldParameters(1.5, 0.3),
+    "aliases": FieldParameters(2.5, 0.0),
+    "keywords": FieldParameters(1.5, 0.0),
     "categories": FieldParameters(0.8, 0.3),
     "description": FieldParameters(0.75, 0.5),
     "parameters": FieldParameters(0.5, 0.25),
     "parameter_texts": FieldParameters(0.4, 0.25),
-    "examples": FieldParameters(0.75, 0.5),
+    "examples": FieldParameters(0.75, 0.0),
     "body": FieldParameters(0.5, 0.5),
     "source": FieldParameters(3.0, 0.75),
     "headings": FieldParameters(0.75, 0.5),

@@ -1,8 +1,8 @@
 """An index as it would be if one tool had further aliases and keywords, without compiling it.
 
 Every number that decides on ranks comes out as in an index that is compiled anew: how many tools
-hold a term, how long fields are on average, and so the impacts of other tools that have aliases or
-keywords; which words there are to repair or complete a word with; whose name a text spells.
+hold a term, and so the lengths of vectors; which words there are to repair or complete a word with;
+whose name a text spells, or whose phrase opens it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,27 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from mcpg.catalog.model import Hints
-from mcpg.index.compile import count_terms, count_words, frequency_of, term_weight
-from mcpg.index.layout import ABSENT, IMPACT_SCALE
-from mcpg.index.reader import SHORTEST_PREFIX, Index, impact_of
-from mcpg.index.scoring import FIELDS, saturate
+from mcpg.index.inverted import (
+    count_terms,
+    count_words,
+    frequency_of,
+    impact_step,
+    term_weight,
+)
+from mcpg.index.layout import ABSENT
+from mcpg.index.phrases import phrases_of
+from mcpg.index.reader import SHORTEST_PREFIX, Index
+from mcpg.index.scoring import FIELDS, HINTS_MASK
 from mcpg.text import iter_words, joined, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import Word
 
 if TYPE_CHECKING:
-    from mcpg.index.compile import Counts
+    from mcpg.index.inverted import Counts
 
     Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
 _FIELDS = {name: FIELDS.index(name) for name in ("aliases", "keywords")}
-_MASK = sum(1 << field for field in _FIELDS.values())
 
 
 class WhatIf:
@@ -41,7 +47,6 @@ class WhatIf:
         self.document = index.record(tool)
         self.counts = count_terms(self.document)
         self.means: list[float] = list(index.section("fields.mean"))
-        self.filled = _filled(index)
         self._others: dict[int, Counts] = {tool: self.counts}
         self._nearest: dict[str, tuple[int, tuple[str, ...]]] = {}
 
@@ -67,18 +72,6 @@ class WhatIf:
         return counts
 
 
-def _filled(index: Index) -> dict[int, int]:
-    holders: dict[int, set[int]] = {field: set() for field in _FIELDS.values()}
-    masks = index.section("postings.fields")
-    tools = index.section("postings")
-    for place, mask in enumerate(masks):
-        if mask & _MASK:
-            for field, held in holders.items():
-                if mask >> field & 1:
-                    held.add(tools[place])
-    return {field: len(held) for field, held in holders.items()}
-
-
 class _WhatIfIndex(Index):
     """An index that answers as one compiled with other hints would."""
 
@@ -89,22 +82,19 @@ class _WhatIfIndex(Index):
         self._names = []
         self._below = before.index
         self._before = before
-        self._counts, self._means, self._changed = _recounted(
-            before, {name: getattr(hints, name) for name in _FIELDS}
-        )
+        self._counts = _recounted(before, hints)
         added = (*hints.aliases, *hints.keywords)
         self._name_words(word for text in added for word in iter_words(text))
         self._added_keys = {joined(alias) for alias in hints.aliases}
-        said = {
-            term
+        self._added_phrases = set(phrases_of(hints.aliases))
+        self._touched = {
+            self._number(term)
             for field in _FIELDS.values()
             for term in (self._counts[field][0] if field in self._counts else ())
         }
-        self._touched = {self._number(term) for term in said}
-        had = {term for terms, _ in before.counts.values() for term in terms}
-        self._gained_texts = said - had
-        self._gained = {self._number(term) for term in self._gained_texts}
         self._patched: dict[int, Postings] = {}
+        self._frequencies: dict[int, int] = {}
+        self._is_weighed_anew = self._tools_weighed_anew()
 
     def _name_words(self, words: Iterable[Word]) -> None:
         """Number the words and terms that no tool had; they come after all that are there."""
@@ -181,23 +171,32 @@ class _WhatIfIndex(Index):
     # Postings
 
     def document_frequency(self, term: int) -> int:
-        if term >= len(self._below.texts("terms")):
-            return 1
-        return self._below.document_frequency(term) + (term in self._gained)
+        if term not in self._touched:
+            return self._below.document_frequency(term)
+        known = self._frequencies.get(term)
+        if known is None:
+            masks = self.postings(term)[2]
+            by_text = sum(mask & ~HINTS_MASK > 0 for mask in masks)
+            by_hints = sum(mask & HINTS_MASK > 0 for mask in masks)
+            known = self._frequencies[term] = max(by_text, by_hints)
+        return known
+
+    def is_only_hinted(self, term: int) -> bool:
+        return term >= len(self._below.texts("terms")) or self._below.is_only_hinted(term)
 
     def max_impact(self, term: int) -> int:
         return max(self.postings(term)[1])
 
     def postings(self, term: int) -> Postings:  # type: ignore[override]
+        if term not in self._touched:
+            return self._below.postings(term)
         known = self._patched.get(term)
         if known is None:
-            is_same = not self._changed and term not in self._touched
-            known = self._below.postings(term) if is_same else self._patch(term)
-            self._patched[term] = known
+            known = self._patched[term] = self._patch(term)
         return known
 
     def impacts(self, term: int) -> dict[int, int] | None:
-        if not self._changed and term not in self._touched:
+        if term not in self._touched:
             return self._below.impacts(term)
         tools, impacts, _ = self.postings(term)
         return dict(zip(tools, impacts, strict=True))
@@ -205,69 +204,67 @@ class _WhatIfIndex(Index):
     def best_impacts(self, _: tuple[tuple[int, float], ...]) -> None:
         """Keep nothing: a hypothesis is searched a few times."""
 
+    def _tools_weighed_anew(self) -> frozenset[int]:
+        """Return the tools that hold in their text a term that became less rare."""
+        known = len(self._below.texts("terms"))
+        return frozenset(
+            tool
+            for term in self._touched
+            if term < known
+            and self.document_frequency(term) != self._below.document_frequency(term)
+            for tool, _, mask in zip(*self._below.postings(term), strict=True)
+            if mask & ~HINTS_MASK
+        )
+
     def norms(self, tools: Iterable[int]) -> list[float]:
         return list(map(self._norm, tools))
 
     def _norm(self, tool: int) -> float:
-        own = tool == self._before.tool
-        counts = self._counts if own else self._before.counts_of(tool)
-        terms = {term for held, _ in counts.values() for term in held}
-        is_weighed_anew = any(self._changed >> field & 1 for field in counts)
-        if not (own or is_weighed_anew or self._gained_texts & terms):
+        if tool not in self._is_weighed_anew:
             return self._below.norms([tool])[0]
+        counts, means = self._before.counts_of(tool), self._before.means
+        terms = {term for held, _ in counts.values() for term in held}
         square = 0.0
         # In the order in which a compiled index adds them up.
-        for number in map(self._number, sorted(terms)):
-            weight = term_weight(len(self), self.document_frequency(number))
-            square += (weight * impact_of(self, number, tool)) ** 2
+        for term in sorted(terms):
+            frequency = frequency_of(term, counts, means, with_hints=False)
+            if frequency:
+                weight = term_weight(len(self), self.document_frequency(self._number(term)))
+                square += (weight * impact_step(frequency)) ** 2
         return square**0.5 or 1.0
 
     def exact(self, key: str) -> tuple[int, ...]:
-        found = self._below.exact(key)
-        if key in self._added_keys:
-            return tuple(sorted({*found, self._before.tool}))
-        return found
+        return self._with_own(self._below.exact(key), has_it=key in self._added_keys)
+
+    @property
+    def has_phrases(self) -> bool:
+        return bool(self._added_phrases) or self._below.has_phrases
+
+    def with_phrase(self, phrase: str) -> tuple[int, ...]:
+        return self._with_own(self._below.with_phrase(phrase), has_it=phrase in self._added_phrases)
+
+    def _with_own(self, found: tuple[int, ...], *, has_it: bool) -> tuple[int, ...]:
+        return tuple(sorted({*found, self._before.tool})) if has_it else found
 
     def _patch(self, term: int) -> Postings:
         is_new = term >= len(self._below.texts("terms"))
         before: Postings = ((), (), ()) if is_new else self._below.postings(term)
         tools, impacts, masks = map(list, before)
         text, tool = self.term(term), self._before.tool
-        self._weigh_anew(text, tools, impacts, masks)
-        if term in self._touched:
-            place = bisect_left(tools, tool)
-            row = slice(place, place + (tools[place : place + 1] == [tool]))
-            fields = (field for field, (terms, _) in self._counts.items() if terms[text])
-            tools[row], impacts[row] = [tool], [self._impact(text, self._counts)]
-            masks[row] = [sum(1 << field for field in fields)]
+        place = bisect_left(tools, tool)
+        row = slice(place, place + (tools[place : place + 1] == [tool]))
+        fields = (field for field, (terms, _) in self._counts.items() if terms[text])
+        frequency = frequency_of(text, self._counts, self._before.means)
+        tools[row], impacts[row] = [tool], [impact_step(frequency)]
+        masks[row] = [sum(1 << field for field in fields)]
         return tools, impacts, masks
 
-    def _weigh_anew(
-        self, text: str, tools: list[int], impacts: list[int], masks: list[int]
-    ) -> None:
-        for place, mask in enumerate(masks):
-            if mask & self._changed:
-                impacts[place] = self._impact(text, self._before.counts_of(tools[place]))
 
-    def _impact(self, text: str, counts: Counts) -> int:
-        frequency = frequency_of(text, counts, self._means)
-        return int(saturate(frequency) * IMPACT_SCALE + 0.5) or 1
-
-
-def _recounted(
-    before: WhatIf, lists: dict[str, tuple[str, ...]]
-) -> tuple[Counts, list[float], int]:
-    """Count the fields that hints fill anew: the terms, the mean lengths, the fields changed."""
-    counts, means, changed = dict(before.counts), list(before.means), 0
-    for name, texts in lists.items():
-        field = _FIELDS[name]
-        counted = count_words(texts)
-        if not counted[0]:
-            continue
-        was_filled = field in before.counts
-        length = before.counts[field][1] if was_filled else 0
-        total = round(before.means[field] * before.filled[field]) - length + counted[1]
-        counts[field] = counted
-        means[field] = total / (before.filled[field] + (not was_filled)) or 1.0
-        changed |= (means[field] != before.means[field]) << field
-    return dict(sorted(counts.items())), means, changed
+def _recounted(before: WhatIf, hints: Hints) -> Counts:
+    """Count the terms of the fields that *hints* fill anew."""
+    counts = dict(before.counts)
+    for name, field in _FIELDS.items():
+        counted = count_words(getattr(hints, name))
+        if counted[0]:
+            counts[field] = counted
+    return dict(sorted(counts.items()))
