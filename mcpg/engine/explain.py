@@ -147,7 +147,7 @@ class StageDetails:
                 "matched": repair.word,
                 "term": self._index.term(repair.term),
                 "kind": repair.kind,
-                "tools": self._index.document_frequency(repair.term),
+                "tools": len(self._index.postings(repair.term)[0]),
                 "most": share * impact * credit * repair.similarity,
             }
 

@@ -51,7 +51,8 @@ class QueryWord:
         origin: `query`, `literal` for what is added by a literal, `context`, or `rewrite` for a
             word of the rewritten query.
         weight: Its share of what a perfect match would explain, in [0, 1].
-        document_frequency: Number of tools that hold it or a repair of it.
+        document_frequency: Number of tools that hold it or a repair of it in their text, or in
+            their hints, whichever is greater.
         repairs: The catalogue's words it stands for, nearest first.
         related: Other words of the catalogue of related meaning, the most similar first.
         literal: The kind of a literal, such as `path` or `date`; `None` for words.
