@@ -14,7 +14,9 @@ import argparse
 from pathlib import Path
 
 import names
+import operations
 import parallel
+import questions
 import sources
 import tables
 import vocabulary
@@ -50,6 +52,8 @@ def main() -> None:
     asked.output.mkdir(parents=True, exist_ok=True)
     sources.fetch(cache)
     numbers = write_english(asked.output, cache)
+    write_operations(asked.output, cache)
+    write_questions(asked.output.parent / "question_words.txt", cache)
     for code in asked.languages:
         write_language(asked.output, code, numbers, cache)
     write_names(asked.output, cache)
@@ -71,6 +75,21 @@ def write_english(output: Path, cache: Path) -> dict[str, int]:
     numbers = {one: number for number, one in enumerate(stems)}
     tables.write(output / "english.related", dict.fromkeys(stems, 0.0), rows, numbers)
     return numbers
+
+
+def write_operations(output: Path, cache: Path) -> None:
+    """Write the table of what kinds of operations verbs name."""
+    rows = operations.kinds_of_operations(cache)
+    numbers = {kind: number for number, kind in enumerate(operations.KINDS)}
+    tables.write(output / "english.operations", dict.fromkeys(rows, 0.0), rows, numbers)
+
+
+def write_questions(path: Path, cache: Path) -> None:
+    """Write the words that ask, a line for each language."""
+    found = questions.question_words(vocabulary.LANGUAGES, cache)
+    lines = [" ".join((name, *words)) for name, words in sorted(found.items())]
+    head = "# Words that ask, folded, by language; made by benchmarks/lexicon/make.py\n"
+    path.write_text(head + "\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_language(output: Path, code: str, numbers: dict[str, int], cache: Path) -> None:

@@ -1,6 +1,7 @@
-"""Which English stems mean something related: embedding neighbours and paraphrases.
+"""Which English stems mean something related: embedding neighbours, paraphrases and WordNet.
 
-A paraphrase is a stem that the words of other languages translate to as well.
+A paraphrase is a stem that the words of other languages translate to as well. Few of the nearest
+words are such as tool catalogues use, so those that are have places of their own.
 
 Source: Bannard and Callison-Burch, "Paraphrasing with bilingual parallel corpora", 2005.
 """
@@ -9,19 +10,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import vectors
 import vocabulary
 from alignment import Alignment, alignment
 from translation import Table
+from concepts import same_concept
 
 from mcpg.text import stem, stop_words_of
 
 LEAST_COSINE = 0.5
-MOST_RELATED = 8
+LEAST_COSINE_IN_CATALOGUES = 0.45
+MOST_RELATED = 4
+MOST_IN_CATALOGUES = 10
+"""Related stems of any kind, and further ones that tool catalogues use."""
+
+CREDIT_IN_CATALOGUES = 0.75
+"""What these further ones count of their strength: what everybody says tells less."""
+
 MOST_CONSIDERED = 12
 LEAST_USES = 4.0
 """Links that a stem must have in a language to be paraphrased through it."""
@@ -30,12 +40,22 @@ LEAST_LINKS = 1.5
 LEAST_PIVOT = 0.01
 LEAST_LANGUAGES = 2
 
-# Paraphrases count with EVEN + SLOPE * log(probability / USUAL), and SUPPORT is added where the
-# neighbours know the stem too. Fitted to the labelled queries of `bench_quality.py`.
-EVEN = 0.9
-SLOPE = 0.15
-USUAL = 0.27
-SUPPORT = 0.2
+
+class Scale(NamedTuple):
+    """From a probability to a strength: `even + slope * log(probability / usual)`.
+
+    `support` is added where other evidence knows the pair too. Fitted to the labelled queries of
+    `bench_quality.py`.
+    """
+
+    even: float
+    slope: float
+    usual: float
+    support: float
+
+
+PARAPHRASES = Scale(0.9, 0.15, 0.27, 0.2)
+WORDNET = Scale(0.75, 0.08, 0.3, 0.1)
 
 _AT_ONCE = 1500
 _CANDIDATES = 40
@@ -45,25 +65,49 @@ _STOP_STEMS = frozenset(map(stem, _STOPS))
 
 def related(codes: Iterable[str], cache: Path) -> Table:
     """Return the stems related to a stem with the similarity of each, in (0, 1]."""
-    near = _neighbours(cache)
+    usual = frozenset(map(stem, vocabulary.catalogue_words(cache)))
+    near, near_usual = _neighbours(cache, usual)
     pivots = paraphrases([alignment(code, cache) for code in codes])
+    concepts = same_concept(cache)
     vulgar = vocabulary.vulgar_stems(cache)
+    known = frozenset(map(stem, vocabulary.english_words(cache)))
     table: Table = {}
-    for one in sorted({*near, *pivots} - vulgar):
+    for one in sorted({*near, *near_usual, *pivots, *(known & concepts.keys())} - vulgar):
         row = dict(near.get(one, {}))
-        for other, probability in pivots.get(one, {}).items():
-            strength = min(1.0, max(0.0, EVEN + SLOPE * math.log(probability / USUAL)))
-            support = SUPPORT if other in row else 0.0
-            row[other] = min(1.0, max(row.get(other, 0.0), strength) + support)
-        best = sorted(row.items(), key=lambda other: (-other[1], other[0]))
-        best = [other for other in best if other[1] > 0 and other[0] not in vulgar]
-        if best:
-            table[one] = dict(best[:MOST_RELATED])
+        _blend(row, pivots.get(one, {}), PARAPHRASES)
+        best = dict(_best(row, vulgar)[:MOST_RELATED])
+        row = dict(near_usual.get(one, {}))
+        _blend(row, pivots.get(one, {}), PARAPHRASES)
+        _blend(row, concepts.get(one, {}), WORDNET)
+        further = [
+            (other, CREDIT_IN_CATALOGUES * strength)
+            for other, strength in _best(row, vulgar)
+            if other in usual and other not in best and _is_content(other)
+        ]
+        if best or further:
+            table[one] = best | dict(further[:MOST_IN_CATALOGUES])
     return table
 
 
-def _neighbours(cache: Path) -> Table:
-    """Return the stems of the nearest words; the most frequent form of a stem speaks for it."""
+def _blend(row: dict[str, float], chances: Mapping[str, float], scale: Scale) -> None:
+    """Add to the strengths in *row* what probabilities say."""
+    for other, chance in chances.items():
+        strength = scale.even + scale.slope * math.log(chance / scale.usual)
+        if strength > 0:
+            support = scale.support if other in row else 0.0
+            row[other] = min(1.0, max(row.get(other, 0.0), min(1.0, strength)) + support)
+
+
+def _best(row: Mapping[str, float], vulgar: frozenset[str]) -> list[tuple[str, float]]:
+    ordered = sorted(row.items(), key=lambda other: (-other[1], other[0]))
+    return [other for other in ordered if other[0] not in vulgar]
+
+
+def _neighbours(cache: Path, usual: frozenset[str]) -> tuple[Table, Table]:
+    """Return the stems of the nearest words, and those of the nearest *usual* ones.
+
+    The most frequent form of a stem speaks for it.
+    """
     english = vocabulary.english_words(cache)
     rows = vectors.vectors("minilm", "en", english.values(), cache)
     words = list(english)
@@ -73,21 +117,32 @@ def _neighbours(cache: Path) -> Table:
         if word.isascii() and word not in _STOPS and len(word) > 1
     ]
     rows, stems = rows[kept], [stem(words[number]) for number in kept]
-    table: Table = {}
+    places = [place for place, one in enumerate(stems) if one in usual]
+    usual_stems = [stems[place] for place in places]
+    near: Table = {}
+    near_usual: Table = {}
     for start in range(0, len(rows), _AT_ONCE):
         cosines = rows[start : start + _AT_ONCE] @ rows.T
-        best = np.argpartition(-cosines, _CANDIDATES, axis=1)[:, :_CANDIDATES]
-        for place, candidates in enumerate(best):
-            if stems[start + place] not in table:
-                row = {stems[one]: round(float(cosines[place, one]), 3) for one in candidates[::-1]}
-                for one in sorted(candidates, key=lambda one: cosines[place, one]):
-                    row[stems[one]] = round(float(cosines[place, one]), 3)
-                row.pop(stems[start + place], None)
-                best_first = sorted(row.items(), key=lambda one: (-one[1], one[0]))
-                chosen = [one for one in best_first if one[1] >= LEAST_COSINE]
-                if chosen:
-                    table[stems[start + place]] = dict(chosen[:MOST_CONSIDERED])
-    return table
+        mine = stems[start : start + _AT_ONCE]
+        _add_nearest(near, mine, cosines, stems, LEAST_COSINE)
+        _add_nearest(near_usual, mine, cosines[:, places], usual_stems, LEAST_COSINE_IN_CATALOGUES)
+    return near, near_usual
+
+
+def _add_nearest(
+    table: Table, mine: list[str], cosines: np.ndarray, others: list[str], least: float
+) -> None:
+    """Add the nearest of the *others* to the rows of *mine* that *table* lacks."""
+    best = np.argpartition(-cosines, _CANDIDATES, axis=1)[:, :_CANDIDATES]
+    for place, candidates in enumerate(best):
+        if mine[place] not in table:
+            row: dict[str, float] = {}
+            for one in sorted(candidates, key=lambda one: cosines[place, one]):
+                row[others[one]] = round(float(cosines[place, one]), 3)
+            row.pop(mine[place], None)
+            chosen = [one for one in _best(row, frozenset()) if one[1] >= least]
+            if chosen:
+                table[mine[place]] = dict(chosen[: 2 * MOST_CONSIDERED])
 
 
 def paraphrases(alignments: Iterable[Alignment]) -> Table:

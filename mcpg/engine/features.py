@@ -10,6 +10,7 @@ from operator import mul
 from mcpg.engine.retrieval import POOL, clause_impacts
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
+from mcpg.text import operations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ FEATURES = (
     "sentence",
     "related",
     "relatedName",
+    "operation",
+    "question",
     "exactName",
     "intent",
 )
@@ -65,6 +68,9 @@ if TYPE_CHECKING:
             related: What related words add to the lexical score, in [0, 1].
             gains: The clauses that related words add to, by place, with the share of the query
                 that each gains, before it is damped.
+            operation: How much more likely it does the kind of operation that is asked for than
+                any tool does: the logarithm of a ratio, in [-1.5, 1.5].
+            question: Where the query is a question, the same of reading.
             exact: 1 when the query names the tool exactly, else the share of the query that an
                 alias which opens it is.
         """
@@ -83,6 +89,8 @@ if TYPE_CHECKING:
         intents: tuple[float, ...]
         related: float
         gains: tuple[tuple[int, float], ...]
+        operation: float
+        question: float
         exact: float
 
 else:  # `typing` takes longer to import than the search of a small catalogue
@@ -91,7 +99,7 @@ else:  # `typing` takes longer to import than the search of a small catalogue
     Candidate = namedtuple(  # noqa: PYI024 - as above
         "Candidate",
         "document lexical impacts name_coverage opening related_name grams "
-        "cosine source coverage sentence intents related gains exact",
+        "cosine source coverage sentence intents related gains operation question exact",
     )
 
 
@@ -122,9 +130,22 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _by_part(analysis.intents, weighed) if analysis.intents else [()] * len(pool),
         _damped(gains, analysis),
         gains,
+        *_operations(pool, analysis, index),
         [named.get(document, 0.0) for document in pool],
     )
     return list(map(Candidate._make, zip(*columns, strict=True)))
+
+
+def _operations(
+    pool: Sequence[int], analysis: Analysis, index: Index
+) -> tuple[list[float], list[float]]:
+    """Return how each document's kind of operation fits the query, and how it fits a question."""
+    unknown = [0.0] * len(pool)
+    if not (analysis.operation or analysis.is_question):
+        return unknown, unknown
+    done = index.operations(pool)
+    fits = [operations.agreement(analysis.operation, one) for one in done]
+    return fits, list(map(operations.reading, done)) if analysis.is_question else unknown
 
 
 def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:

@@ -157,6 +157,8 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         candidate.sentence / lexical,
         _RELATED_UNIT * candidate.related / lexical,
         _RELATED_NAME_UNIT * candidate.related_name,
+        candidate.operation,
+        candidate.question,
         candidate.exact,
         0.0,
     )

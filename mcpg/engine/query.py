@@ -19,6 +19,7 @@ from mcpg.text import (
     joined,
     language_of,
     lexicon,
+    operations,
     split_words,
     stop_words_of,
     strip_accents,
@@ -132,6 +133,9 @@ class Analysis:
         opened: Tools with an alias of several words that opens the query, and how much of the query
             the alias is, in (0, 1]: the share of its words, stop words among them, each weighed by
             its rarity in the language.
+        operation: The probability of each kind of operation that is asked for, see
+            `mcpg.text.operations`; nothing where it is not known.
+        is_question: Whether it asks something.
         total_weight: What a perfect match of everything asked would weigh; above 0.
         literals: The parts of the query that are arguments.
     """
@@ -143,6 +147,8 @@ class Analysis:
     language: str | None = None
     exact_keys: tuple[str, ...] = ()
     opened: tuple[tuple[int, float], ...] = ()
+    operation: tuple[float, ...] = ()
+    is_question: bool = False
     total_weight: float = 1.0
     literals: tuple[Literal, ...] = ()
 
@@ -191,6 +197,8 @@ def analyse(
         language,
         _distinct(key for key in (joined(query), joined(text), *wholes) if key),
         _opened([word.text for word in words if not word.whole], reader, index),
+        operations.shares_by((clause.operation, 1.0) for clause in asked[:1]),
+        uses_lexicon and operations.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,
     )

@@ -13,7 +13,7 @@ from math import log
 
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
-from mcpg.text import lexicon, stem, stop_words_of
+from mcpg.text import lexicon, operations, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 from mcpg.values import replace, value
@@ -37,6 +37,10 @@ _SHORTEST_COMPOUND_PART = 3
 _MOST_COMPLETIONS = 8
 # A related word that more documents hold finds none of them, and would take longest.
 _MOST_HOLDERS = 40
+# How many related words speak for the kind of operation that a word itself says nothing of, and
+# what each counts of its similarity.
+_MOST_RELATED_VERBS = 3
+_CREDIT_OF_RELATED_VERB = 0.6
 # Words of queries are endless, so there is a bound.
 _MOST_REMEMBERED = 16_384
 
@@ -89,6 +93,8 @@ class QueryTerm:
         document_frequency: Number of documents that hold what it stands for, at least.
         role: `term`, `identifier`, `literal` or `unknown`.
         origin: `query`, `literal` for what is added by an argument in it, or `context`.
+        operation: What it says of the kind of operation that is wanted, see `ratios_of` in
+            `mcpg.text.operations`.
         related: Other words of the catalogue of related meaning, the most similar first.
         related_variants: The terms of these words with the similarity of each.
         retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
@@ -103,6 +109,7 @@ class QueryTerm:
     document_frequency: int
     role: str
     origin: str = "query"
+    operation: tuple[float, ...] = ()
     related: tuple[TermExpansion, ...] = ()
     related_variants: tuple[tuple[int, float], ...] = ()
     retrieved_by: tuple[tuple[int, float], ...] = ()
@@ -331,6 +338,7 @@ class TermReader:
         frequency_of = self._index.document_frequency
         return replace(
             term,
+            operation=_operation_of(self._meanings(term)),
             related=tuple(self._expansion(n, "related", s) for n, s in ranked),
             related_variants=tuple(ranked),
             retrieved_by=tuple(
@@ -376,3 +384,22 @@ class TermReader:
 def _credit(word: str, distance: int) -> float:
     """Return the credit for a misspelling *distance* edits from a word; it falls with distance."""
     return _TYPO_CREDIT * (1 - distance / len(word)) if distance else 1.0
+
+
+def _operation_of(meanings: Iterable[tuple[str, float]]) -> tuple[float, ...]:
+    """Return what the first of the *meanings* that names a kind of operation says of it.
+
+    Where none does, it is what the words related to them say on average.
+    """
+    meanings = list(meanings)
+    for meaning, _ in meanings:
+        if ratios := operations.ratios_of(meaning):
+            return ratios
+    near = [
+        (_CREDIT_OF_RELATED_VERB * similarity, ratios)
+        for meaning, _ in meanings[:1]
+        for other, similarity in lexicon.related_stems(meaning)
+        if (ratios := operations.ratios_of(other))
+    ][:_MOST_RELATED_VERBS]
+    columns = zip(*[[credit * ratio for ratio in ratios] for credit, ratios in near], strict=True)
+    return tuple([sum(column) / len(near) for column in columns])

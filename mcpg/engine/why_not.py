@@ -30,6 +30,8 @@ _PHRASES = {
     "sentence": "it answers the query's best sentence better",
     "related": "its texts have more words that are related to the query's",
     "relatedName": "its name has words that are related to the query's",
+    "operation": "it does more of the kind that is asked for",
+    "question": "the query is a question, and it is more likely to only read",
     "exactName": "the query spells its name",
 }
 

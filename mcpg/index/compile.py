@@ -11,7 +11,7 @@ from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
-from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents
+from mcpg.index.inverted import name_words, Analysed, InvertedFile, analysed_documents
 from mcpg.index.layout import (
     KINDS,
     NO_KEY,
@@ -32,7 +32,7 @@ from mcpg.index.phrases import phrase_sections
 from mcpg.index.reader import PAGES, gram_sections, recipe_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.speller import spelling_sections
-from mcpg.text import joined, language_of, split_words
+from mcpg.text import joined, language_of, operations, split_words, stem
 
 if TYPE_CHECKING:
     from mcpg.relations.model import EdgeKind
@@ -49,6 +49,24 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     yield from texts_sections("sources", sources)
     yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
+    yield Section("tools.operation", "B", b"".join(map(_operation, tools)))
+
+
+# The first words of a name tell what a tool does; that of a description may be of another kind.
+_TELLING_NAME_WORDS = 2
+_CREDIT_OF_DESCRIPTION = 0.5
+
+
+def _operation(tool: Tool) -> bytes:
+    """Return the probability of each kind of operation, by name, description and annotations."""
+    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in name_words(tool)]
+    evidence = evidence[:_TELLING_NAME_WORDS]
+    opening = split_words(tool.description[:SUMMARY_LENGTH])[:1]
+    evidence += [(operations.ratios_of(stem(one)), _CREDIT_OF_DESCRIPTION) for one in opening]
+    if tool.hints.read_only is not None:
+        evidence.append((operations.ratios_of_hint(tool.hints.read_only), 1.0))
+    shares = operations.shares_by(evidence) or (0.0,) * len(operations.KINDS)
+    return bytes(round(0xFF * share) for share in shares)
 
 
 def summary(description: str) -> str:

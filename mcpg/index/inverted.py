@@ -113,7 +113,7 @@ def _analysed(document: ToolDocument, cut: _Cut) -> Analysed:
     found = (_counted(field, " ".join(texts[field]), cut) for field in sorted(texts))
     tool = document.tool
     held = [one for one in found if one.words]
-    return Analysed(held, described_words(tool), _name_words(tool))
+    return Analysed(held, described_words(tool), name_words(tool))
 
 
 def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
@@ -130,7 +130,7 @@ def _counted(field: int, text: str, cut: _Cut) -> FieldWords:
     return FieldWords(field, Counter(words), Counter(wholes))
 
 
-def _name_words(tool: Tool) -> list[str]:
+def name_words(tool: Tool) -> list[str]:
     """Return the words of a tool's name.
 
     Words of the source's name are left out, for they say nothing of the tool, unless the name has

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     Buffer: TypeAlias = "bytes | memoryview"
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 5
-"""Goes up whenever sections, or the rules by which texts are cut into them, change."""
+FORMAT_VERSION = 6
+"""Goes up whenever sections, or the rules by which texts are cut into them, change, and with the
+table of operations."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
@@ -248,6 +249,8 @@ SECTIONS = {
     "source_of": "I",
     "enabled": "B",
     "tools.norm": "d",
+    # for each tool the probability of each kind of operation, in 255ths; all 0 where unknown
+    "tools.operation": "B",
     # for each link
     "links.kind": "B",
     "links.weight": "d",

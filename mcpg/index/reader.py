@@ -39,7 +39,7 @@ from mcpg.index.layout import (
 )
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import Speller
-from mcpg.text import split_words
+from mcpg.text import operations, split_words
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -547,6 +547,11 @@ class Index:
         if [norm for norm in norms if not norm > 0]:
             raise StaleIndexError("a tool of it has no length")
         return norms
+
+    def operations(self, tools: Iterable[int]) -> list[memoryview]:
+        """Return how likely each tool does each kind of operation; all 0 where unknown."""
+        shares, count = self.section("tools.operation"), len(operations.KINDS)
+        return [shares[count * tool : count * (tool + 1)] for tool in tools]
 
     def record(self, tool: int) -> ToolDocument:
         return self._record(tool)[0]

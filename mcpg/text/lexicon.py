@@ -304,6 +304,15 @@ def related_stems(stem: str) -> list[tuple[str, float]]:
     return _named(_table(f"{ENGLISH}.related").row(stem))
 
 
+def operation_shares(stem: str) -> list[float]:
+    """Return the share of each kind of operation in those that *stem* opens the name of.
+
+    The row of "" is that of all operations. A stem that opens few has none.
+    """
+    row = _table(f"{ENGLISH}.operations").row(stem)
+    return [strength for _, strength in sorted(row)]
+
+
 def translations(
     word: str, language: str, *, repairs: bool = True
 ) -> tuple[int, list[tuple[str, float]]]:

@@ -266,7 +266,7 @@ def test_fusion_says_what_each_channel_found() -> None:
             for part in match.contributions
             if part.feature == feature
         }
-        assert row["tools"] == sum(value > 0 for value in values.values())
+        assert row["tools"] == sum(value != 0 for value in values.values())
         assert row["best"] == max(values.values())
         assert row["bestTool"] is None or values[row["bestTool"]] == row["best"]
 

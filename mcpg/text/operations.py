@@ -1,0 +1,126 @@
+"""What kind of operation words ask for: to read one thing or many, to create, change or delete.
+
+For a verb, the table `english.operations` has the share of each kind among the operations of public
+APIs that it opens the name of. Words are taken for independent evidence, discounted because they
+are not (naive Bayes). A question asks to read, whatever its verb.
+
+The table is made by `benchmarks/lexicon/operations.py`, the words that ask by `questions.py` there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from math import exp, fsum, log
+
+from mcpg.text import lexicon
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Ratios: TypeAlias = tuple[float, ...]
+    """For each of `KINDS`, the logarithm of how much more often a word names it than any does."""
+
+KINDS = ("read one", "read many", "create", "change", "delete")
+READS = 2
+"""So many of the `KINDS`, the first ones, only read."""
+
+MOST = 1.5
+"""The greatest agreement, and minus the least."""
+
+_ALL = ""
+_DISCOUNT = 0.7
+# How often a tool that is said to read only, or not to, does as said.
+_RELIABLE = 0.9
+# A word that asks opens the question, perhaps after a preposition; in these languages it may stand
+# in any place.
+_OPENING = 2
+_ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
+_FILE = os.path.join(os.path.dirname(__file__), "data", "question_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
+
+_ratios: dict[str, Ratios] = {}
+_all: list[float] = []
+_questions: dict[str, frozenset[str]] = {}
+_MOST_REMEMBERED = 4096
+
+
+def ratios_of(stem: str) -> Ratios:
+    """Return what an English *stem* says of each of `KINDS`; nothing where it says nothing."""
+    known = _ratios.get(stem)
+    if known is None:
+        pairs = zip(lexicon.operation_shares(stem), _usual(), strict=False)
+        known = tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
+        if len(_ratios) < _MOST_REMEMBERED:
+            _ratios[stem] = known
+    return known
+
+
+def ratios_of_hint(read_only: bool) -> Ratios:
+    """Return what it says of each of `KINDS` that a tool is said to read only, or not to."""
+    reads = log(2 * (_RELIABLE if read_only else 1 - _RELIABLE))
+    others = log(2 * (1 - _RELIABLE if read_only else _RELIABLE))
+    return (reads,) * READS + (others,) * (len(KINDS) - READS)
+
+
+def _usual() -> list[float]:
+    """Return the share of each of `KINDS` in all operations; nothing without the table."""
+    if not _all:
+        _all.extend(lexicon.operation_shares(_ALL))
+    return _all
+
+
+def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
+    """Return the probability of each of `KINDS`, by what is said and how much each counts.
+
+    Nothing is returned where nothing is said.
+    """
+    said = [(ratios, credit) for ratios, credit in evidence if ratios]
+    usual = _usual()
+    if not said or not usual:
+        return ()
+    logits = [
+        log(share) + _DISCOUNT * fsum([credit * ratios[place] for ratios, credit in said])
+        for place, share in enumerate(usual)
+    ]
+    odds = [exp(logit - max(logits)) for logit in logits]
+    return tuple([one / fsum(odds) for one in odds])
+
+
+def agreement(asked: Sequence[float], done: Sequence[float]) -> float:
+    """Return how much more likely a tool of kinds *done* does what is *asked* than any tool does.
+
+    It is the logarithm of a ratio, in [-`MOST`, `MOST`], and 0 where either is not known.
+    """
+    usual = _usual()
+    if not asked or not any(done) or not usual:
+        return 0.0
+    ratio = fsum([one * other / any_ for one, other, any_ in zip(asked, done, usual, strict=True)])
+    return max(-MOST, min(MOST, log(ratio / fsum(done)))) if ratio > 0 else -MOST
+
+
+def reading(done: Sequence[float]) -> float:
+    """Return how much more likely a tool of kinds *done* only reads than any tool does.
+
+    It is the logarithm of a ratio, in [-`MOST`, `MOST`], and 0 where nothing is known.
+    """
+    usual = _usual()
+    if not any(done) or not usual:
+        return 0.0
+    ratio = fsum(done[:READS]) / fsum(done) / fsum(usual[:READS])
+    return max(-MOST, min(MOST, log(ratio))) if ratio > 0 else -MOST
+
+
+def is_question(words: Sequence[str], language: str | None) -> bool:
+    """Return whether the folded *words* of a query in *language* ask something."""
+    if not _questions:
+        _questions.update(_read())
+    asking = _questions.get(language or lexicon.ENGLISH, frozenset())
+    return not asking.isdisjoint(words if language in _ANYWHERE else words[:_OPENING])
+
+
+def _read() -> dict[str, frozenset[str]]:
+    with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
+        lists = [line.split() for line in lines if not line.startswith("#")]
+    return {language: frozenset(words) for language, *words in lists}

@@ -1,0 +1,93 @@
+"""Kinds of operations, and questions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpg.text import operations
+from mcpg.text.operations import KINDS, MOST, agreement, is_question, ratios_of, reading, shares_by
+
+shares = st.lists(st.integers(0, 255), min_size=5, max_size=5)
+
+
+def kind_of(*stems: str) -> str:
+    """Return the most likely kind of what *stems* name."""
+    found = shares_by((ratios_of(one), 1.0) for one in stems)
+    return KINDS[found.index(max(found))]
+
+
+@pytest.mark.parametrize(
+    ("stem", "kind"),
+    [
+        ("list", "read many"),
+        ("creat", "create"),
+        ("add", "create"),
+        ("updat", "change"),
+        ("delet", "delete"),
+        ("remov", "delete"),
+    ],
+)
+def test_a_verb_names_a_kind_of_operation(stem: str, kind: str) -> None:
+    """What a verb most often does in public APIs is what it names."""
+    assert kind_of(stem) == kind
+
+
+def test_a_word_that_opens_no_operation_says_nothing() -> None:
+    """An unknown word has no ratios, and what nothing is known of agrees with everything alike."""
+    assert ratios_of("walrus") == ()
+    assert shares_by([((), 1.0)]) == ()
+    assert agreement((), bytes(5)) == reading(bytes(5)) == 0.0
+
+
+def test_a_tool_of_the_same_kind_agrees() -> None:
+    """To delete agrees with deleting, and least with reading."""
+    delete, remove, get = (shares_by([(ratios_of(one), 1.0)]) for one in ("delet", "remov", "get"))
+
+    assert agreement(delete, remove) > 0 > agreement(delete, get)
+    assert reading(get) > 0 > reading(delete)
+
+
+@given(asked=shares.filter(any), done=shares)
+def test_agreement_is_bounded(asked: list[int], done: list[int]) -> None:
+    """Whatever is known of both, agreement and reading are in the documented range."""
+    total = sum(asked)
+
+    assert -MOST <= agreement([one / total for one in asked], done) <= MOST
+    assert -MOST <= reading(done) <= MOST
+
+
+def test_a_hint_of_reading_makes_reading_likelier() -> None:
+    """The annotation of a tool counts beside the words of its name."""
+    by_name = shares_by([(ratios_of("check"), 1.0)])
+    hinted = [
+        shares_by([(ratios_of("check"), 1.0), (operations.ratios_of_hint(hint), 1.0)])
+        for hint in (True, False)
+    ]
+
+    assert reading(hinted[0]) > reading(by_name) > reading(hinted[1])
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("what time is it", None),
+        ("in which folder am i", "english"),
+        ("is my copy clean", "english"),
+        ("wer arbeitet hier", "german"),
+        ("donde estan mis archivos", "spanish"),
+        ("qui est connecte", "french"),
+        ("где мои файлы", "russian"),
+        ("天气 怎么样 如何", "chinese"),
+    ],
+)
+def test_words_that_ask_make_a_question(query: str, language: str | None) -> None:
+    """A question is told by its opening, or in some languages by any word."""
+    assert is_question(query.split(), language)
+
+
+@pytest.mark.parametrize("query", ["show me what is staged", "do it what i say", "find by who"])
+def test_an_order_is_no_question(query: str) -> None:
+    """A word that asks later in an English request makes no question of it."""
+    assert not is_question(query.split(), "english")
