@@ -18,8 +18,8 @@ import numpy as np
 import vectors
 import vocabulary
 from alignment import Alignment, alignment
-from translation import Table
 from concepts import same_concept
+from translation import Table
 
 from mcpg.text import stem, stop_words_of
 
