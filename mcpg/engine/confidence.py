@@ -12,7 +12,7 @@ from operator import mul
 
 from mcpg.engine.features import FEATURES, Candidate
 from mcpg.engine.results import Request
-from mcpg.engine.retrieval import POOL
+from mcpg.engine.retrieval import POOL, RELATED_CREDIT
 from mcpg.values import DECIMALS, SHOWN_DECIMALS, value
 
 TYPE_CHECKING = False
@@ -47,15 +47,14 @@ class Calibration:
     Attributes:
         inputs: In the order of `INPUTS`, the first three times the content of the most telling
             word of the query that it holds, or of all where it holds none, for filler leads by
-            nothing: its cosine with the query
-            less the mean of those looked at; its cosine of 3-grams less the mean of the five
-            greatest; the logarithm of one more than its fused score less that of the tenth, both
+            nothing: its cosine with the query less the mean of those looked at; its cosine of
+            3-grams less the mean of the five greatest; the logarithm of one more than its fused score less that of the tenth, both
             without what they add for intents, at most 5; that of one more than the number of the
             query's words that it holds, function words aside; what share of them that is; the
+            share of the query, by weight, that it answers, where a related word counts in part; the
             logarithm of one more than the number of the query's words, stop words among them; the
-            share of the query that is numbers and codes no tool holds; the cube of the share, of
-            what it holds of the query, that it holds by repair alone, for a few slips are nothing
-            and nothing but slips is noise; what related words add to its lexical score, and to the
+            cube of the share, of what it holds of the query, that it holds by repair alone, for a
+            few slips are nothing and nothing but slips is noise; what related words add to its lexical score, and to the
             coverage of its name; the share of the query that its opening words take when they are
             the tool's whole name; 1 when the query spells its name, else the
             share that an alias which opens it is.
@@ -156,11 +155,7 @@ class CalibrationInputs:
         self._nearest = fsum(grams) / _NEAREST
         self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
         self._asked = [clause for clause in analysis.clauses if clause.origin == "query"]
-        literals = [clause.weight for clause in self._asked if clause.role == "literal"]
-        self._of_query = (
-            log1p(len(analysis.words)),
-            fsum(literals) / analysis.total_weight,
-        )
+        self._length = log1p(len(analysis.words))
 
     def of(self, fused: Fused) -> tuple[float, ...]:
         """Return the inputs of one match, in the order of `INPUTS`."""
@@ -177,13 +172,28 @@ class CalibrationInputs:
             content * log1p(min(max(self._strength(fused) - self._floor, 0.0), _WIDEST)),
             log1p(len(held)),
             len(held) / len(self._asked) if held else 0.0,
-            *self._of_query,
+            self._answered(candidate),
+            self._length,
             (1 - fsum(known) / total) ** 3 if held else 0.0,
             candidate.related,
             candidate.related_name,
             candidate.opening,
             candidate.exact,
         )
+
+    def _answered(self, candidate: Candidate) -> float:
+        """Return the share of the query that its words answer, or in part words related to them."""
+        near = {place for place, _ in candidate.gains}
+        answered = [
+            clause.weight * clause.repairs[0].similarity
+            if impact and clause.repairs
+            else RELATED_CREDIT * clause.weight * clause.related[0].similarity
+            for place, (clause, impact) in enumerate(
+                zip(self._asked, candidate.impacts, strict=False)
+            )
+            if (impact and clause.repairs) or place in near
+        ]
+        return fsum(answered) / (fsum([clause.weight for clause in self._asked]) or 1.0)
 
     def _strength(self, fused: Fused) -> float:
         """Return the fused score without what depends on the matches above."""
