@@ -45,19 +45,19 @@ class Calibration:
     """From evidence to a probability, for one match.
 
     Attributes:
-        inputs: In the order of `INPUTS`, the first three times the content of the most telling
-            word of the query that it holds, or of all where it holds none, for filler leads by
-            nothing: its cosine with the query less the mean of those looked at; its cosine of
-            3-grams less the mean of the five greatest; the logarithm of one more than its fused score less that of the tenth, both
-            without what they add for intents, at most 5; that of one more than the number of the
-            query's words that it holds, function words aside; what share of them that is; the
-            share of the query, by weight, that it answers, where a related word counts in part; the
-            logarithm of one more than the number of the query's words, stop words among them; the
-            cube of the share, of what it holds of the query, that it holds by repair alone, for a
-            few slips are nothing and nothing but slips is noise; what related words add to its lexical score, and to the
-            coverage of its name; the share of the query that its opening words take when they are
-            the tool's whole name; 1 when the query spells its name, else the
-            share that an alias which opens it is.
+        inputs: In the order of `INPUTS`, the first three times the content of the most telling word
+            of the query that it holds, or of all where it holds none, for filler leads by nothing:
+            its cosine with the query less the mean of those looked at; its cosine of 3-grams less
+            the mean of the five greatest; the logarithm of one more than its fused score less that
+            of the tenth, both without what they add for intents, at most 5; that of one more than
+            the number of the query's words that it holds, function words aside; what share of them
+            that is; the share of the query, by weight, that it answers, where a related word counts
+            in part; the logarithm of one more than the number of the query's words, stop words
+            among them; the cube of the share, of what it holds of the query, that it holds by
+            repair alone, for a few slips are nothing and nothing but slips is noise; what related
+            words add to its lexical score, and to the coverage of its name; the share of the query
+            that its opening words take when they are the tool's whole name; 1 when the query spells
+            its name, else the share that an alias which opens it is.
         score: The probability that the match is wanted, in [0, 1].
     """
 

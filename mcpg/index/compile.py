@@ -11,7 +11,7 @@ from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
-from mcpg.index.inverted import name_words, Analysed, InvertedFile, analysed_documents
+from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents, name_words
 from mcpg.index.layout import (
     KINDS,
     NO_KEY,
