@@ -8,7 +8,7 @@ belief in what is shipped: fusion weights maximise the mean nDCG@5 of the sets, 
 alike, by coordinate ascent; every set weighs the same. The calibration is a logistic regression on
 the best matches of each query, the first before all, with the answers of every fifth query taken
 out of the catalogue; as the queries of the sets are long, a few of their words and the names of
-tools, also misspelt, are asked as well. All this is asked of two sets as one catalogue, too. Both
+tools, also misspelt, are asked as well, and words drawn from running text, which ask for nothing. All this is asked of two sets as one catalogue, too. Both
 are then fitted on all sets but one and measured on that one. `--write` puts the model fitted on all
 sets into `mcpg/engine/data/ranking.json`.
 """
@@ -31,12 +31,14 @@ from samplings import VARIANTS, WHOLE, Catalogue, catalogues_of, read
 from scaling import standardised_logistic
 
 import mcpg.engine
+import mcpg.text
 from mcpg.engine.features import FEATURES
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, ranking_json, with_fitted
 from mcpg.engine.model import INPUTS, Model, ModelProvenance, default_model, default_provenance
 from mcpg.engine.query import analyse
 from mcpg.evaluation.metrics import auroc
 from mcpg.text import split_words
+from mcpg.text.lexicon import WordTable
 from mcpg.tuning.fit import (
     ANSWERLESS_SHARE,
     LOWER,
@@ -70,6 +72,8 @@ SURE = "; calibration, on sets left out: "
 MOST_WORDS = 4
 MOST_NAMES = 120
 LONG_WORD = 5
+RUNNING_TEXTS, MOST_RUNNING_WORDS = 60, 7
+WORDS_OF_ENGLISH = Path(mcpg.text.__file__).parent / "data" / "lexicon" / "english.words"
 # How much a coefficient of 0 is believed, in units of the mean log loss, of inputs that vary by 1.
 RIDGE = 1e-2
 
@@ -166,7 +170,7 @@ def asked(
             yield from asker.judged(read(folder / variant, count), variant == VARIANTS[0])
         yield from asker.named(samplings.tools_of(folder))
         if catalogue.is_asked_noise:
-            for text in unanswerable(root, folder.name):
+            for text in (*unanswerable(root, folder.name), *running_text()):
                 yield from asker.seen(text, set(), NOISE, ASKED)
 
 
@@ -241,6 +245,16 @@ def unanswerable(root: Path, name: str) -> list[str]:
     """Return the queries that no tool of the set called *name* answers."""
     queries = [*read(root / "noise.jsonl"), *read(root / "ood.jsonl")]
     return [one["query"] for one in queries if {"*", name} & set(one["irrelevant_for"])]
+
+
+def running_text() -> list[str]:
+    """Return some words drawn by how frequent they are in English: what asks for nothing."""
+    table = WordTable(memoryview(WORDS_OF_ENGLISH.read_bytes()))
+    frequencies = [10 ** table.zipf_of(number) for number in range(len(table))]
+    words = [table.word(number) for number in range(len(table))]
+    rng = random.Random(0)
+    counts = [rng.randint(1, MOST_RUNNING_WORDS) for _ in range(RUNNING_TEXTS)]
+    return [" ".join(rng.choices(words, frequencies, k=count)) for count in counts]
 
 
 def shares(samples: Sequence[Top]) -> list[float]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import fsum, log
-from operator import mul
 from typing import TYPE_CHECKING
 
-from mcpg.tuning.fit import logistic
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+ROUNDS = 60
+CLOSE = 1e-9
 
 
 def standardised_logistic(
@@ -19,27 +20,28 @@ def standardised_logistic(
     *,
     ridge: float,
 ) -> tuple[float, ...]:
-    """Return the coefficients, the intercept first, of a logistic regression.
+    """Return the coefficients, the intercept first, of a logistic regression, by Newton's method.
 
     Inputs are first brought to mean 0 and variance 1. With no evidence the intercept is the share
     of what is right, as a logit, and the coefficients are 0; how much that is believed is *ridge*,
     in units of the mean log loss.
     """
-    total = fsum(shares)
-    weights = [share / total for share in shares]
-    columns = list(zip(*rows, strict=True))
-    means = [fsum(map(mul, weights, column)) for column in columns]
-    scales = [
-        fsum(weight * (one - mean) ** 2 for weight, one in zip(weights, column, strict=True)) ** 0.5
-        or 1.0
-        for column, mean in zip(columns, means, strict=True)
-    ]
-    moved = [
-        [(one - mean) / scale for one, mean, scale in zip(row, means, scales, strict=True)]
-        for row in rows
-    ]
-    share = fsum(weight for weight, hit in zip(weights, right, strict=True) if hit)
-    prior = (log(share / (1 - share)), *[0.0] * len(means))
-    intercept, *found = logistic(moved, right, weights, prior=prior, ridge=ridge)
-    coefficients = [one / scale for one, scale in zip(found, scales, strict=True)]
-    return intercept - fsum(map(mul, coefficients, means)), *coefficients
+    inputs, wanted = np.array(rows), np.array(right, dtype=float)
+    weights = np.array(shares) / np.sum(shares)
+    means = weights @ inputs
+    scales = np.sqrt(weights @ (inputs - means) ** 2)
+    scales[scales == 0] = 1.0
+    moved = np.column_stack((np.ones(len(inputs)), (inputs - means) / scales))
+    share = weights @ wanted
+    prior = np.concatenate(([np.log(share / (1 - share))], np.zeros(len(means))))
+    found = prior.copy()
+    for _ in range(ROUNDS):
+        chances = 1 / (1 + np.exp(-moved @ found))
+        slope = moved.T @ (weights * (chances - wanted)) + ridge * (found - prior)
+        bend = (moved * (weights * chances * (1 - chances))[:, None]).T @ moved
+        step = np.linalg.solve(bend + ridge * np.eye(len(found)), slope)
+        found -= step
+        if np.abs(step).max() < CLOSE:
+            break
+    coefficients = found[1:] / scales
+    return float(found[0] - coefficients @ means), *map(float, coefficients)
