@@ -10,7 +10,8 @@ the best matches of each query, the first before all, with the answers of every 
 out of the catalogue; as the queries of the sets are long, a few of their words and the names of
 tools, also misspelt, are asked as well, and words drawn from running text, which ask for nothing.
 All this is asked of two sets as one catalogue, too. Both are then fitted on all sets but one and
-measured on that one. `--write` puts the model fitted on all sets into `mcpg/engine/data/ranking.json`.
+measured on that one. `--write` puts the model fitted on all sets into
+`mcpg/engine/data/ranking.json`.
 """
 
 from __future__ import annotations

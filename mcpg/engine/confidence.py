@@ -37,7 +37,9 @@ _WIDEST = 5.0
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
 _KNOWN = ("exact", "stem", "translation")
-_INTENT = FEATURES.index("intent")
+# What a tool adds for an intent depends on the matches above it, and what kind of operation it does
+# says nothing of what it does that to.
+_NO_LEAD = tuple(FEATURES.index(name) for name in ("operation", "question", "intent"))
 
 
 @value
@@ -49,15 +51,15 @@ class Calibration:
             of the query that it holds, or of all where it holds none, for filler leads by nothing:
             its cosine with the query less the mean of those looked at; its cosine of 3-grams less
             the mean of the five greatest; the logarithm of one more than its fused score less that
-            of the tenth, both without what they add for intents, at most 5; that of one more than
-            the number of the query's words that it holds, function words aside; what share of them
-            that is; the share of the query, by weight, that it answers, where a related word counts
-            in part; the logarithm of one more than the number of the query's words, stop words
-            among them; the cube of the share, of what it holds of the query, that it holds by
-            repair alone, for a few slips are nothing and nothing but slips is noise; what related
-            words add to its lexical score, and to the coverage of its name; the share of the query
-            that its opening words take when they are the tool's whole name; 1 when the query spells
-            its name, else the share that an alias which opens it is.
+            of the tenth, both without what they add for intents and kinds of operations, at most 5;
+            that of one more than the number of the query's words that it holds, function words
+            aside; what share of them that is; the share of the query, by weight, that it answers,
+            where a related word counts in part; the logarithm of one more than the number of the
+            query's words, stop words among them; the cube of the share, of what it holds of the
+            query, that it holds by repair alone, for a few slips are nothing and nothing but slips
+            is noise; what related words add to its lexical score, and to the coverage of its name;
+            the share of the query that its opening words take when they are the tool's whole name;
+            1 when the query spells its name, else the share that an alias which opens it is.
         score: The probability that the match is wanted, in [0, 1].
     """
 
@@ -196,5 +198,6 @@ class CalibrationInputs:
         return fsum(answered) / (fsum([clause.weight for clause in self._asked]) or 1.0)
 
     def _strength(self, fused: Fused) -> float:
-        """Return the fused score without what depends on the matches above."""
-        return fused.score - fused.values[_INTENT] * self._weights[_INTENT]
+        """Return the fused score of the features that a lead may consist of."""
+        values, weights = fused.values, self._weights
+        return fused.score - fsum([values[place] * weights[place] for place in _NO_LEAD])
