@@ -180,7 +180,7 @@ class TestExplain:
         assert "dropped: a function word" in fates["the"]
         assert "-> shipment (typo, 1 edit" in told
         assert "unknown: a word that no tool has, nor one near it" in fates["zzqx"]
-        assert "unknown: a code or number that no tool has" in fates["x-4711"]
+        assert "a literal: code" in fates["X-4711"]
         assert fates["invoices"].endswith("(context)")
 
     def test_ties_are_told(self, folder: Path, run: Callable[..., Run]) -> None:

@@ -7,7 +7,7 @@ from mcpg.evaluation.judged import parse_judged
 from mcpg.evaluation.missed import missed_queries
 
 QUERIES = b"""\
-{"id": "a", "query": "bring my parcel back from Berlin", "relevant": ["return_create"]}
+{"id": "a", "query": "find my parcel from Berlin", "relevant": ["return_create"]}
 {"id": "b", "query": "create a return", "relevant": ["return_create"]}
 {"id": "c", "query": "undo the purchase 4711", "relevant": ["return_create", "order_cancel"]}
 {"id": "d", "query": "find a courier", "relevant": ["courier_find"]}
@@ -26,7 +26,7 @@ def test_aliases_are_made_of_queries_that_a_tool_misses() -> None:
     found = missed_queries(ENGINE, "return_create", JUDGEMENTS)
 
     assert {one.query: one.alias for one in found} == {
-        "bring my parcel back from Berlin": "bring my parcel back",
+        "find my parcel from Berlin": "find my parcel",
         "undo the purchase 4711": "undo the purchase",
     }
     assert all(one.rank is None or one.rank > 1 for one in found)

@@ -91,10 +91,12 @@ def test_everything_is_drawn(browser: Browser, report: Path, explained: dict[str
         " [...bar.querySelectorAll('rect')].reduce((sum, one) =>"
         " sum + one.getBoundingClientRect().width, 0) / bar.getBoundingClientRect().width)"
     )
-    largest = max(match["fusedScore"] for match in explained["matches"])
-    assert widths == pytest.approx(
-        [match["fusedScore"] / largest for match in explained["matches"]], abs=0.01
-    )
+    rows = [
+        [part["contribution"] for part in match["contributions"]] for match in explained["matches"]
+    ]
+    most = max(sum(one for one in row if one > 0) for row in rows)
+    least = min(sum(one for one in row if one < 0) for row in rows)
+    assert widths == pytest.approx([sum(map(abs, row)) / (most - least) for row in rows], abs=0.01)
     assert browser.complaints() == []
 
 
