@@ -307,7 +307,7 @@ def weighted_calibration_error(
     return fsum(abs(fsum(one)) for one in errors) / total
 
 
-ANSWERLESS_SHARE = 0.3
+ANSWERLESS_SHARE = 0.2
 """The share of queries without an answer that scores are made for, where a file has fewer."""
 
 LOWER = 0.05

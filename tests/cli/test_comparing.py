@@ -169,5 +169,5 @@ def test_markdown_tells_of_what_is_not_there(run: Callable[..., Run]) -> None:
     assert "**1.** `invoice_search`  `" in run("explain", "--format", "md").out
     assert "No tool matches." in run("explain", "qqqq", "--format", "md").out
     for form in ("text", "md"):
-        told = run("explain", "customer order", "--format", form).out
+        told = run("explain", "customer track", "--format", form).out
         assert "but no score is above that of" in " ".join(told.split())

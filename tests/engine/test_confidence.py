@@ -51,7 +51,7 @@ def test_a_short_query_for_one_tool_is_trusted(engine: Engine, query: str) -> No
 )
 def test_one_word_of_many_is_doubted(engine: Engine, query: str) -> None:
     """A query of which a tool holds one common word is no match to rely on."""
-    assert best(engine, query) < LOW_CONFIDENCE
+    assert best(engine, query) < 1 / 2
 
 
 def test_words_that_nobody_has_lower_the_score(engine: Engine) -> None:
@@ -109,7 +109,7 @@ def test_the_margin_is_over_the_tenth_tool_or_what_it_usually_is(count: int) -> 
 
 def test_abstaining_offers_nothing_doubtful(engine: Engine) -> None:
     """With a doubtful best match nothing is offered, neither matches nor what edges bring."""
-    query = "create world peace for my grandmother's goldfish"
+    query = "create a sonnet about the sea"
     result = engine.search(query, abstain=True)
 
     assert engine.search(query).matches

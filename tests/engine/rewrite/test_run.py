@@ -360,7 +360,7 @@ def test_a_doubtful_answer_is_explained_with_advice(strategy: str) -> None:
 
 def test_advice_does_not_need_a_doubtful_query() -> None:
     """What is doubtful is the merged answer, whatever the query by itself would have been."""
-    query = "δέμα list invoice"
+    query = "create invoice δέμα"
     assert Code.LOW_CONFIDENCE not in codes(as_it_is(query))
     explanation = engine(constant("quantum gardening")).explain(query, normalize=True)
     assert Code.LOW_CONFIDENCE in codes(explanation.result)
