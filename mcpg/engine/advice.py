@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
-from mcpg.engine.hint_words import RequestWords
 from mcpg.engine.retrieval import clause_impacts, widened
 
 if TYPE_CHECKING:
+    from mcpg.engine.hint_words import RequestWords
     from mcpg.engine.pipeline import RankedList
     from mcpg.engine.results import SearchResult
     from mcpg.engine.trace import QueryWord
@@ -31,6 +31,8 @@ def advice_on(
     """
     if result.matches and result.matches[0].score >= LOW_CONFIDENCE:
         return ()
+    from mcpg.engine.hint_words import RequestWords  # noqa: PLC0415 - a sure answer needs none
+
     analysis = rankings[0].analysis
     language = analysis.language or index.language
     request_words = RequestWords(result.query, analysis, language, index)

@@ -17,6 +17,7 @@ from mcpg.engine.query import analyse
 from mcpg.engine.query_literals import without_literals
 from mcpg.index.scoring import FIELDS
 from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
+from mcpg.text.literals import QUOTED, blanked
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 from mcpg.values import replace
 
@@ -109,7 +110,9 @@ class RequestWords:
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
         self._query = query
         self._set_aside = analysis.literals
-        self._text = without_literals(query, analysis.literals, index.language)
+        # A request of nothing else is ranked by its literals, but they remain arguments.
+        formal = [one for one in analysis.literals if one.kind != QUOTED]
+        self._text = blanked(without_literals(query, analysis.literals, index.language), formal)
         self._clauses = analysis.clauses
         self._index = index
         self._language = language

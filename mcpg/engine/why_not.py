@@ -25,6 +25,7 @@ _PHRASES = {
     "nameCoverage": "more of its name is in the query",
     "openingName": "the query opens with its name",
     "grams": "its name and description are spelt more like the query",
+    "cosine": "its words are more like the query's",
     "source": "its server answers more of the query",
     "coverage": "it holds more of the query's words",
     "sentence": "it answers the query's best sentence better",
@@ -32,7 +33,8 @@ _PHRASES = {
     "relatedName": "its name has words that are related to the query's",
     "operation": "it does more of the kind that is asked for",
     "question": "the query is a question, and it is more likely to only read",
-    "exactName": "the query spells its name",
+    "exactName": "the query contains its name or an alias",
+    "intent": "it answers a part of the query that the tools above it leave open",
 }
 
 
@@ -210,7 +212,8 @@ def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: Field
     first = field.others[0].candidate if field.others else None
     if first and first.exact and (change is None or change.rank_after > 1):
         name = field.index.tool_id(first.document)
-        return f"the query spells the name of {name}, and nothing drawn from it weighs as much"
+        named = f"the query contains the name or an alias of {name}"
+        return f"{named}, and nothing drawn from it weighs as much"
     if change is None:
         if not hint_search.hint_words() and hint_search.alias() is None:
             return "the query holds no word that one would write down as a keyword"

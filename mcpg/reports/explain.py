@@ -442,7 +442,7 @@ def _channels(details: Json | None) -> Section | None:
     rows = tuple(
         (
             row["feature"],
-            f"{row['tools']} tools",
+            counted(row["tools"], "tool"),
             f"weight {row['weight']:g}",
             (f"best {row['best']:.3f} ", Code(row["bestTool"])) if row["bestTool"] else "-",
         )

@@ -26,7 +26,7 @@ def proposed(query: str, present: tuple[str, ...] = ()) -> list[str]:
     return [one.text for one in words_of(query).hint_words(is_held, present)]
 
 
-LITERALS = [
+FORMAL = [
     "ann@example.org",
     "https://example.org/parcel",
     "/usr/share/parcel",
@@ -35,9 +35,8 @@ LITERALS = [
     "12.30",
     "4711",
     "INV-4711-A",
-    '"my parcel"',
-    "`parcel`",
 ]
+LITERALS = [*FORMAL, '"my parcel"', "`parcel`"]
 NAMES = ["tokyo", "Tokyo", "new york", "Anna Schmidt", "in Turkey", "monday", "Zorblax"]
 
 
@@ -45,6 +44,13 @@ NAMES = ["tokyo", "Tokyo", "new york", "Anna Schmidt", "in Turkey", "monday", "Z
 def test_literals_are_never_proposed(literal: str) -> None:
     """What a tool is called with is no keyword of it."""
     assert proposed(f"courier {literal}") == ["courier"]
+
+
+@pytest.mark.parametrize("literal", [*FORMAL, "SELECT * FROM parcels"])
+def test_nothing_is_proposed_for_a_request_of_literals(literal: str) -> None:
+    """A request that is nothing but an argument has no words of the tool that takes it."""
+    assert proposed(literal) == []
+    assert words_of(literal).alias() is None
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
+from mcpg.engine.features import FEATURES
 from mcpg.engine.hint_suggestions import HintSearch
+from mcpg.engine.trace import FeatureGap, Retrieval
+from mcpg.engine.why_not import reasons
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.sources import SourceBatch
 
@@ -162,9 +165,9 @@ def test_the_query_may_spell_another_tools_name() -> None:
     """Then there is nothing to be done, and why not is said."""
     standing = ask("shipment_status", "order_get")
 
-    assert "the query spells its name (exactName +24.000)" in standing.above[0].because
+    assert "contains its name or an alias (exactName +24" in " ".join(standing.above[0].because)
     assert standing.change is None
-    assert "spells the name of shipment_status" in standing.remark
+    assert "the name or an alias of shipment_status" in standing.remark
 
 
 def test_no_tool_is_given_the_name_of_another() -> None:
@@ -308,3 +311,25 @@ def test_a_standing_in_a_request_of_several_wishes_is_that_of_the_search() -> No
     assert standing.fused_score == second.fused_score
     assert [rival.fused_score for rival in standing.above] == [matches[0].fused_score]
     assert any(part.feature == "intent" and part.value for part in second.contributions)
+
+
+def test_every_feature_has_a_reason_in_words() -> None:
+    """A reason is a sentence, not the name of a feature."""
+    gaps = [FeatureGap(name, 0.0, 1.0) for name in FEATURES]
+    retrieval = Retrieval(is_pooled=True, lexical=1.0, place=1, retrieved=1, pool=20, last=0.0)
+
+    found = [reasons([gap], (), retrieval, is_hidden=False)[0] for gap in gaps]
+
+    assert not [line for line in found if len(line.split()) < 5]
+
+
+def test_a_tool_that_an_alias_opens_the_query_for_is_not_said_to_be_spelt() -> None:
+    """The remark names what decides: a name or an alias in the query."""
+    engine = make_engine(
+        make_tool("clock", description="Show it.", aliases=("what time is it",)),
+        make_tool("convert", description="Convert time between zones."),
+    )
+
+    standing = ask("what time is it", "convert", engine)
+
+    assert standing.remark.startswith("the query contains the name or an alias of clock")
