@@ -52,7 +52,7 @@ class Calibration:
             its cosine with the query less the mean of those looked at; its cosine of 3-grams less
             the mean of the five greatest; the logarithm of one more than its fused score less that
             of the tenth, both without what they add for intents and kinds of operations, at most 5;
-            that of one more than the number of the query's words that it holds, function words
+            that of one more than the number of the query's words that it holds, stop words
             aside; what share of them that is; the share of the query, by weight, that it answers,
             where a related word counts in part; the logarithm of one more than the number of the
             query's words, stop words among them; the cube of the share, of what it holds of the

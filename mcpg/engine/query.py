@@ -253,11 +253,12 @@ def _segmented(query: str, language: str, index: Index) -> tuple[str, ...]:
         if not pairs or 2 * len(of_texts) >= len(pairs):
             found |= dict.fromkeys(words)
             continue
-        found |= dict.fromkeys(known)
+        own = dict.fromkeys(known)
+        found |= own
         for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced):
             run = "".join(islice(letters, _LONGEST_RUN))
             cut = lexicon.segment(run, language) if unspaced else split_words(run)
-            found |= dict.fromkeys(word for word in cut if not any(word in pair for pair in known))
+            found |= dict.fromkeys(word for word in cut if not any(word in pair for pair in own))
     return _distinct(found)
 
 

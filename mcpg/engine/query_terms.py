@@ -9,7 +9,7 @@ related words, which bring tools into the pool and have features of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import log
+from math import fsum, log
 
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
@@ -402,4 +402,4 @@ def _operation_of(meanings: Iterable[tuple[str, float]]) -> tuple[float, ...]:
         if (ratios := operations.ratios_of(other))
     ][:_MOST_RELATED_VERBS]
     columns = zip(*[[credit * ratio for ratio in ratios] for credit, ratios in near], strict=True)
-    return tuple([sum(column) / len(near) for column in columns])
+    return tuple([fsum(column) / len(near) for column in columns])

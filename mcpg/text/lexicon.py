@@ -21,7 +21,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise, product, zip_longest
-from math import inf
+from math import fsum, inf
 from struct import Struct
 
 from mcpg.text.spelling import allowed_edits, edit_distance
@@ -259,11 +259,16 @@ def _opened(name: str) -> WordTable:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         table = WordTable(data)
     except (OSError, ValueError) as fault:
-        from mcpg.errors import os_reason  # noqa: PLC0415 - a search without errors needs none
-
-        faults[name] = os_reason(fault)
+        record_fault(name, fault)
         table = WordTable(memoryview(_EMPTY))
     return _tables.setdefault(name, table)
+
+
+def record_fault(name: str, fault: Exception) -> None:
+    """Keep in `faults` why the table in the file called *name* is unusable."""
+    from mcpg.errors import os_reason  # noqa: PLC0415 - a search without errors needs none
+
+    faults[name] = os_reason(fault)
 
 
 def zipf_frequency(word: str, language: str) -> float:
@@ -458,7 +463,7 @@ def _lead(words: Sequence[str], language: str, other: str, names: Collection[str
 
 def _log_probability(words: Sequence[str], language: str) -> float:
     """Return the logarithm to base ten of how probable *words* are, but for a constant."""
-    return sum(max(_UNLISTED, zipf_frequency(word, language)) for word in words)
+    return fsum([max(_UNLISTED, zipf_frequency(word, language)) for word in words])
 
 
 def _language_of_script(word: str) -> str | None:

@@ -162,7 +162,7 @@ def _quoted(text: str) -> Iterator[Literal]:
 
 
 def _opens(text: str, place: int) -> bool:
-    before, after = text[:place][-1:], text[place + 1 : place + 2]
+    before, after = text[max(0, place - 1) : place], text[place + 1 : place + 2]
     if text[place] > "\u2fff":
         return True
     is_free = not before or before.isspace() or before in _OPENINGS or is_unspaced(before)

@@ -38,7 +38,8 @@ _RELIABLE = 0.9
 # in any place.
 _OPENING = 2
 _ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
-_FILE = os.path.join(os.path.dirname(__file__), "data", "question_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
+_NAME = "question_words.txt"
+_FILE = os.path.join(os.path.dirname(__file__), "data", _NAME)  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
 
 _ratios: dict[str, Ratios] = {}
 _all: list[float] = []
@@ -50,7 +51,7 @@ def ratios_of(stem: str) -> Ratios:
     """Return what an English *stem* says of each of `KINDS`; nothing where it says nothing."""
     known = _ratios.get(stem)
     if known is None:
-        pairs = zip(lexicon.operation_shares(stem), _usual(), strict=False)
+        pairs = zip(_shares_of(stem), _usual(), strict=False)
         known = tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
         if len(_ratios) < _MOST_REMEMBERED:
             _ratios[stem] = known
@@ -67,8 +68,15 @@ def ratios_of_hint(read_only: bool) -> Ratios:
 def _usual() -> list[float]:
     """Return the share of each of `KINDS` in all operations; nothing without the table."""
     if not _all:
-        _all.extend(lexicon.operation_shares(_ALL))
+        # Another thread may have filled it by now: it is replaced, not extended.
+        _all[:] = _shares_of(_ALL)
     return _all
+
+
+def _shares_of(stem: str) -> list[float]:
+    """Return the share of each of `KINDS`, above 0; nothing where the table has no such row."""
+    shares = lexicon.operation_shares(stem)
+    return shares if len(shares) == len(KINDS) and all(shares) else []
 
 
 def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
@@ -121,6 +129,23 @@ def is_question(words: Sequence[str], language: str | None) -> bool:
 
 
 def _read() -> dict[str, frozenset[str]]:
+    """Read the words that ask; a file that is unusable counts as empty, as the tables do."""
+    try:
+        return _read_lists()
+    except (OSError, ValueError) as fault:
+        lexicon.record_fault(_NAME, fault)
+        return {lexicon.ENGLISH: frozenset()}
+
+
+def _read_lists() -> dict[str, frozenset[str]]:
+    """Read the words that ask, by language.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It is not a list of words for each language.
+    """
     with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
         lists = [line.split() for line in lines if not line.startswith("#")]
+    if not all(lists) or lexicon.ENGLISH not in [language for language, *_ in lists]:
+        raise ValueError("it is not a list of words for each language")
     return {language: frozenset(words) for language, *words in lists}

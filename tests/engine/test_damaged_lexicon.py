@@ -16,7 +16,9 @@ import mcpg
 from mcpg.errors import Code
 
 PACKAGE = Path(mcpg.__file__).parent
-TABLES = Path("text", "data", "lexicon")
+DATA = Path("text", "data")
+TABLES = DATA / "lexicon"
+QUESTIONS = "question_words.txt"
 QUERIES = ["delete file", "make a folder", "Datei löschen", "删除文件", "удалить файл"]
 SCRIPT = """
 import json, sys
@@ -66,15 +68,41 @@ def made_a_folder(table: Path) -> None:
     table.mkdir()
 
 
+def zeroed(table: Path) -> None:
+    """Make all rows of a table of operations strengths of 0."""
+    data = table.read_bytes()
+    words, links, letters = (int.from_bytes(data[at : at + 4], "little") for at in (8, 12, 16))
+    assert links == 5 * words
+    end = len(data) - letters
+    table.write_bytes(data[: end - links] + bytes(links) + data[end:])
+
+
+def lengthened(table: Path) -> None:
+    """Make the first row of a table, that of "", as long as the first two together."""
+    data = table.read_bytes()
+    at = 24 + 4 * (int.from_bytes(data[8:12], "little") + 1) + 4
+    table.write_bytes(data[:at] + data[at + 4 : at + 8] + data[at + 4 :])
+
+
+def not_text(path: Path) -> None:
+    """Put bytes that are no UTF-8 in a file."""
+    path.write_bytes(b"english who\xff\n")
+
+
+def without_languages(path: Path) -> None:
+    """Put blank lines in a file."""
+    path.write_bytes(b"\n\n")
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Return a copy of the package, of links but for the folder of tables."""
+    """Return a copy of the package, of links but for the tables and the words that ask."""
     package = tmp_path / "mcpg"
     (package / TABLES).mkdir(parents=True)
     for part in (Path(), *reversed(TABLES.parents[:-1]), TABLES):
         for path in (PACKAGE / part).iterdir():
             target = package / part / path.name
-            if part == TABLES:
+            if part == TABLES or path.name == QUESTIONS:
                 target.write_bytes(path.read_bytes())
             elif not target.exists():
                 target.symlink_to(path)
@@ -140,3 +168,27 @@ def test_english_tables_are_dispensable(copy: Path, name: str) -> None:
 
     assert plain[0][0][0] == "delete_file"
     assert name in told(plain[-1])
+
+
+@pytest.mark.parametrize(
+    "damage", [Path.unlink, emptied, made_a_folder, not_text, without_languages]
+)
+def test_a_search_goes_on_without_the_words_that_ask(copy: Path, damage: Damage) -> None:
+    """Without their list nothing counts as a question, and searches report the file."""
+    damage(copy / DATA / QUESTIONS)
+    plain, explained, without = searched(copy)
+
+    assert plain[0][0][0] == "delete_file"
+    assert plain[1][0][0] == "create_directory"
+    assert all(QUESTIONS in told(row) for row in (*plain, *explained))
+    assert not any(map(told, without))
+
+
+@pytest.mark.parametrize("damage", [zeroed, lengthened])
+def test_impossible_shares_of_operations_count_as_none(copy: Path, damage: Damage) -> None:
+    """A table of operations whose numbers make no sense fails no search."""
+    damage(copy / TABLES / "english.operations")
+    plain, _, _ = searched(copy)
+
+    assert plain[0][0][0] == "delete_file"
+    assert plain[1][0][0] == "create_directory"

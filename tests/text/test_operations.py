@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+from threading import Barrier, Thread
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text import operations
+from mcpg.text import lexicon, operations
 from mcpg.text.operations import KINDS, MOST, agreement, is_question, ratios_of, reading, shares_by
 
 shares = st.lists(st.integers(0, 255), min_size=5, max_size=5)
@@ -91,3 +94,29 @@ def test_words_that_ask_make_a_question(query: str, language: str | None) -> Non
 def test_an_order_is_no_question(query: str) -> None:
     """A word that asks later in an English request makes no question of it."""
     assert not is_question(query.split(), "english")
+
+
+def test_the_first_uses_may_be_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that read the table at one time leave the kinds as they are."""
+    spec = importlib.util.find_spec(operations.__name__)
+    assert spec is not None
+    assert spec.loader is not None
+    fresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    both, read = Barrier(2), lexicon.operation_shares
+
+    def at_once(stem: str) -> list[float]:
+        found = read(stem)
+        both.wait(60)
+        return found
+
+    monkeypatch.setattr(lexicon, "operation_shares", at_once)
+    threads = [Thread(target=fresh.reading, args=(bytes([1] * len(KINDS)),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    monkeypatch.undo()
+
+    assert fresh.shares_by([(ratios_of("get"), 1.0)]) == shares_by([(ratios_of("get"), 1.0)])
+    assert fresh.reading(bytes([9, 9, 1, 1, 1])) == reading(bytes([9, 9, 1, 1, 1]))
