@@ -283,6 +283,20 @@ SECTIONS = {
     "meta": "B",
 }
 
+OPTIONAL_SECTIONS = {
+    # documents of no tool
+    "pages": "B",
+    "pages.at": "Q",
+    # where tools are in other languages: English stems, for each the terms that mean it
+    "meanings": "B",
+    "meanings.at": "I",
+    "meanings.slots": "I",
+    "meanings.terms": "Q",
+    "meanings.terms.at": "I",
+    "meanings.languages": "B",
+    "meanings.languages.at": "I",
+}
+
 STEM, IDENTIFIER, HINTED = 1, 2, 4
 """What a term is, as bits: the stem of words, a whole identifier, or both; held by hints alone."""
 

@@ -23,6 +23,7 @@ from mcpg.index.layout import (
     IMPACT_SCALE,
     KINDS,
     NONE,
+    OPTIONAL_SECTIONS,
     SECTIONS,
     STEM,
     Keys,
@@ -40,6 +41,7 @@ from mcpg.index.layout import (
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import Speller
 from mcpg.text import operations, split_words
+from mcpg.text.words import LANGUAGES
 from mcpg.values import value
 
 TYPE_CHECKING = False
@@ -324,6 +326,8 @@ class Grams:
     def norm(self, tool: int) -> float:
         """Return the length, above 0, of a tool's vector of 3-gram rarities."""
         norm: float = self._norms[tool]
+        if not norm > 0:
+            raise StaleIndexError("a tool of it has no 3-gram length")
         return norm
 
 
@@ -372,6 +376,9 @@ class Index:
         for name, item_type in SECTIONS.items():
             if name not in self._entries or self._entries[name].item_type != item_type:
                 raise StaleIndexError(f"it has no section {name!r}")
+        for name, item_type in OPTIONAL_SECTIONS.items():
+            if name in self._entries and self._entries[name].item_type != item_type:
+                raise StaleIndexError(f"its section {name!r} has items of another type")
         searched = sum(section_sizes(self._entries).values()) - self._size("records")
         self._is_checked = searched <= CHECKED_SIZE
         self._views: dict[str, memoryview] = {}
@@ -494,6 +501,8 @@ class Index:
             name = bytes(self.section("language")).decode("ascii")
         except UnicodeDecodeError as fault:
             raise StaleIndexError("its language is broken") from fault
+        if name and name not in LANGUAGES:
+            raise StaleIndexError("its language is unknown")
         return name or None
 
     def is_enabled(self, tool: int) -> bool:
@@ -551,6 +560,8 @@ class Index:
     def operations(self, tools: Iterable[int]) -> list[memoryview]:
         """Return how likely each tool does each kind of operation; all 0 where unknown."""
         shares, count = self.section("tools.operation"), len(operations.KINDS)
+        if len(shares) != count * len(self):
+            raise StaleIndexError("its operations are of unequal length")
         return [shares[count * tool : count * (tool + 1)] for tool in tools]
 
     def record(self, tool: int) -> ToolDocument:

@@ -85,7 +85,7 @@ class _WhatIfIndex(Index):
         self._counts = _recounted(before, hints)
         added = (*hints.aliases, *hints.keywords)
         self._name_words(word for text in added for word in iter_words(text))
-        self._added_keys = {joined(alias) for alias in hints.aliases}
+        self._added_keys = set(filter(None, map(joined, hints.aliases)))
         self._added_phrases = set(phrases_of(hints.aliases))
         self._touched = {
             self._number(term)

@@ -1,21 +1,46 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from functools import partial
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.bundle import assemble
 from mcpg.index import reader
-from mcpg.index.layout import SECTIONS, Header, Section, StaleIndexError, crc, pack, unpack
+from mcpg.index.compile import compile_index
+from mcpg.index.layout import (
+    OPTIONAL_SECTIONS,
+    SECTIONS,
+    Header,
+    Section,
+    StaleIndexError,
+    crc,
+    pack,
+    unpack,
+)
 from mcpg.index.reader import Grams, Index
+from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 REFUSED = "refused"
+
+
+@pytest.fixture(scope="module")
+def foreign() -> bytes:
+    """Return the bytes of an index of tools that are described in Spanish."""
+    tools = (
+        make_tool("crear", description="Crear una carpeta nueva en el directorio del usuario."),
+        make_tool("borrar", description="Borrar un archivo de la carpeta que el usuario indica."),
+    )
+    return compile_index(assemble(SourceBatch(tools=tools)).documents)
 
 
 def questions(index: Index) -> Iterator[Callable[[], Any]]:
@@ -36,6 +61,9 @@ def questions(index: Index) -> Iterator[Callable[[], Any]]:
     yield lambda: [*Grams(index).of_word("shipments"), *Grams(index).of_tool(0)]
     yield lambda: [Grams(index).norm(0), index.reason(0)]
     yield lambda: [index.group(0), list(index.members(0))]
+    yield from asked((index.with_phrase, index.meant_by), ("стан посилки", "folder", "create"))
+    yield lambda: [index.has_phrases, list(map(bytes, index.operations(range(len(index)))))]
+    yield lambda: index.foreign_languages
     # A record is checked when it is read.
     yield from asked([index.section], [name for name in SECTIONS if name[:7] != "records"])
 
@@ -206,6 +234,56 @@ def test_a_language_that_is_no_name_is_refused(data: bytes) -> None:
     """The language is told in ASCII."""
     with pytest.raises(StaleIndexError, match="language"):
         _ = repacked(data, language=b"\xff").language
+
+
+@pytest.mark.parametrize("shares", [b"", b"\xff\xff", bytes(99)])
+def test_operations_of_unequal_length_are_refused(data: bytes, shares: bytes) -> None:
+    """Every tool has a probability of each kind of operation."""
+    with pytest.raises(StaleIndexError, match="operations"):
+        repacked(data, tools_operation=shares).operations([0])
+
+
+@pytest.mark.parametrize("norm", [0.0, -1.0, nan])
+def test_a_tool_without_a_length_is_refused(data: bytes, norm: float) -> None:
+    """The length of a vector of 3-grams can divide."""
+    norms = array("d", [norm] * len(Index(data))).tobytes()
+
+    with pytest.raises(StaleIndexError, match="length"):
+        repacked(data, grams_norm=norms).grams.norm(0)
+
+
+def test_a_language_that_is_unknown_is_refused(data: bytes) -> None:
+    """The language is one with stop words."""
+    with pytest.raises(StaleIndexError, match="language"):
+        _ = repacked(data, language=b"klingon").language
+
+
+@pytest.mark.untraced
+def test_damage_in_the_meanings_of_words_does_no_harm(foreign: bytes) -> None:
+    """Damage in a table that only a catalogue in another language has is noticed."""
+    entries = unpack(foreign)[1]
+    right = answers(foreign)
+    assert Index(foreign).meant_by("folder")
+    for name, entry in entries.items():
+        for place in range(entry.start, entry.end if name.startswith("meanings") else 0, 7):
+            damaged = bytearray(foreign)
+            damaged[place] ^= 1 << place % 8
+            pairs = zip(answers(bytes(damaged)), right, strict=True)
+            assert all(one in (REFUSED, other) for one, other in pairs), place
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONAL_SECTIONS))
+def test_an_optional_section_of_another_type_is_refused(foreign: bytes, name: str) -> None:
+    """A section that not every index has is read as what it is, or not at all."""
+    header, entries = unpack(foreign)
+    others = [
+        Section(one, entry.item_type, foreign[entry.start : entry.end])
+        for one, entry in entries.items()
+        if one != name
+    ]
+
+    with pytest.raises(StaleIndexError, match=f"section {name!r}"):
+        Index(pack([*others, Section(name, "d", b"")], header))
 
 
 def test_headers_are_values() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WORDS = ["ship", "shipping", "shipment", "shipmnt", "order", "getOrder", "order_get", "orders"]
 WORDS += ["parcels", "parcel", "посилка", "快递单号", "v2.1", "the", "tracker", "track"]
-WORDS += ["enviar el pedido", "el paquete del cliente"]
+WORDS += ["enviar el pedido", "el paquete del cliente", "#!?", "\udfff"]
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 lists = st.lists(texts, max_size=3).map(tuple)
@@ -85,7 +85,7 @@ def test_hints_tried_give_what_hints_compiled_give(
 
     compiled = Index(compile_index(documents))
     assert seen(tried, query) == seen(compiled, query)
-    for word in WORDS:
+    for word in (*WORDS, ""):
         assert tried.nearest(word) == compiled.nearest(word)
         assert tried.completions(word[:4], 3) == compiled.completions(word[:4], 3)
         assert tried.exact(word) == compiled.exact(word)
