@@ -293,12 +293,12 @@ class TermReader:
         return (*known, *(one for one in self._translated(word) if one.term != known[0].term))
 
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find *word* as two words of the catalogue written together."""
+        """Find *word* as two words of the catalogue, and no stop words, written together."""
         shortest = _SHORTEST_COMPOUND_PART
         for cut in range(len(word) - shortest, shortest - 1, -1):
             first = self._index.find_word(word[:cut])
             second = self._index.find_word(word[cut:]) if first >= 0 else -1
-            if second >= 0:
+            if second >= 0 and self._stop_words.isdisjoint((word[:cut], word[cut:])):
                 return (
                     TermExpansion(word[:cut], self._index.term_of_word(first), "compound"),
                     TermExpansion(word[cut:], self._index.term_of_word(second), "compound"),

@@ -269,3 +269,13 @@ def test_best_impacts_are_those_of_the_terms(credited: list[tuple[int, float]]) 
 
     for _ in range(2):
         assert index.best_impacts(variants) == clause_impacts(variants, range(len(TOOLS)), index)
+
+
+def test_a_word_is_not_cut_at_a_stop_word() -> None:
+    """*forget* is no *for* and *get* written together, although tools have both words."""
+    engine = make_engine(
+        make_tool("get_page", description="Get a page."),
+        make_tool("wait", description="What is waited for: a page to load."),
+    )
+
+    assert "compound" not in kinds(engine, "please forget what I told you about it")["forget"]
