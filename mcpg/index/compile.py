@@ -32,7 +32,7 @@ from mcpg.index.phrases import phrase_sections
 from mcpg.index.reader import PAGES, gram_sections, recipe_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.speller import spelling_sections
-from mcpg.text import joined, language_of, operations, split_words, stem
+from mcpg.text import joined, language_of, lexicon, operations, split_words, stem
 
 if TYPE_CHECKING:
     from mcpg.relations.model import EdgeKind
@@ -165,7 +165,9 @@ def compile_index(
         *_page_sections(pages),
         *_record_sections(records),
     )
-    return pack(sections, Header(key, recipe_of(recipe)))
+    # What was compiled without a word table is stale as soon as it is written.
+    made_with = recipe_of(recipe) ^ bool(lexicon.faults)
+    return pack(sections, Header(key, made_with))
 
 
 def _own_words(analysed: Analysed) -> frozenset[str]:

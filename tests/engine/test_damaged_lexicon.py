@@ -192,3 +192,30 @@ def test_impossible_shares_of_operations_count_as_none(copy: Path, damage: Damag
 
     assert plain[0][0][0] == "delete_file"
     assert plain[1][0][0] == "create_directory"
+
+
+def test_an_index_made_without_a_table_is_made_anew(copy: Path, tmp_path: Path) -> None:
+    """Once the table is there, kinds of operations count; a whole index stays as it is."""
+    table, bundle = copy / TABLES / "english.operations", tmp_path / "tools.mdld"
+    whole = table.read_bytes()
+    table.unlink()
+    variables = os.environ | {"PYTHONPATH": str(copy.parent)}
+    examples = PACKAGE.parent / "examples" / "tools"
+    made, found = (
+        [sys.executable, "-m", "mcpg", *arguments]
+        for arguments in (
+            ["bundle", str(examples), "-o", str(bundle)],
+            ["search", "which orders", "-b", str(bundle)],
+        )
+    )
+    subprocess.run(made, capture_output=True, check=True, cwd=tmp_path, env=variables)
+    index = next(path for path in tmp_path.glob("tools.mdld.*") if path.is_file())
+    without = index.read_bytes()
+    table.write_bytes(whole)
+    contents = []
+    for _ in range(2):
+        subprocess.run(found, capture_output=True, check=False, cwd=tmp_path, env=variables)
+        contents.append((index.read_bytes(), index.stat().st_ino))
+
+    assert contents[0][0] != without
+    assert contents[0] == contents[1]
