@@ -85,7 +85,7 @@ async def test_a_file_called_like_a_tool_is_about_it(source: FileSource, tmp_pat
         "---\ntool: mail_send\n---\n# Letters\n\nPost a missive.\n"
     )
     found, codes = await noticed(source, FileGraph(str(folder)), "post a missive")
-    assert found == ["mail_send"]
+    assert found[0] == "mail_send"
     assert Code.DOCUMENT_ATTACHED in codes
 
 
