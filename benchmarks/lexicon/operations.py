@@ -15,8 +15,8 @@ from pathlib import Path
 from translation import Table
 
 from mcpg.text import split_words, stem
+from mcpg.text.operations import KINDS
 
-KINDS = ("read one", "read many", "create", "change", "delete")
 ANY = ""
 """The row of all operations."""
 

@@ -148,7 +148,7 @@ def _mean_of_nearest(rows: NDArray[np.float32], others: NDArray[np.float32]) -> 
 def _features(
     code: str, word: str, row: Sequence[Neighbour], cache: Path
 ) -> Iterator[tuple[str, list[float]]]:
-    """Give the stems of the neighbours of *word*, and what tells how likely each is."""
+    """Return the stems of the neighbours of *word*, and what tells how likely each is."""
     zipf = _zipfs(code, cache).get(word, 0.0)
     forms: dict[str, list[Neighbour]] = defaultdict(list)
     for near in row:

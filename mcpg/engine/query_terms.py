@@ -137,6 +137,7 @@ class TermReader:
     ) -> None:
         self._index = index
         self._memo = memo
+        self._translated_words: dict[str, tuple[int, list[tuple[str, float]]]] = {}
         self._language = language
         self._lists_stop_words = language in LANGUAGES
         self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
@@ -264,7 +265,7 @@ class TermReader:
             return ()
         distance, stems = 0, [(stem(word), 1.0)]
         if self._is_foreign:
-            distance, stems = lexicon.translations(word, str(self._language))
+            distance, stems = self._translations(word)
         likeliest: dict[int, float] = {}
         for other, probability in stems:
             for term, share in self._terms_of(other):
@@ -368,10 +369,18 @@ class TermReader:
                 best[number] = max(best.get(number, 0.0), similarity * share)
         return best
 
+    def _translations(self, word: str) -> tuple[int, list[tuple[str, float]]]:
+        """Return what the lexicon has for a foreign *word*; a repair is looked for once."""
+        found = self._translated_words.get(word)
+        if found is None:
+            found = lexicon.translations(word, str(self._language))
+            self._translated_words[word] = found
+        return found
+
     def _meanings(self, term: QueryTerm) -> list[tuple[str, float]]:
         """Return the English stems that *term* may mean, with their probabilities."""
         if self._is_foreign:
-            distance, found = lexicon.translations(term.text, str(self._language))
+            distance, found = self._translations(term.text)
             credit = _credit(term.text, distance)
             if found:
                 return [(other, credit * probability) for other, probability in found]

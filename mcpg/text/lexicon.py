@@ -55,7 +55,7 @@ _UNLISTED = 2.5
 _RARE = 3.2
 # By how many orders of magnitude a query must be more probable in another language than in English.
 _LEAD = 1.0
-# Of how many words a language is told at most.
+# The most words by which a language is detected.
 _MOST_TELLING = 256
 # What a name of a thing counts for English.
 _WEIGHT_OF_NAMES = 0.3
