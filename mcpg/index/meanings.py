@@ -4,7 +4,7 @@ A catalogue in another language has a table from English stems to its own terms,
 probabilities: the translations of the lexicon, the other way round. It is no text of the tools,
 so it changes neither their lengths nor how rare their words are. An English catalogue has none.
 
-The language of a tool is told by its title and its description.
+The language of a tool is detected by its title and its description.
 """
 
 from __future__ import annotations

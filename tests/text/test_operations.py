@@ -86,7 +86,7 @@ def test_a_hint_of_reading_makes_reading_likelier() -> None:
     ],
 )
 def test_words_that_ask_make_a_question(query: str, language: str | None) -> None:
-    """A question is told by its opening, or in some languages by any word."""
+    """A question is recognised by its opening, or in some languages by any word."""
     assert is_question(query.split(), language)
 
 
