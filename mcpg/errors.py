@@ -89,6 +89,7 @@ class Code:
     SOURCE_LOAD_FAILED = "source_load_failed"
     SOURCE_SKIPPED = "source_skipped"
     SOURCE_INCOMPLETE = "source_incomplete"
+    CODE_SKIPPED = "code_skipped"
     TOOL_INVALID = "tool_invalid"
     SCHEMA_INCOMPLETE = "schema_incomplete"
     TOOL_REPEATED = "tool_repeated"
@@ -192,6 +193,7 @@ REMEDIES = {
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
     Code.SOURCE_INCOMPLETE: "Fetch the remaining pages and put them beside it.",
+    Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.TEXT_REPAIRED: "Correct the text at its origin.",
     Code.TEXT_LEFT_OUT: (

@@ -1,0 +1,5 @@
+(class_heritage [(identifier) (member_expression)] @base)
+(formal_parameters (identifier) @parameter)
+(arrow_function parameter: (identifier) @parameter)
+(jsx_opening_element name: (identifier) @call)
+(jsx_self_closing_element name: (identifier) @call)
