@@ -21,6 +21,7 @@ FLOORS = [
     {"embeddings"},
     {"postgres"},
     {"catalog"},
+    {"code"},
     {"sources", "relations"},
     {"documents"},
     {"bundle", "graph", "index", "vectors"},

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpg.build_cache import KeptMemo, Memo, load_memo, save_memo
+from mcpg.build_cache import NO_MEMO, KeptMemo, Memo, load_memo, save_memo
 from mcpg.bundle import RANKING, Assembly, decode_bundle
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exits import ExitCode
@@ -36,6 +36,7 @@ from mcpg.files import MAX_BYTES, is_file, read_bytes, text_of_path
 from mcpg.index.file import cached_path
 from mcpg.sources import SourceBatch
 from mcpg.sources.client_config import Live
+from mcpg.sources.model import CODE
 from mcpg.values import counted
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def assembled(
 
     intake.tell(output)
     with output.counting("reading sources") as tell:
-        batch = intake.read(tell, exclude)
+        batch = intake.read(tell, exclude, memory.open_for(intake.paths))
     with output.progress("putting the graph together"):
         assembly = assemble(batch, source_id=intake.source_id, memo=memory.open(batch))
     output.diagnostics(assembly.diagnostics)
@@ -168,7 +169,13 @@ class Memory:
     def open(self, batch: SourceBatch) -> Memo:
         """Look up what is known, if what the sources hold is much."""
         many = len(batch.tools) + len(batch.documents) >= _FEWEST_TOOLS
-        if self._path and (many or batch.bundles):
+        if self._path and not isinstance(self.memo, KeptMemo) and (many or batch.bundles):
+            self.memo = load_memo(self._path)
+        return self.memo
+
+    def open_for(self, sources: Sequence[str]) -> Memo:
+        """Look up what is known before *sources* are read, if source code is among them."""
+        if self._path and any(source.startswith(CODE) for source in sources):
             self.memo = load_memo(self._path)
         return self.memo
 
@@ -324,7 +331,10 @@ class Intake:
             output.note(f"reading {count} of {_shown(file)}")
 
     def read(
-        self, tell: Callable[[int, int], None], exclude: Collection[str | Path]
+        self,
+        tell: Callable[[int, int], None],
+        exclude: Collection[str | Path],
+        memo: Memo = NO_MEMO,
     ) -> SourceBatch:
         """Read all sources; progress with servers goes to *tell*.
 
@@ -344,6 +354,7 @@ class Intake:
             exclude=exclude,
             live=live,
             imports=True,
+            memo=memo,
         )
 
     def _read_configured(self, live: Live, exclude: Collection[str | Path]) -> SourceBatch:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -23,6 +24,7 @@ from mcpg.files import MAX_BYTES, exists, is_file, is_folder, text_of_path
 from mcpg.sources.client_config import Live, Server, is_address, server_at
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import (
+    CODE,
     PYTHON,
     FileKind,
     RawBundle,
@@ -51,6 +53,7 @@ def read_sources(
     exclude: Collection[str | os.PathLike[str]] = (),
     live: Live | None = None,
     imports: bool = False,
+    memo: Memo = NO_MEMO,
 ) -> SourceBatch:
     """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
 
@@ -61,12 +64,13 @@ def read_sources(
 
     Args:
         arguments: Paths of files and folders, addresses of servers, or names of modules such as
-            `python:package.module`; `-` is the standard input.
+            `python:package.module`, or folders of source code such as `code:src`; `-` is the standard input.
         source_id: Source id of all tools of manifests, whatever these state.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.
         live: How servers are queried; `None` to start and reach none.
         imports: Whether modules may be imported, which runs their code.
+        memo: What is known of source code that was read before.
 
     Raises:
         NotFoundError: A path does not exist.
@@ -84,6 +88,8 @@ def read_sources(
             reader.address(argument)
         elif argument.startswith(PYTHON):
             parts.append(_read_module(argument, source_id, imports=imports))
+        elif argument.startswith(CODE):
+            parts.append(_read_code(argument, memo))
         elif argument and is_folder(argument):
             parts.extend(reader.folder(argument))
         else:
@@ -191,6 +197,14 @@ def _read_module(argument: str, source_id: str | None, *, imports: bool) -> Sour
 
     found = read_python(argument, source_id)
     return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+
+
+def _read_code(argument: str, memo: Memo) -> SourceBatch:
+    # Its packages are an extra.
+    from mcpg.sources.code import read_code  # noqa: PLC0415
+
+    pages, noticed = read_code(argument, memo)
+    return SourceBatch(documents=pages, diagnostics=noticed)
 
 
 def _read_stdin(stdin: Callable[[], bytes] | None, source_id: str | None) -> SourceBatch:
@@ -336,7 +350,7 @@ def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
     How they lie to each other decides which files are reached twice.
     """
-    if any(argument in ("-", "") or argument.startswith(PYTHON) for argument in arguments):
+    if any(argument in ("-", "") or argument.startswith((PYTHON, CODE)) for argument in arguments):
         raise _UnusualError
     places = [os.path.realpath(argument) for argument in arguments]
     for argument, place in zip(arguments, places, strict=True):

@@ -67,6 +67,9 @@ class SourceBatch:
 PYTHON = "python:"
 """What a source begins with that is a Python module."""
 
+CODE = "code:"
+"""What a source begins with that is a folder or file of source code."""
+
 _MARKDOWN = (".md", ".markdown")
 _JSON = (".json", ".jsonl", ".ndjson")
 _YAML = (".yaml", ".yml")

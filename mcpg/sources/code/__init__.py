@@ -18,9 +18,7 @@ from mcpg.sources.code.files import FoundFile, SkippedError, read_source, source
 from mcpg.sources.code.grammars import check_installed, language_of_name, query_text
 from mcpg.sources.code.link import link
 from mcpg.sources.code.repository import repository_of
-
-CODE = "code:"
-"""What a source begins with that is a folder or file of source code."""
+from mcpg.sources.model import CODE
 
 _NAMED = 3
 
