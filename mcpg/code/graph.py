@@ -187,7 +187,9 @@ class CodeGraph:
             for file, edge in edges
             if edge.is_external and (scope is None or scope.has(file))
         )
-        return tuple(sorted(found, key=_order))
+        # `import a.b` imports both `a` and `a.b`.
+        by_file = {(*_home(one.file), one.file.path): one for one in sorted(found, key=_order)}
+        return tuple(by_file.values())
 
     def call_chain(
         self, start: Definition, end: Definition, most: int = 6

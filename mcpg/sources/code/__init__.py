@@ -47,9 +47,7 @@ def read_code(
     return tuple(map(write_page, files)), noticed
 
 
-def read_files(
-    place: Path, memo: Memo = NO_MEMO
-) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
+def read_files(place: Path, memo: Memo = NO_MEMO) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
     """Read the symbols and edges of the source files at *place*.
 
     Raises:
@@ -86,9 +84,7 @@ def _facts(file: FoundFile, memo: Memo) -> Facts:
     source = read_source(file.location)
     prefix = f"{file.language}\0{query_text(file.language)}\0".encode()
     try:
-        return memo.recall(
-            FACTS, lambda: prefix + source, partial(extract, source, file.language)
-        )
+        return memo.recall(FACTS, lambda: prefix + source, partial(extract, source, file.language))
     except UnparsableError:
         raise SkippedError("too complex to parse") from None
 

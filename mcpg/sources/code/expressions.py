@@ -12,7 +12,9 @@ _SIMPLE = re.compile(r"[\w$]+(?:\.[\w$]+)*\Z")
 _PLAIN = re.compile(r"[\w$]+(?:\(\))?(?:\.[\w$]+(?:\(\))?)*\Z")
 _BEFORE = re.compile(r"(?:(?:await|new|mut|const|yield)\b|[&*(])\s*")
 _OPEN, _CLOSE = "([{<", ")]}>"
-_TYPE_WORDS = re.compile(r"(?:(?:mut|dyn|impl|const|final|readonly|ref|out|in)\s+|[&*?:\s]|'\w+\s)+")
+_TYPE_WORDS = re.compile(
+    r"(?:(?:mut|dyn|impl|const|final|readonly|ref|out|in)\s+|[&*?:\s]|'\w+\s)+"
+)
 _WRAPPED = re.compile(
     r"(?:typing\.)?(?:Optional|ClassVar|Final|Annotated|Type|type|Box|Rc|Arc|Option|Promise|Task)"
     r"\s*[\[<](?P<inner>.*)[\]>]\Z",

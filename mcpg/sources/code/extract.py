@@ -303,7 +303,9 @@ class _Extraction:
 
     def _use(self, found: Captures) -> Use:
         kind = "calls" if "call" in found else "inherits" if "base" in found else "references"
-        node = (found.get("call") or found.get("base") or found.get("ref") or found["method_ref"])[0]
+        node = (found.get("call") or found.get("base") or found.get("ref") or found["method_ref"])[
+            0
+        ]
         name = self._text(node)
         receiver = self._text(found["receiver"][0]) if "receiver" in found else ""
         if receiver:
@@ -312,7 +314,11 @@ class _Extraction:
             plain = plain_type(name) if kind == "inherits" else plain_expression(name)
             receiver, _, name = plain.rpartition(".")
         return Use(
-            kind, self._owner(node.start_byte), receiver, name[:_LONGEST_NAME], node.start_point[0] + 1
+            kind,
+            self._owner(node.start_byte),
+            receiver,
+            name[:_LONGEST_NAME],
+            node.start_point[0] + 1,
         )
 
     def _variables(self, found: Captures) -> Iterator[Variable]:

@@ -22,7 +22,9 @@ _IGNORE = ".gitignore"
 _LONG_LINES = 400
 _HEAD = 2048
 # The marks of Go, C#, Meta and Google; see https://go.dev/s/generatedcode.
-_GENERATED = re.compile(rb"Code generated .* DO NOT EDIT|@generated\b|<auto-?generated", re.IGNORECASE)
+_GENERATED = re.compile(
+    rb"Code generated .* DO NOT EDIT|@generated\b|<auto-?generated", re.IGNORECASE
+)
 _BINARY = b"\0"
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 # Installed packages and build output, where no `.gitignore` names them.

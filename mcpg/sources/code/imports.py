@@ -58,10 +58,14 @@ def _python(text: str) -> Iterator[tuple[str, str, str]]:
         return
     for name, local in _names(text.removeprefix("import")):
         # `import a.b` binds `a`, and makes `a.b` known in it.
-        yield (name.partition(".")[0], name.partition(".")[0], "") if local == name else (
-            local,
-            name,
-            "",
+        yield (
+            (name.partition(".")[0], name.partition(".")[0], "")
+            if local == name
+            else (
+                local,
+                name,
+                "",
+            )
         )
         if local == name and "." in name:
             yield name, name, ""

@@ -38,7 +38,16 @@ _CONTAINERS = frozenset({"class", "enum", "interface", "struct", "trait", "type"
 class _Node:
     """A definition with what stands in it."""
 
-    __slots__ = ("bases", "definition", "fields", "members", "module", "name", "parent", "variables")
+    __slots__ = (
+        "bases",
+        "definition",
+        "fields",
+        "members",
+        "module",
+        "name",
+        "parent",
+        "variables",
+    )
 
     def __init__(self, definition: Definition, module: _Module, parent: _Node | None) -> None:
         self.definition = definition
@@ -188,8 +197,8 @@ class _Linker:
                 found.bases += node.bases
                 for name, values in node.fields.items():
                     found.fields.setdefault(name, []).extend(values)
-                node.members = found.members
-                node.fields = found.fields
+                for member in node.members.values():
+                    member.parent = found
             else:
                 found.members.setdefault(one.name, node)
                 node.parent = found
@@ -199,8 +208,7 @@ class _Linker:
         taken: dict[str, int] = {}
         for node in module.nodes:
             one, parent = node.definition, node.parent
-            outer = parent.name if parent and parent.module is module else ""
-            name = ".".join(filter(None, (outer or one.owner, one.name)))
+            name = ".".join(filter(None, (_outer_name(parent) or one.owner, one.name)))
             if one.kind != IMPL:
                 taken[name] = taken.get(name, 0) + 1
                 name = f"{name}#{taken[name]}" if taken[name] > 1 else name
@@ -271,14 +279,20 @@ class _Linker:
         if module.family != "go":
             return None
         paths = self._places["go"].siblings(module.path)
-        return next((self._by_path[one].top[name] for one in paths if name in self._by_path[one].top), None)
+        return next(
+            (self._by_path[one].top[name] for one in paths if name in self._by_path[one].top), None
+        )
 
     def _imported(self, module: _Module, source: str, name: str, depth: int) -> _Meaning:
         files = self._files_of(source, module)
         if module.family in {"csharp", "java", "rust"}:
             found = self._type_named(name, module)
             if found is None and module.family == "rust":
-                tops = [one.top[name] for one in self.modules if one.family == "rust" and name in one.top]
+                tops = [
+                    one.top[name]
+                    for one in self.modules
+                    if one.family == "rust" and name in one.top
+                ]
                 found = tops[0] if len(tops) == 1 else None
             return found
         if not files:
@@ -393,7 +407,9 @@ class _Linker:
 
     def _member(self, owner: _Node, name: str, depth: int) -> _Node | None:
         del depth
-        return next((one.members[name] for one in self._lineage(owner) if name in one.members), None)
+        return next(
+            (one.members[name] for one in self._lineage(owner) if name in one.members), None
+        )
 
     def _lineage(self, node: _Node) -> list[_Node]:
         """Return a type and those that it inherits from, nearest first; circles end."""
@@ -450,8 +466,10 @@ class _Linker:
         owner = self._evaluate(use.receiver, inner, module, 0)
         if owner is not None:
             found = self._named_in(owner, use.name, 0)
-            is_field = isinstance(owner, _Node) and isinstance(found, _Node) and (
-                found.definition.name != use.name
+            is_field = (
+                isinstance(owner, _Node)
+                and isinstance(found, _Node)
+                and (found.definition.name != use.name)
             )
             return (None if is_field else found), 1.0
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, module):
@@ -478,6 +496,14 @@ class _Linker:
         joint = "." if name and name != EVERYTHING and module.family not in {"javascript"} else ""
         outside = f"{source}{joint}{name if joint else ''}".strip(".") or source or name
         return found, outside if found is None else _id(found)
+
+
+def _outer_name(node: _Node | None) -> str:
+    names: list[str] = []
+    while node is not None and len(names) < _DEEPEST:
+        names.append(node.definition.name)
+        node = node.parent
+    return ".".join(reversed(names))
 
 
 def _holds_name(node: _Node | None, name: str) -> bool:

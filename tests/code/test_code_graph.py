@@ -1,0 +1,265 @@
+"""Source code as a source: symbols, edges, pages, and what becomes of bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tree_sitter")
+
+from mcpg.build_cache import KeptMemo
+from mcpg.bundle import assemble
+from mcpg.code.graph import CodeGraph, CodeScope
+from mcpg.code.model import CodeEdgeKind
+from mcpg.code.page import read_page, write_page
+from mcpg.sources import read_sources
+from mcpg.sources.code import read_files
+
+CALLS = (CodeEdgeKind.CALLS,)
+INHERITS = (CodeEdgeKind.INHERITS,)
+
+SHOPS = {
+    "python": {
+        "shop/__init__.py": "",
+        "shop/store.py": (
+            "class Base:\n    def save(self):\n        '''Save it.'''\n\n"
+            "class Store(Base):\n    def login(self):\n        self.save()\n"
+        ),
+        "shop/web.py": "from .store import Store as S\n\ndef post():\n    s = S()\n    s.login()\n",
+    },
+    "typescript": {
+        "store.ts": (
+            "export class Base {\n  /** Save it. */\n  save() {}\n}\n"
+            "export class Store extends Base {\n  login(): void { this.save(); }\n}\n"
+        ),
+        "web.ts": (
+            "import { Store as S } from './store';\n"
+            "export function post() { const s = new S(); s.login(); }\n"
+        ),
+    },
+    "javascript": {
+        "store.js": (
+            "export class Base {\n  // Save it.\n  save() {}\n}\n"
+            "export class Store extends Base {\n  login() { this.save(); }\n}\n"
+        ),
+        "web.js": "import { Store } from './store';\nconst post = () => { new Store().login(); };\n",
+    },
+    "csharp": {
+        "Store.cs": (
+            "namespace Shop;\npublic class Base {\n  /// <summary>Save it.</summary>\n"
+            "  public void save() {}\n}\n"
+            "public class Store : Base {\n  public void login() { save(); }\n}\n"
+        ),
+        "Web.cs": ("using Shop;\nclass Web {\n  void post(Store s) { s.login(); }\n}\n"),
+    },
+    "java": {
+        "Base.java": "package shop;\nclass Base {\n  /** Save it. */\n  void save() {}\n}\n",
+        "Store.java": (
+            "package shop;\nclass Store extends Base {\n  void login() { save(); }\n}\n"
+        ),
+        "Web.java": "package shop;\nclass Web {\n  void post(Store s) { s.login(); }\n}\n",
+    },
+    "go": {
+        "store/store.go": (
+            "package store\n\ntype Base struct{}\n\n// Save it.\nfunc (b *Base) save() {}\n\n"
+            "type Store struct {\n\tBase\n}\n\nfunc (s *Store) login() { s.save() }\n"
+        ),
+        "store/web.go": "package store\n\nfunc post(s *Store) { s.login() }\n",
+    },
+    "rust": {
+        "src/store.rs": (
+            "pub trait Base {\n    /// Save it.\n    fn save(&self) {}\n}\n"
+            "pub struct Store {}\nimpl Base for Store {}\n"
+            "impl Store {\n    pub fn login(&self) { self.save(); }\n}\n"
+        ),
+        "src/web.rs": "use crate::store::Store;\nfn post(s: &Store) { s.login(); }\n",
+    },
+}
+
+
+def write(folder: Path, files: dict[str, str | bytes]) -> Path:
+    """Write *files* into *folder*."""
+    for path, text in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def graph_of(folder: Path) -> CodeGraph:
+    """Return the graph of a folder, through its pages."""
+    return CodeGraph.of_documents(map(write_page, read_files(folder)[0]))
+
+
+@pytest.mark.parametrize("language", SHOPS)
+def test_callers_are_found_across_files(language: str, tmp_path: Path) -> None:
+    """In each language a call through a typed receiver leads to the method in another file."""
+    graph = graph_of(write(tmp_path, SHOPS[language]))
+    (login,) = graph.find("login")
+    callers = graph.incoming(login, CALLS)
+    assert [one.symbol.short_name for one in callers if one.symbol] == ["post"]
+    assert [one.weight for one in callers] == [1.0]
+    assert login.file.language == language
+
+
+@pytest.mark.parametrize("language", SHOPS)
+def test_inherited_methods_are_found(language: str, tmp_path: Path) -> None:
+    """A call on the object itself leads to the method of a base; the base knows its heirs."""
+    graph = graph_of(write(tmp_path, SHOPS[language]))
+    (save,) = graph.find("Base.save")
+    (base,) = graph.find("Base")
+    assert [one.name.rpartition("::")[2] for one in graph.incoming(save, CALLS)] == ["Store.login"]
+    heirs = graph.incoming(base, INHERITS)
+    assert [one.name.rpartition("::")[2] for one in heirs] in (["Store"], [heirs[0].file.path])
+
+
+@pytest.mark.parametrize("language", SHOPS)
+def test_comments_document_symbols(language: str, tmp_path: Path) -> None:
+    """The docstring or comment of a definition is its documentation, without marks."""
+    graph = graph_of(write(tmp_path, SHOPS[language]))
+    (save,) = graph.find("Base.save")
+    assert save.symbol.documentation == "Save it."
+    assert "save" in save.symbol.signature
+
+
+def test_pages_round_trip(tmp_path: Path) -> None:
+    """Reading a page gives the file that was written."""
+    for language, files in SHOPS.items():
+        found, _ = read_files(write(tmp_path / language, files))
+        assert [read_page(write_page(one)) for one in found] == found
+
+
+def test_scopes_filter(tmp_path: Path) -> None:
+    """Languages and paths filter definitions and callers."""
+    for language in ("python", "go"):
+        write(tmp_path / language, SHOPS[language])
+    graph = graph_of(tmp_path)
+    assert len(graph.find("login")) == 2
+    assert [one.file.language for one in graph.find("login", CodeScope(languages=("Go",)))] == [
+        "go"
+    ]
+    (login,) = graph.find("login", CodeScope(paths=("python",)))
+    assert login.file.path == "python/shop/store.py"
+    assert graph.incoming(login, CALLS, CodeScope(paths=("go/*",))) == ()
+    assert graph.find("login", CodeScope(branches=("other",))) == ()
+
+
+def test_repository_and_branch_are_recorded(tmp_path: Path) -> None:
+    """Both come from the files of Git, and no password of an address with them."""
+    write(
+        tmp_path,
+        {
+            ".git/HEAD": "ref: refs/heads/feature/x\n",
+            ".git/config": '[remote "origin"]\n\turl = https://me:secret@host/team/shop.git\n',
+            "a.py": "def f(): pass\n",
+        },
+    )
+    (file,), _ = read_files(tmp_path)
+    assert (file.repository, file.branch) == ("shop", "feature/x")
+    assert "secret" not in write_page(file).content
+
+
+def test_branches_do_not_mix(tmp_path: Path) -> None:
+    """A symbol of one branch has callers of that branch alone."""
+    files = []
+    for branch in ("one", "two"):
+        folder = write(tmp_path / branch / "shop", SHOPS["python"])
+        write(folder, {".git/HEAD": f"ref: refs/heads/{branch}\n"})
+        files += read_files(folder)[0]
+    graph = CodeGraph(files)
+    (login,) = graph.find("login", CodeScope(branches=("two",)))
+    assert [one.file.branch for one in graph.incoming(login, CALLS)] == ["two"]
+
+
+def test_ignored_files_are_passed_over(tmp_path: Path) -> None:
+    """`.gitignore` files hold, the inner one first; links are not followed."""
+    write(
+        tmp_path,
+        {
+            ".git/HEAD": "ref: refs/heads/main\n",
+            ".gitignore": "build/\n*_gen.py\n",
+            "a.py": "",
+            "b_gen.py": "",
+            "build/c.py": "",
+            "in/.gitignore": "!keep_gen.py\nd.py\n",
+            "in/keep_gen.py": "",
+            "in/d.py": "",
+        },
+    )
+    os.symlink(tmp_path, tmp_path / "in" / "loop")
+    assert [one.path for one in read_files(tmp_path)[0]] == ["a.py", "in/keep_gen.py"]
+
+
+def test_bad_files_become_diagnostics(tmp_path: Path) -> None:
+    """What cannot be parsed is reported by its reason, and the rest is read."""
+    write(
+        tmp_path,
+        {
+            "big.py": b"x = 1\n" * 2_000_000,
+            "binary.py": b"\0\xff\0" * 100,
+            "broken.py": "def good(): pass\nclass (((\ndef also(): pass\n",
+            "deep.py": "x = " + "(" * 50_000,
+            "generated.go": "// Code generated by x. DO NOT EDIT.\npackage p\n",
+            "latin.py": "def caf\u00e9(): pass\n".encode("latin-1"),
+            "min.js": "var a=function(){b()};" * 2_000,
+            "circle.py": "class A(B): pass\nclass B(A):\n    def f(self):\n        x = x.f()\n        x.g()\n",
+        },
+    )
+    files, noticed = read_files(tmp_path)
+    names = {one.name for file in files for one in file.symbols}
+    assert {"good", "A", "B.f", "caf\u00e9"} <= names
+    told = " ".join(one.message for one in noticed)
+    assert all(word in told for word in ("larger", "binary", "minified", "generated", "syntax"))
+
+
+def test_the_cache_changes_nothing(tmp_path: Path) -> None:
+    """Facts are recalled by content; what is read is the same, whatever file changed."""
+    write(tmp_path, SHOPS["python"])
+    memo = KeptMemo()
+    first = read_files(tmp_path, memo)
+    again = memo.renewed()
+    assert read_files(tmp_path, again) == first
+    assert not again.has_changed
+    write(tmp_path, {"shop/web.py": "def get(): pass\n"})
+    assert read_files(tmp_path, again.renewed()) == read_files(tmp_path)
+
+
+def test_symbols_are_no_tools(tmp_path: Path) -> None:
+    """Source code adds pages to a bundle, and no tool: tools, edges and ids stay the same."""
+    tools = [{"name": name, "description": f"{name} in the shop"} for name in ("login", "save")]
+    (tmp_path / "shop.json").write_text(json.dumps({"tools": tools}))
+    code = write(tmp_path / "code", SHOPS["python"])
+    plain = assemble(read_sources([str(tmp_path / "shop.json")]))
+    both = assemble(read_sources([str(tmp_path / "shop.json"), f"code:{code}"]))
+    assert both.catalog.tools == plain.catalog.tools
+    assert both.documents == plain.documents
+    assert len(both.pages) == 3
+    assert [one.symbol.name for one in CodeGraph.of_documents(both.texts).find("Store")] == [
+        "Store"
+    ]
+
+
+def test_call_chains_end(tmp_path: Path) -> None:
+    """A chain is a shortest one, and a circle of calls does not hold it up."""
+    text = "def a(): b()\ndef b(): a(); c()\ndef c(): d()\ndef d(): pass\n"
+    graph = graph_of(write(tmp_path, {"m.py": text}))
+    ends = [graph.find(name)[0] for name in "ad"]
+    assert [one.symbol.name for one in graph.call_chain(*ends)] == ["a", "b", "c", "d"]
+    assert graph.call_chain(*ends[::-1]) == ()
+    assert graph.call_chain(*ends, most=2) == ()
+
+
+def test_imports_outside_the_code(tmp_path: Path) -> None:
+    """What imports a library is found by the name of the library."""
+    graph = graph_of(write(tmp_path, {"a.py": "import requests.auth\n", "b.py": "import os\n"}))
+    assert [one.file.path for one in graph.importers("requests")] == ["a.py"]
+
+
+def test_close_names(tmp_path: Path) -> None:
+    """A misspelt name has near ones."""
+    graph = graph_of(write(tmp_path, SHOPS["python"]))
+    assert graph.find("logn") == ()
+    assert graph.close_names("logn") == ("login",)
