@@ -64,7 +64,7 @@ def read_sources(
 
     Args:
         arguments: Paths of files and folders, addresses of servers, or names of modules such as
-            `python:package.module`, or folders of source code such as `code:src`; `-` is the standard input.
+            `python:package.module`, or source code such as `code:src`; `-` is the standard input.
         source_id: Source id of all tools of manifests, whatever these state.
         stdin: Gives the bytes of the standard input.
         exclude: Files that folders may contain but that are not sources, such as the output.

@@ -212,7 +212,7 @@ class _Linker:
             if one.kind != IMPL:
                 taken[name] = taken.get(name, 0) + 1
                 name = f"{name}#{taken[name]}" if taken[name] > 1 else name
-                if parent is not None and parent.is_type or one.owner:
+                if (parent is not None and parent.is_type) or one.owner:
                     self._methods[module.family, one.name].append(node)
             node.name = name
 
@@ -232,25 +232,28 @@ class _Linker:
 
     def _look_up(self, name: str, node: _Node | None, module: _Module, depth: int) -> _Meaning:
         """Return what a bare *name* means within *node*, `None` where that is not known."""
-        here, seen_type = node, False
+        here = node
         while here is not None:
-            if not here.is_type:
-                if name in here.variables:
-                    return self._value(here.variables[name], here, module, depth)
-                if name in here.members:
-                    return here.members[name]
-            elif not seen_type or module.family in _IMPLICIT_SELF:
-                if here is node and name in here.members:
-                    return here.members[name]
-                if module.family in _IMPLICIT_SELF:
-                    if name in here.fields:
-                        return self._value(here.fields[name], here, module, depth)
-                    member = self._member(here, name, depth)
-                    if member is not None:
-                        return member
-                seen_type = True
+            is_known, found = self._within(here, name, is_innermost=here is node, depth=depth)
+            if is_known:
+                return found
             here = here.parent if here.parent and here.parent.module is module else None
         return self._global(module, name, depth)
+
+    def _within(
+        self, here: _Node, name: str, *, is_innermost: bool, depth: int
+    ) -> tuple[bool, _Meaning]:
+        """Return whether a bare *name* is bound directly in *here*, and what it means."""
+        if not here.is_type and name in here.variables:
+            return True, self._value(here.variables[name], here, here.module, depth)
+        if name in here.members and (is_innermost or not here.is_type):
+            return True, here.members[name]
+        if not here.is_type or here.module.family not in _IMPLICIT_SELF:
+            return False, None
+        if name in here.fields:
+            return True, self._value(here.fields[name], here, here.module, depth)
+        member = self._member(here, name)
+        return member is not None, member
 
     def _global(self, module: _Module, name: str, depth: int) -> _Meaning:
         """Return what *name* means at the top of a file, imports included."""
@@ -405,8 +408,7 @@ class _Linker:
         result = self._evaluate(returns, found.parent, found.module, depth + 1)
         return result if isinstance(result, _Node) and result.is_type else None
 
-    def _member(self, owner: _Node, name: str, depth: int) -> _Node | None:
-        del depth
+    def _member(self, owner: _Node, name: str) -> _Node | None:
         return next(
             (one.members[name] for one in self._lineage(owner) if name in one.members), None
         )
@@ -493,7 +495,7 @@ class _Linker:
         found = self._imported(module, source, wanted, 0)
         if found is None:
             found = next(iter(self._files_of(source, module)), None)
-        joint = "." if name and name != EVERYTHING and module.family not in {"javascript"} else ""
+        joint = "." if name and name != EVERYTHING and module.family != "javascript" else ""
         outside = f"{source}{joint}{name if joint else ''}".strip(".") or source or name
         return found, outside if found is None else _id(found)
 
