@@ -216,7 +216,9 @@ def test_bad_files_become_diagnostics(tmp_path: Path) -> None:
     names = {one.name for file in files for one in file.symbols}
     assert {"good", "A", "B.f", "caf\u00e9"} <= names
     told = " ".join(one.message for one in noticed)
-    assert all(word in told for word in ("larger", "binary", "minified", "generated", "syntax"))
+    assert all(
+        word in told for word in ("larger", "binary", "minified", "generated", "syntax", "complex")
+    )
 
 
 def test_the_cache_changes_nothing(tmp_path: Path) -> None:

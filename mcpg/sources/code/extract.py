@@ -34,6 +34,10 @@ _COMMENT_LINES = 40
 _MOST_DEFINITIONS = 20_000
 # An ordinary file takes a step for about fifty bytes.
 _STEPS_PER_BYTE = 1
+# The time of a query grows with the square of the depth. Depth changes by one from node to node
+# at most, so looking at some nodes suffices.
+_DEEPEST = 1_000
+_SAMPLED = 500
 _LEAST_STEPS = 50_000
 _CHUNK = 65_536
 
@@ -144,7 +148,7 @@ def decode_facts(data: bytes) -> Facts:
 
 
 class UnparsableError(Exception):
-    """A file takes too many steps to parse, as no ordinary one does."""
+    """A file takes too many steps to parse, or nests too deeply, as no ordinary one does."""
 
 
 def extract(source: bytes, grammar: str) -> Facts:
@@ -177,6 +181,11 @@ def _parsed(source: bytes, grammar: str) -> Tree:
         raise UnparsableError from fault
     if tree is None:  # pragma: no cover - older versions
         raise UnparsableError
+    cursor = tree.walk()
+    for place in range(0, tree.root_node.descendant_count, _SAMPLED):
+        cursor.goto_descendant(place)
+        if cursor.depth > _DEEPEST:
+            raise UnparsableError
     return tree
 
 
