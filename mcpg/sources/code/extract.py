@@ -38,6 +38,8 @@ _STEPS_PER_BYTE = 1
 # at most, so looking at some nodes suffices.
 _DEEPEST = 1_000
 _SAMPLED = 500
+# The same holds for the width of what cannot be parsed.
+_MOST_UNPARSED = 10_000
 _LEAST_STEPS = 50_000
 _CHUNK = 65_536
 
@@ -181,6 +183,11 @@ def _parsed(source: bytes, grammar: str) -> Tree:
         raise UnparsableError from fault
     if tree is None:  # pragma: no cover - older versions
         raise UnparsableError
+    root = tree.root_node
+    if root.has_error and (root.is_error or root.child_count < _MOST_UNPARSED):
+        wide = max((one.child_count for one in (root, *root.children) if one.is_error), default=0)
+        if wide > _MOST_UNPARSED:
+            raise UnparsableError
     cursor = tree.walk()
     for place in range(0, tree.root_node.descendant_count, _SAMPLED):
         cursor.goto_descendant(place)
