@@ -183,17 +183,20 @@ def _parsed(source: bytes, grammar: str) -> Tree:
         raise UnparsableError from fault
     if tree is None:  # pragma: no cover - older versions
         raise UnparsableError
+    _check_shape(tree)
+    return tree
+
+
+def _check_shape(tree: Tree) -> None:
     root = tree.root_node
-    if root.has_error and (root.is_error or root.child_count < _MOST_UNPARSED):
-        wide = max((one.child_count for one in (root, *root.children) if one.is_error), default=0)
-        if wide > _MOST_UNPARSED:
-            raise UnparsableError
+    broken = [one for one in (root, *root.children) if one.is_error] if root.has_error else []
+    if any(one.child_count > _MOST_UNPARSED for one in broken):
+        raise UnparsableError
     cursor = tree.walk()
-    for place in range(0, tree.root_node.descendant_count, _SAMPLED):
+    for place in range(0, root.descendant_count, _SAMPLED):
         cursor.goto_descendant(place)
         if cursor.depth > _DEEPEST:
             raise UnparsableError
-    return tree
 
 
 class _Extraction:
