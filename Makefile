@@ -61,5 +61,5 @@ $(READY): pyproject.toml
 	  { echo 'the venv module is missing: install it (Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
 	@echo 'Setting up $(VENV) ...'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[embeddings,faiss,llm,mcp,postgres,python,shacl,telemetry]' --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[code,embeddings,faiss,llm,mcp,postgres,python,shacl,telemetry]' --group dev
 	@touch $(READY)

@@ -212,6 +212,17 @@ def _loaded(paths: list[str]) -> Engine:
 
 DISTRIBUTION = "mcpg-graph"
 EXTRAS = {
+    "code": (
+        "pathspec",
+        "tree_sitter",
+        "tree_sitter_c_sharp",
+        "tree_sitter_go",
+        "tree_sitter_java",
+        "tree_sitter_javascript",
+        "tree_sitter_python",
+        "tree_sitter_rust",
+        "tree_sitter_typescript",
+    ),
     "embeddings": ("numpy", "onnxruntime", "tokenizers"),
     "faiss": ("faiss", "numpy"),
     "llm": ("httpx",),

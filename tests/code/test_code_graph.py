@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tree_sitter")
-
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import assemble
 from mcpg.code.graph import CodeGraph, CodeScope
