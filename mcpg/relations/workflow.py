@@ -1,0 +1,290 @@
+"""What two tools of one server have to do with each other, as evidence that can be weighed.
+
+Nothing here is a list of names. What a word says is counted: a word that most names of a server
+hold says nothing between its tools, and a parameter that most of them require tells none apart.
+What a verb says is the table of `mcpg.text.operations`, counted over public APIs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from math import exp, fsum
+from operator import mul
+from pathlib import Path
+
+from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.relations.model import field_key, names_operation, rarity, singular, subject_terms
+from mcpg.text import operations, split_words, stem
+
+_PREFIX_SHARE = 0.5
+_TOO_FEW_FOR_PREFIX = 4
+# So many tools a server is taken to have at least, or one of two would be as rare as one of many.
+_LEAST_SIZE = 8
+_TELLING_WORDS = 2
+_CREDIT_OF_DESCRIPTION = 0.5
+_MOST_PARAMETERS = 64
+_MOST_PROSE = 2000
+_STEEPEST = 30.0
+_NAME = re.compile(r"[^\W\d][\w-]{3,}")
+
+Bag = Mapping[str, float]
+"""Stems, and how rare each is among the tools of the server, in (0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a tool does, in the words of its own server.
+
+    Attributes:
+        kinds: The probability of each of `operations.KINDS`.
+        nouns: What its name says it works on.
+        head: The last of these: what `get_board_cards` returns; "" where there is none.
+        handles: What its required arguments name that other tools' names name as well.
+        needs: The required arguments, by their stems.
+        takes: All arguments, by their stems.
+        prose: The words of its description.
+        told: The words of the descriptions of its arguments.
+        names: The other tools whose names its descriptions mention, by position.
+    """
+
+    kinds: tuple[float, ...]
+    nouns: Bag
+    head: str
+    handles: Bag
+    needs: Bag
+    takes: Bag
+    prose: Bag
+    told: Bag
+    names: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    nouns: list[str]
+    needs: list[str]
+    takes: list[str]
+    prose: set[str]
+    told: set[str]
+
+
+def works_of(tools: Sequence[Tool]) -> list[Work]:
+    """Return what each of *tools*, all of one server, does."""
+    words = [[one for one in split_words(tool.name) if one] for tool in tools]
+    idle = _prefixes(words) | set(split_words(tools[0].source_id))
+    words = [[one for one in row if one not in idle] or row[-1:] for row in words]
+    later = Counter(stem(one) for row in words for one in row[1:])
+    first = Counter(stem(row[0]) for row in words if len(row) > 1)
+    drafts = [_draft(tool, row, later, first) for tool, row in zip(tools, words, strict=True)]
+    size = max(_LEAST_SIZE, len(tools))
+    counts = {
+        part: Counter(one for draft in drafts for one in set(getattr(draft, part)))
+        for part in ("nouns", "needs", "takes", "prose", "told")
+    }
+    mentioned = _mentions(tools)
+
+    def bag(part: str, held: Iterable[str]) -> dict[str, float]:
+        return {one: rarity(counts[part][one], size) for one in held}
+
+    return [
+        Work(
+            _by_handle(kinds_of(tool, row), draft, row[-1]),
+            bag("nouns", draft.nouns),
+            draft.nouns[-1] if draft.nouns else "",
+            {
+                token: rarity(counts["needs"][need], size)
+                for need in draft.needs
+                for token in need.split()
+                if token in counts["nouns"]
+            },
+            bag("needs", draft.needs),
+            bag("takes", draft.takes),
+            bag("prose", draft.prose),
+            bag("told", draft.told),
+            mentioned[place],
+        )
+        for place, (tool, row, draft) in enumerate(zip(tools, words, drafts, strict=True))
+    ]
+
+
+def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
+    """Return the words that most names begin with, which tell only the server."""
+    if len(names) < _TOO_FEW_FOR_PREFIX:
+        return set()
+    counts = Counter(row[0] for row in names if len(row) > 1)
+    return {
+        word
+        for word, count in counts.items()
+        if count > _PREFIX_SHARE * len(names) and not names_operation(word)
+    }
+
+
+def _draft(tool: Tool, words: Sequence[str], later: Counter[str], first: Counter[str]) -> _Draft:
+    stems = [stem(one) for one in words]
+    is_verb = len(stems) > 1 and later[stems[0]] <= first[stems[0]]
+    nouns = [
+        singular(one)
+        for word, one in zip(words[is_verb:], stems[is_verb:], strict=True)
+        if not names_operation(word) and len(word) > 1
+    ]
+    nouns = list(dict.fromkeys(nouns))
+    found = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
+    told: set[str] = set()
+    for one in found:
+        told.update(map(singular, subject_terms(one.description[:_MOST_PROSE])))
+    return _Draft(
+        nouns,
+        [" ".join(field_key(one.path)) for one in found if one.required],
+        [" ".join(field_key(one.path)) for one in found],
+        set(map(singular, subject_terms(tool.description[:_MOST_PROSE]))),
+        told,
+    )
+
+
+def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
+    """Return the probability of each kind of operation, by name, description and annotations."""
+    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in words[:_TELLING_WORDS]]
+    opening = split_words(tool.description[:200])[:1]
+    evidence += [(operations.ratios_of(stem(one)), _CREDIT_OF_DESCRIPTION) for one in opening]
+    read_only = tool.hints.read_only
+    if read_only is None and isinstance(tool.annotations.get("readOnlyHint"), bool):
+        read_only = bool(tool.annotations["readOnlyHint"])
+    if read_only is not None:
+        evidence.append((operations.ratios_of_hint(read_only), 1.0))
+    return operations.shares_by(evidence) or operations.shares_by([((0.0,) * 5, 0.0)])
+
+
+def _by_handle(kinds: tuple[float, ...], draft: _Draft, last: str) -> tuple[float, ...]:
+    """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
+    one, many, *others = kinds
+    head = draft.nouns[-1] if draft.nouns else ""
+    asks = any(head in need.split() for need in draft.needs) if head else False
+    share = 0.9 if asks else 0.1 if last.endswith("s") and not last.endswith("ss") else 0.5
+    share = share if share != 0.5 else one / (one + many) if one + many else 0.5
+    return ((one + many) * share, (one + many) * (1 - share), *others)
+
+
+def _mentions(tools: Sequence[Tool]) -> list[frozenset[int]]:
+    places: defaultdict[str, set[int]] = defaultdict(set)
+    for place, tool in enumerate(tools):
+        if len(split_words(tool.name)) > 1:
+            places[tool.name.casefold()].add(place)
+    found: list[frozenset[int]] = []
+    for place, tool in enumerate(tools):
+        texts = [tool.description[:_MOST_PROSE]]
+        walked = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
+        texts += [one.description[:_MOST_PROSE] for one in walked]
+        names = {name.casefold() for text in texts for name in _NAME.findall(text)}
+        named = {at for name in names for at in places.get(name, ())}
+        found.append(frozenset(named - {place}))
+    return found
+
+
+def _likeness(one: Bag, other: Bag) -> float:
+    """Return how much of what two bags hold both hold, by rarity."""
+    if not one or not other:
+        return 0.0
+    shared = sum(value for key, value in one.items() if key in other)
+    return shared / (sum(one.values()) + sum(other.values()) - shared) if shared else 0.0
+
+
+def _greatest(one: Bag, other: Iterable[str]) -> float:
+    return max((one[key] for key in other if key in one), default=0.0)
+
+
+STAGES = ("one", "many", "create", "change")
+STEP_FEATURES = (
+    *(f"{a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"alike {a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"same head {a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
+    "nouns alike", "same head", "rarest noun", "meets", "meets all", "meets own handle",
+    "back to owner", "handles alike", "handles missing", "lacks a handle", "handles dropped",
+    "names it", "is named by it", "told of nouns", "told of head", "prose of nouns",
+    "nouns in prose", "prose alike", "needs alike", "takes alike", "open search",
+    "open search for id", "first has no needs", "next has no needs", "both have nouns",
+    "head contained", "first deletes", "next deletes", "bias",
+)
+def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
+    one, many, create, change, delete = kinds
+    return one, many, create, change + delete
+
+
+def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
+    """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
+    alike = _likeness(a.nouns, b.nouns)
+    transition = [one * other for one in _stages(a.kinds) for other in _stages(b.kinds)]
+    gap = [value for key, value in b.handles.items() if key not in a.handles and key != a.head]
+    is_open = (a.kinds[0] + a.kinds[1]) * (not a.handles)
+    same_head = float(a.head == b.head != "")
+    met = 0.0 if a.head in a.handles else b.handles.get(a.head, 0.0)
+    return [
+        *transition,
+        *(alike * one for one in transition),
+        *(same_head * one for one in transition),
+        *(met * one for one in transition),
+        alike,
+        same_head,
+        _greatest(a.nouns, b.nouns),
+        met,
+        float(met > 0 and not gap),
+        b.handles.get(a.head, 0.0) if a.head in a.handles else 0.0,
+        float(b.head in a.handles and a.head != b.head),
+        _likeness(a.handles, b.handles),
+        sum(gap),
+        float(bool(gap)),
+        sum(value for key, value in a.handles.items() if key not in b.handles),
+        float(to in a.names),
+        float(at in b.names),
+        _greatest(a.nouns, b.told),
+        b.told.get(a.head, 0.0),
+        _greatest(a.nouns, b.prose),
+        _greatest(b.nouns, a.prose),
+        _likeness(a.prose, b.prose),
+        _likeness(a.needs, b.needs),
+        _likeness(a.takes, b.takes),
+        is_open,
+        is_open * (a.head == "") * max(b.needs.values(), default=0.0),
+        float(not a.needs),
+        float(not b.needs),
+        float(bool(a.nouns and b.nouns)),
+        float(a.head in b.nouns and a.head != b.head),
+        a.kinds[4],
+        b.kinds[4],
+        1.0,
+    ]
+
+
+@cache
+def _weights() -> tuple[float, ...]:
+    weights = json.loads((Path(__file__).parent / "data" / "steps.json").read_bytes())["weights"]
+    return tuple(weights[name] for name in STEP_FEATURES)
+
+
+def step_probability(a: Work, b: Work, at: int, to: int) -> float:
+    """Return how likely *b*, at the place *to* of the server's tools, follows *a* at *at*.
+
+    A logistic regression: Cox, "The regression analysis of binary sequences", Journal of the Royal
+    Statistical Society, Series B 20, 1958. `benchmarks/fit_relations.py` fits it.
+    """
+    logit = fsum(map(mul, _weights(), step_features(a, b, at, to)))
+    return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
+
+
+def reason_for(a: Work, b: Work, at: int, to: int) -> str:
+    """Return for people why *b* follows *a*: the most telling evidence."""
+    if to in a.names:
+        return "its description names it"
+    if at in b.names:
+        return "the description there names this tool"
+    if a.head in b.handles and a.head not in a.handles:
+        return f"there an argument asks for the {a.head!r} of this one"
+    shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
+    if shared:
+        return f"works on {shared[0][1]!r} as this one does"
+    return "this kind of work often follows in one server"
