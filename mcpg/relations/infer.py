@@ -35,6 +35,7 @@ from mcpg.relations.model import (
     singular,
     subject_terms,
 )
+from mcpg.relations.workflow import MOST_WEIGHED, ServerSteps, steps_by_server
 from mcpg.text import fold
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class AffinityIndex:
         vocabulary: Their terms.
         postings: For each term that several tools hold, their positions and place weights.
         local: For each source and term, how much the term says among that source's own tools.
+        named: The subjects of the name of each tool, without words that name its server.
     """
 
     tools: Sequence[Tool]
@@ -69,6 +71,7 @@ class AffinityIndex:
     vocabulary: Vocabulary
     postings: Mapping[str, Sequence[tuple[int, float]]]
     local: Mapping[tuple[str, str], float]
+    named: Sequence[frozenset[str]]
 
     def near(self, position: int) -> dict[int, float]:
         """Return the affinity of the tools that share a term with the tool at *position*.
@@ -120,7 +123,17 @@ def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityInd
             postings[term].append((position, weight))
     shared = {term: held for term, held in postings.items() if len(held) > 1}
     sources = [tool.source_id for tool in tools]
-    return AffinityIndex(tools, sources, vocabulary, shared, _local(sources, vocabulary))
+    local = _local(sources, vocabulary)
+    return AffinityIndex(tools, sources, vocabulary, shared, local, _named(tools))
+
+
+def _named(tools: Sequence[Tool]) -> list[frozenset[str]]:
+    """Return what the name of each tool says it works on."""
+    return [
+        frozenset(map(singular, subject_terms(tool.name)))
+        - frozenset(map(singular, subject_terms(tool.source_id)))
+        for tool in tools
+    ]
 
 
 def _local(sources: Sequence[str], vocabulary: Vocabulary) -> dict[tuple[str, str], float]:
@@ -169,8 +182,17 @@ def quoted(words: Sequence[str]) -> str:
 def related_edges(
     index: AffinityIndex, position: int, near: Mapping[int, float], count: int
 ) -> list[Edge]:
-    """Make edges from the tool at *position* to the *count* closest of those *near* it."""
-    return [_related(index, position, other, near[other]) for other in index.strongest(near, count)]
+    """Make edges from the tool at *position* to the *count* closest of those *near* it.
+
+    Between servers a shared word, verb or file is no job in common: both names must name the same.
+    """
+    sources, named = index.sources, index.named
+    close = {
+        other: value
+        for other, value in near.items()
+        if sources[other] == sources[position] or named[other] == named[position] != frozenset()
+    }
+    return [_related(index, position, other, near[other]) for other in index.strongest(close, count)]
 
 
 def _related(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
@@ -349,6 +371,7 @@ def _slug(text: str) -> str:
 
 # What one server finds, another can seldom look at: between servers one shared word is no evidence.
 _ACROSS_SOURCES = 1.0
+_LEAST_CHANCE = 0.75
 
 _REASONS = {
     Operation.INSPECT: "inspects what this one finds",
@@ -364,51 +387,71 @@ class NextStepIndex:
         affinity: What tools have in common.
         flow: What flows between them.
         operations: The kind of work of each tool.
+        workflows: What follows what within each server.
     """
 
     affinity: AffinityIndex
     flow: FlowIndex
     operations: Sequence[Operation]
+    workflows: Mapping[str, ServerSteps]
 
     def edges(self, position: int, near: Mapping[int, float], count: int) -> list[Edge]:
         """Make edges from the tool at *position* to the *count* likeliest next steps.
 
-        A tool follows when it does the next kind of work on the same subject, or when it must be
-        given what this one gives; where both hold, the stronger evidence counts.
+        Within a server a tool follows when their names, arguments and kinds of work make it likely;
+        between servers, when it does the next kind of work on the same subject; anywhere, when it
+        must be given what this one gives. Where several hold, the strongest evidence counts.
 
         Args:
             position: The tool that comes first.
             near: The affinity of the tools that share a term with it.
             count: The most edges to make.
         """
-        tools = self.affinity.tools
-        source = tools[position].source_id
+        found: dict[int, tuple[float, str]] = {}
+        for at, chance in self._at_home(position, near).items():
+            found[at] = (chance, "")
+        for at, value in self._abroad(position, near).items():
+            found[at] = (edge_weight(value), self._reason(position, at))
+        for at, flow in self.flow.flows(position, near).items():
+            weight = edge_weight(flow.strength)
+            # What must be given says more than what is likely: it wins when it is as strong.
+            if at not in found or not found[at][1] or weight >= found[at][0]:
+                found[at] = (max(weight, found.get(at, (0.0, ""))[0]), flow.reason)
+        strengths = {at: weight for at, (weight, _) in found.items()}
+        chosen = self.affinity.strongest(strengths, count)
+        return [self._edge(position, at, *found[at]) for at in chosen]
+
+    def _at_home(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
+        source = self.affinity.sources[position]
+        at_home = {at: value for at, value in near.items() if self.affinity.sources[at] == source}
+        nearest = self.affinity.strongest(at_home, MOST_WEIGHED)
+        chances = self.workflows[source].chances(position, nearest)
+        return {at: round(one, 2) for at, one in chances.items() if one >= _LEAST_CHANCE}
+
+    def _abroad(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
+        source = self.affinity.sources[position]
         kind = FOLLOWED_BY.get(self.operations[position])
-        strengths = {
+        return {
             at: value
             for at, value in near.items()
-            if self.operations[at] is kind
-            and (tools[at].source_id == source or value >= _ACROSS_SOURCES)
+            if value >= _ACROSS_SOURCES
+            and self.operations[at] is kind
+            and self.affinity.sources[at] != source
         }
-        flows = self.flow.flows(position, near)
-        for at, flow in flows.items():
-            strengths[at] = max(flow.strength, strengths.get(at, 0.0))
-        chosen = self.affinity.strongest(strengths, count)
-        return [self._edge(position, at, strengths[at], flows.get(at)) for at in chosen]
 
-    def _edge(self, position: int, at: int, strength: float, flow: Flow | None) -> Edge:
+    def _reason(self, position: int, at: int) -> str:
+        shared = quoted(self.affinity.shared_words(position, at))
+        return f"{_REASONS[self.operations[at]]}: shares {shared}"
+
+    def _edge(self, position: int, at: int, weight: float, reason: str) -> Edge:
         tools = self.affinity.tools
-        if flow is not None and flow.strength >= strength:
-            reason = flow.reason
-        else:
-            shared = quoted(self.affinity.shared_words(position, at))
-            reason = f"{_REASONS[self.operations[at]]}: shares {shared}"
-        source, target = tools[position].id, tools[at].id
-        return Edge(EdgeKind.NEXT_STEP, source, target, edge_weight(strength), reason)
+        if not reason:
+            reason = self.workflows[tools[position].source_id].reason(position, at)
+        return Edge(EdgeKind.NEXT_STEP, tools[position].id, tools[at].id, weight, reason)
 
 
 RELATED_PER_TOOL = 4
-NEXT_STEPS_PER_TOOL = 3
+NEXT_STEPS_PER_TOOL = 5
 STATED = "stated by the author"
 """The reason of an edge that an author wrote."""
 
@@ -417,7 +460,7 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
     """Find the groups of every tool of *catalog* and its edges to other tools.
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
-    strongest first and ties by tool id, fill the room up to four related tools and three next
+    strongest first and ties by tool id, fill the room up to four related tools and five next
     steps. The result does not depend on the order of the tools. The work grows linearly with their
     number.
 
@@ -429,7 +472,7 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
     vocabulary = build_vocabulary(tools, memo)
     affinity = build_affinity(tools, vocabulary)
     operations = [operation_of(tool) for tool in tools]
-    steps = NextStepIndex(affinity, build_flow(tools), operations)
+    steps = NextStepIndex(affinity, build_flow(tools), operations, steps_by_server(tools))
     stated = authored_edges(catalog)
     by_tool: dict[str, ToolRelations] = {}
     for position, tool in enumerate(tools):

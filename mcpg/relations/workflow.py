@@ -288,3 +288,58 @@ def reason_for(a: Work, b: Work, at: int, to: int) -> str:
     if shared:
         return f"works on {shared[0][1]!r} as this one does"
     return "this kind of work often follows in one server"
+
+
+MOST_WEIGHED = 48
+"""A tool of a larger server is weighed only against so many that are close to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSteps:
+    """What follows what among the tools of one server.
+
+    Attributes:
+        works: What each tool does.
+        positions: The position of each in the catalogue.
+        places: The place of each position among them.
+    """
+
+    works: Sequence[Work]
+    positions: Sequence[int]
+    places: Mapping[int, int]
+
+    def chances(self, position: int, nearest: Sequence[int]) -> dict[int, float]:
+        """Return how likely each tool follows the one at *position*, by position.
+
+        Args:
+            position: The tool that comes first.
+            nearest: The tools to weigh where the server has too many to weigh all.
+        """
+        weighed = self.positions if len(self.positions) <= MOST_WEIGHED else nearest
+        at = self.places[position]
+        work = self.works[at]
+        return {
+            other: step_probability(work, self.works[to], at, to)
+            for other in weighed
+            if (to := self.places[other]) != at
+        }
+
+    def reason(self, position: int, other: int) -> str:
+        """Return for people why *other* follows *position*."""
+        at, to = self.places[position], self.places[other]
+        return reason_for(self.works[at], self.works[to], at, to)
+
+
+def steps_by_server(tools: Sequence[Tool]) -> dict[str, ServerSteps]:
+    """Return what follows what within each server of *tools*, by source id."""
+    positions: defaultdict[str, list[int]] = defaultdict(list)
+    for position, tool in enumerate(tools):
+        positions[tool.source_id].append(position)
+    return {
+        source: ServerSteps(
+            works_of([tools[position] for position in held]),
+            held,
+            {position: place for place, position in enumerate(held)},
+        )
+        for source, held in positions.items()
+    }
