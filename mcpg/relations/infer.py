@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, TypeVar
 
@@ -100,6 +101,10 @@ class AffinityIndex:
             if affinity >= _LEAST_AFFINITY
         }
 
+    def names_same(self, one: int, other: int) -> bool:
+        """Return whether the names of two tools name the same subject."""
+        return self.named[one] == self.named[other] != frozenset()
+
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
         first, second = self.vocabulary.terms[one], self.vocabulary.terms[other]
@@ -186,11 +191,11 @@ def related_edges(
 
     Between servers a shared word, verb or file is no job in common: both names must name the same.
     """
-    sources, named = index.sources, index.named
+    sources = index.sources
     close = {
         other: value
         for other, value in near.items()
-        if sources[other] == sources[position] or named[other] == named[position] != frozenset()
+        if sources[other] == sources[position] or index.names_same(position, other)
     }
     return [_related(index, position, other, near[other]) for other in index.strongest(close, count)]
 
@@ -209,6 +214,11 @@ _LEAST_STRENGTH = 0.15
 # In a handful of tools that all work on one thing its name is common, and yet no idle word.
 _TOO_FEW_TO_COUNT = 16
 _FIELDS_IN_REASON = 3
+# From so many servers, or of so many tools that give something, on a field of one word is generic.
+_FEW_SERVERS = 2
+_MANY_SERVERS = 0.1
+_FEW_GIVERS = 8
+_MANY_GIVERS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +258,8 @@ class FlowIndex:
         needs: For each tool, how many arguments it requires.
         postings: For each field, the tools that require it and the argument it is there.
         holders: For each field, how many tools give or require it.
+        generic: Fields of one word that tools of many servers hold, or most that give anything
+            give: `content` and the like say nothing of what flows.
     """
 
     sources: Sequence[str]
@@ -255,6 +267,7 @@ class FlowIndex:
     needs: Sequence[int]
     postings: Mapping[FieldKey, Sequence[tuple[int, Field]]]
     holders: Mapping[FieldKey, int]
+    generic: frozenset[FieldKey]
 
     def flows(self, position: int, near: Mapping[int, float]) -> dict[int, Flow]:
         """Return what flows from the tool at *position* to others, by position.
@@ -265,7 +278,9 @@ class FlowIndex:
                 no subject of its own: it counts in full between these, by half between other
                 tools of one server, and nothing between servers.
         """
-        given = self.given[position]
+        given = {
+            key: one for key, one in self.given[position].items() if key not in self.generic
+        }
         found: defaultdict[int, dict[str, tuple[float, str]]] = defaultdict(dict)
         size = max(_TOO_FEW_TO_COUNT, len(self.needs))
         for key in affordable(given, self.postings):
@@ -302,7 +317,29 @@ def build_flow(tools: Sequence[Tool]) -> FlowIndex:
             holders[key] += 1
     sources = [tool.source_id for tool in tools]
     needs = [len(tool.required_arguments) for tool in tools]
-    return FlowIndex(sources, given, needs, postings, holders)
+    generic = _generic(sources, given, [{field.key for field in fields} for fields in needed])
+    return FlowIndex(sources, given, needs, postings, holders, generic)
+
+
+def _generic(
+    sources: Sequence[str],
+    given: Sequence[Mapping[FieldKey, Field]],
+    needed: Sequence[AbstractSet[FieldKey]],
+) -> frozenset[FieldKey]:
+    servers: defaultdict[FieldKey, set[str]] = defaultdict(set)
+    givers: Counter[FieldKey] = Counter()
+    for source, gives, needs in zip(sources, given, needed, strict=True):
+        for key in gives.keys() | needs:
+            if len(key) == 1:
+                servers[key].add(source)
+        givers.update(key for key in gives if len(key) == 1)
+    giving = max(_FEW_GIVERS, sum(map(bool, given)))
+    most = max(_FEW_SERVERS, len(set(sources)) * _MANY_SERVERS)
+    return frozenset(
+        key
+        for key, held in servers.items()
+        if len(held) > most or givers[key] > giving * _MANY_GIVERS
+    )
 
 
 def _given(tool: Tool, needed: Sequence[Field]) -> dict[FieldKey, Field]:
@@ -372,6 +409,8 @@ def _slug(text: str) -> str:
 # What one server finds, another can seldom look at: between servers one shared word is no evidence.
 _ACROSS_SOURCES = 1.0
 _LEAST_CHANCE = 0.75
+_LEAST_CHANCE_OF_ONLY = 0.25
+_LEAST_SERVER = 5
 
 _REASONS = {
     Operation.INSPECT: "inspects what this one finds",
@@ -421,6 +460,16 @@ class NextStepIndex:
         chosen = self.affinity.strongest(strengths, count)
         return [self._edge(position, at, *found[at]) for at in chosen]
 
+    def likeliest(self, position: int) -> Edge | None:
+        """Return the likeliest next step of a tool that has no edge, if one is likely at all."""
+        workflow = self.workflows[self.affinity.sources[position]]
+        if len(workflow.works) < _LEAST_SERVER:
+            return None
+        chances = workflow.chances(position, ())
+        likely = {at: one for at, one in chances.items() if one >= _LEAST_CHANCE_OF_ONLY}
+        chosen = self.affinity.strongest(likely, 1)
+        return self._edge(position, chosen[0], round(likely[chosen[0]], 2), "") if chosen else None
+
     def _at_home(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
         source = self.affinity.sources[position]
         at_home = {at: value for at, value in near.items() if self.affinity.sources[at] == source}
@@ -437,6 +486,7 @@ class NextStepIndex:
             if value >= _ACROSS_SOURCES
             and self.operations[at] is kind
             and self.affinity.sources[at] != source
+            and self.affinity.names_same(position, at)
         }
 
     def _reason(self, position: int, at: int) -> str:
@@ -450,7 +500,7 @@ class NextStepIndex:
         return Edge(EdgeKind.NEXT_STEP, tools[position].id, tools[at].id, weight, reason)
 
 
-RELATED_PER_TOOL = 4
+RELATED_PER_TOOL = 5
 NEXT_STEPS_PER_TOOL = 5
 STATED = "stated by the author"
 """The reason of an edge that an author wrote."""
@@ -460,7 +510,7 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
     """Find the groups of every tool of *catalog* and its edges to other tools.
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
-    strongest first and ties by tool id, fill the room up to four related tools and five next
+    strongest first and ties by tool id, fill the room up to five related tools and five next
     steps. The result does not depend on the order of the tools. The work grows linearly with their
     number.
 
@@ -484,7 +534,22 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
             _with_stated(stated[tool.id, EdgeKind.RELATED], related, RELATED_PER_TOOL),
             _with_stated(stated[tool.id, EdgeKind.NEXT_STEP], following, NEXT_STEPS_PER_TOOL),
         )
-    return Relations(by_tool)
+    return Relations(_with_neighbours(by_tool, steps))
+
+
+def _with_neighbours(
+    by_tool: Mapping[str, ToolRelations], steps: NextStepIndex
+) -> dict[str, ToolRelations]:
+    """Add to each tool without any edge, of a server of some size, the likeliest step if any is."""
+    edges = [edge for held in by_tool.values() for edge in (*held.related, *held.next_steps)]
+    touched = {end for edge in edges for end in (edge.source, edge.target)}
+    completed = dict(by_tool)
+    for position, tool in enumerate(steps.affinity.tools):
+        if tool.id not in touched:
+            edge = steps.likeliest(position)
+            if edge is not None:
+                completed[tool.id] = replace(by_tool[tool.id], next_steps=(edge,))
+    return completed
 
 
 def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, Edge]]:

@@ -362,8 +362,16 @@ def _terms_of(subjects: _Subjects, forms: defaultdict[str, Counter[str]]) -> dic
     return terms
 
 
+# In running text a capitalised compound is a proper name and one word: GitHub is no git and no hub.
+_PROPER = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
+
+
+def _joined(name: re.Match[str]) -> str:
+    return name.group().lower()
+
+
 def _subject_words(text: str, language: str | None) -> list[str]:
-    words = split_words(text)
+    words = split_words(_PROPER.sub(_joined, text) if " " in text else text)
     dropped = stop_words_in(words, language)
     return [
         word
