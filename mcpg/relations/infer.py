@@ -36,7 +36,7 @@ from mcpg.relations.model import (
     singular,
     subject_terms,
 )
-from mcpg.relations.workflow import MOST_WEIGHED, ServerSteps, steps_by_server
+from mcpg.relations.workflow import MOST_NEAREST, ServerSteps, steps_by_server
 from mcpg.text import fold
 
 if TYPE_CHECKING:
@@ -197,7 +197,9 @@ def related_edges(
         for other, value in near.items()
         if sources[other] == sources[position] or index.names_same(position, other)
     }
-    return [_related(index, position, other, near[other]) for other in index.strongest(close, count)]
+    return [
+        _related(index, position, other, near[other]) for other in index.strongest(close, count)
+    ]
 
 
 def _related(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
@@ -260,6 +262,8 @@ class FlowIndex:
         holders: For each field, how many tools give or require it.
         generic: Fields of one word that tools of many servers hold, or most that give anything
             give: `content` and the like say nothing of what flows.
+        asked: For each tool, the names of its required arguments and the field each one is.
+        offered: For each source, the fields that its tools give.
     """
 
     sources: Sequence[str]
@@ -268,6 +272,8 @@ class FlowIndex:
     postings: Mapping[FieldKey, Sequence[tuple[int, Field]]]
     holders: Mapping[FieldKey, int]
     generic: frozenset[FieldKey]
+    asked: Sequence[Mapping[str, FieldKey]]
+    offered: Mapping[str, AbstractSet[FieldKey]]
 
     def flows(self, position: int, near: Mapping[int, float]) -> dict[int, Flow]:
         """Return what flows from the tool at *position* to others, by position.
@@ -278,9 +284,7 @@ class FlowIndex:
                 no subject of its own: it counts in full between these, by half between other
                 tools of one server, and nothing between servers.
         """
-        given = {
-            key: one for key, one in self.given[position].items() if key not in self.generic
-        }
+        given = {key: one for key, one in self.given[position].items() if key not in self.generic}
         found: defaultdict[int, dict[str, tuple[float, str]]] = defaultdict(dict)
         size = max(_TOO_FEW_TO_COUNT, len(self.needs))
         for key in affordable(given, self.postings):
@@ -289,8 +293,22 @@ class FlowIndex:
                 trust = self._trust(position, other, near) if len(key) == 1 else 1.0
                 if other != position and trust and accepts(needed.types, given[key].types):
                     found[other][needed.name] = (worth * trust, given[key].name)
-        flows = {other: self._flow(other, fills) for other, fills in found.items()}
+        flows = {
+            other: self._flow(other, fills)
+            for other, fills in found.items()
+            if not self._skips_a_step(position, other, fills)
+        }
         return {other: flow for other, flow in flows.items() if flow.strength >= _LEAST_STRENGTH}
+
+    def _skips_a_step(self, position: int, other: int, fills: Mapping[str, object]) -> bool:
+        """Return whether *other* lacks an argument that a further tool of its server gives."""
+        known = self.asked[position].values()
+        offered = self.offered[self.sources[other]]
+        return any(
+            key in offered and key not in known
+            for name, key in self.asked[other].items()
+            if name not in fills
+        )
 
     def _trust(self, position: int, other: int, near: Mapping[int, float]) -> float:
         if other in near:
@@ -317,29 +335,35 @@ def build_flow(tools: Sequence[Tool]) -> FlowIndex:
             holders[key] += 1
     sources = [tool.source_id for tool in tools]
     needs = [len(tool.required_arguments) for tool in tools]
-    generic = _generic(sources, given, [{field.key for field in fields} for fields in needed])
-    return FlowIndex(sources, given, needs, postings, holders, generic)
+    asked = [{field.name: field.key for field in fields} for fields in needed]
+    offered: defaultdict[str, set[FieldKey]] = defaultdict(set)
+    for source, gives in zip(sources, given, strict=True):
+        offered[source].update(gives)
+    generic = _generic(sources, given, asked)
+    return FlowIndex(sources, given, needs, postings, holders, generic, asked, offered)
 
 
 def _generic(
     sources: Sequence[str],
     given: Sequence[Mapping[FieldKey, Field]],
-    needed: Sequence[AbstractSet[FieldKey]],
+    asked: Sequence[Mapping[str, FieldKey]],
 ) -> frozenset[FieldKey]:
+    """Return the fields of one word that many servers hold, or most that give anything on one."""
     servers: defaultdict[FieldKey, set[str]] = defaultdict(set)
-    givers: Counter[FieldKey] = Counter()
-    for source, gives, needs in zip(sources, given, needed, strict=True):
-        for key in gives.keys() | needs:
+    givers: Counter[tuple[str, FieldKey]] = Counter()
+    giving = Counter(source for source, gives in zip(sources, given, strict=True) if gives)
+    for source, gives, asks in zip(sources, given, asked, strict=True):
+        for key in gives.keys() | set(asks.values()):
             if len(key) == 1:
                 servers[key].add(source)
-        givers.update(key for key in gives if len(key) == 1)
-    giving = max(_FEW_GIVERS, sum(map(bool, given)))
-    most = max(_FEW_SERVERS, len(set(sources)) * _MANY_SERVERS)
-    return frozenset(
+        givers.update((source, key) for key in gives if len(key) == 1)
+    most = max(_FEW_SERVERS, len(giving) * _MANY_SERVERS)
+    common = {
         key
-        for key, held in servers.items()
-        if len(held) > most or givers[key] > giving * _MANY_GIVERS
-    )
+        for (source, key), count in givers.items()
+        if count > max(_FEW_GIVERS, giving[source]) * _MANY_GIVERS
+    }
+    return frozenset(common | {key for key, held in servers.items() if len(held) > most})
 
 
 def _given(tool: Tool, needed: Sequence[Field]) -> dict[FieldKey, Field]:
@@ -409,7 +433,7 @@ def _slug(text: str) -> str:
 # What one server finds, another can seldom look at: between servers one shared word is no evidence.
 _ACROSS_SOURCES = 1.0
 _LEAST_CHANCE = 0.75
-_LEAST_CHANCE_OF_ONLY = 0.25
+_LEAST_CHANCE_OF_ONLY = 0.35
 _LEAST_SERVER = 5
 
 _REASONS = {
@@ -438,7 +462,8 @@ class NextStepIndex:
         """Make edges from the tool at *position* to the *count* likeliest next steps.
 
         Within a server a tool follows when their names, arguments and kinds of work make it likely;
-        between servers, when it does the next kind of work on the same subject; anywhere, when it
+        between servers, and between tools that take nothing, when it does the next kind of work on
+        the same subject; anywhere, when it
         must be given what this one gives. Where several hold, the strongest evidence counts.
 
         Args:
@@ -449,7 +474,7 @@ class NextStepIndex:
         found: dict[int, tuple[float, str]] = {}
         for at, chance in self._at_home(position, near).items():
             found[at] = (chance, "")
-        for at, value in self._abroad(position, near).items():
+        for at, value in self._by_kind(position, near).items():
             found[at] = (edge_weight(value), self._reason(position, at))
         for at, flow in self.flow.flows(position, near).items():
             weight = edge_weight(flow.strength)
@@ -473,21 +498,24 @@ class NextStepIndex:
     def _at_home(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
         source = self.affinity.sources[position]
         at_home = {at: value for at, value in near.items() if self.affinity.sources[at] == source}
-        nearest = self.affinity.strongest(at_home, MOST_WEIGHED)
+        nearest = self.affinity.strongest(at_home, MOST_NEAREST)
         chances = self.workflows[source].chances(position, nearest)
         return {at: round(one, 2) for at, one in chances.items() if one >= _LEAST_CHANCE}
 
-    def _abroad(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
-        source = self.affinity.sources[position]
+    def _by_kind(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
+        """Return what does the next kind of work, where arguments do not tell what follows."""
         kind = FOLLOWED_BY.get(self.operations[position])
         return {
             at: value
             for at, value in near.items()
-            if value >= _ACROSS_SOURCES
-            and self.operations[at] is kind
-            and self.affinity.sources[at] != source
-            and self.affinity.names_same(position, at)
+            if self.operations[at] is kind and self._is_akin(position, at, value)
         }
+
+    def _is_akin(self, position: int, at: int, affinity: float) -> bool:
+        source, other = self.affinity.sources[position], self.affinity.sources[at]
+        if source == other:
+            return self.workflows[source].is_silent(position, at)
+        return affinity >= _ACROSS_SOURCES and self.affinity.names_same(position, at)
 
     def _reason(self, position: int, at: int) -> str:
         shared = quoted(self.affinity.shared_words(position, at))

@@ -203,13 +203,38 @@ STEP_FEATURES = (
     *(f"alike {a}>{b}" for a, b in product(STAGES, STAGES)),
     *(f"same head {a}>{b}" for a, b in product(STAGES, STAGES)),
     *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
-    "nouns alike", "same head", "rarest noun", "meets", "meets all", "meets own handle",
-    "back to owner", "handles alike", "handles missing", "lacks a handle", "handles dropped",
-    "names it", "is named by it", "told of nouns", "told of head", "prose of nouns",
-    "nouns in prose", "prose alike", "needs alike", "takes alike", "open search",
-    "open search for id", "first has no needs", "next has no needs", "both have nouns",
-    "head contained", "first deletes", "next deletes", "bias",
+    "nouns alike",
+    "same head",
+    "rarest noun",
+    "meets",
+    "meets all",
+    "meets own handle",
+    "back to owner",
+    "handles alike",
+    "handles missing",
+    "lacks a handle",
+    "handles dropped",
+    "names it",
+    "is named by it",
+    "told of nouns",
+    "told of head",
+    "prose of nouns",
+    "nouns in prose",
+    "prose alike",
+    "needs alike",
+    "takes alike",
+    "open search",
+    "open search for id",
+    "first has no needs",
+    "next has no needs",
+    "both have nouns",
+    "head contained",
+    "first deletes",
+    "next deletes",
+    "bias",
 )
+
+
 def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
     one, many, create, change, delete = kinds
     return one, many, create, change + delete
@@ -290,8 +315,10 @@ def reason_for(a: Work, b: Work, at: int, to: int) -> str:
     return "this kind of work often follows in one server"
 
 
-MOST_WEIGHED = 48
-"""A tool of a larger server is weighed only against so many that are close to it."""
+MOST_NEAREST = 24
+"""A tool of a large server is weighed only against so many that are close to it."""
+
+_LARGE_SERVER = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +342,7 @@ class ServerSteps:
             position: The tool that comes first.
             nearest: The tools to weigh where the server has too many to weigh all.
         """
-        weighed = self.positions if len(self.positions) <= MOST_WEIGHED else nearest
+        weighed = self.positions if len(self.positions) <= _LARGE_SERVER else nearest
         at = self.places[position]
         work = self.works[at]
         return {
@@ -323,6 +350,11 @@ class ServerSteps:
             for other in weighed
             if (to := self.places[other]) != at
         }
+
+    def is_silent(self, position: int, other: int) -> bool:
+        """Return whether neither of two tools takes an argument, which would tell what follows."""
+        places = (self.places[position], self.places[other])
+        return not any(self.works[place].takes for place in places)
 
     def reason(self, position: int, other: int) -> str:
         """Return for people why *other* follows *position*."""

@@ -64,25 +64,27 @@ class TestRelated:
     def test_same_source_is_a_small_bonus(self) -> None:
         """Of two equally close tools the one of the same server comes first."""
         found = related(
-            make_tool("refund_ant"),
-            make_tool("a_refund", source_id="other"),
-            make_tool("b_refund"),
+            make_tool("refund"),
+            make_tool("a_refund", source_id="other", name="get_refund"),
+            make_tool("b_refund", name="send_refund"),
             *(make_tool(word) for word in ["bee", "cat", "dog", "eel"]),
         )
-        edges = found.of("refund_ant").related
+        edges = found.of("refund").related
         assert targets(edges) == ["b_refund", "a_refund"]
         assert edges[1].reason == "shares 'refund'"
 
-    def test_no_more_than_four(self) -> None:
-        """Four related tools are kept, ties by tool id."""
-        tools = [make_tool(f"refund_{word}") for word in ["ant", "bee", "cat", "dog", "eel", "fox"]]
-        fillers = [make_tool(f"filler{number}x") for number in range(12)]
+    def test_no_more_than_five(self) -> None:
+        """Five related tools are kept, ties by tool id."""
+        words = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu"]
+        tools = [make_tool(f"refund_{word}") for word in words]
+        fillers = [make_tool(f"filler{number}x") for number in range(14)]
         found = related(*tools, *fillers)
         assert targets(found.of("refund_ant").related) == [
             "refund_bee",
             "refund_cat",
             "refund_dog",
             "refund_eel",
+            "refund_fox",
         ]
 
     def test_what_all_tools_of_a_server_share_relates_none(self) -> None:
@@ -121,10 +123,10 @@ class TestRelated:
 
     @pytest.mark.parametrize(("tools", "is_related"), [(62, False), (64, True)])
     def test_what_is_shared_by_chance_relates_none(self, tools: int, is_related: bool) -> None:
-        """A name that prose of another server mentions relates two tools from 64 tools on."""
+        """A name that prose mentions relates two tools from 64 tools on."""
         found = related(
             make_tool("ant"),
-            make_tool("bee", description="Feeds ants.", source_id="other"),
+            make_tool("bee", description="Feeds ants."),
             *(make_tool(f"f{number}x") for number in range(tools - 2)),
         )
         assert targets(found.of("ant").related) == ["bee"] * is_related
@@ -135,7 +137,7 @@ class TestRelated:
         for holders in (254, 255):
             found = related(
                 make_tool("ant_order"),
-                make_tool("ant_order_too", source_id="other"),
+                make_tool("order_get_ant", source_id="other"),
                 *(make_tool(f"order_f{number}x") for number in range(holders - 2)),
                 *(make_tool(f"g{number}x") for number in range(600 - holders)),
             )
@@ -209,7 +211,7 @@ class TestNextSteps:
             *(make_tool(f"f{n:02}x", input_schema=schema("order_id")) for n in range(holders - 1)),
             *(make_tool(f"g{number}x") for number in range(99 - holders)),
         )
-        assert targets(found.of("ant").next_steps) == ["f00x", "f01x", "f02x"] * flows
+        assert targets(found.of("ant").next_steps) == [f"f{n:02}x" for n in range(5)] * flows
 
     def test_what_was_given_is_not_found(self) -> None:
         """A field that a tool itself requires does not flow from it."""
@@ -306,11 +308,85 @@ class TestNextSteps:
             "fill the required arguments 'orderIds' and 'user_id' there"
         )
 
-    def test_no_more_than_three(self) -> None:
-        """Three next steps are kept, ties by tool id."""
-        users = [make_tool(f"u{letter}", input_schema=schema("order_id")) for letter in "abcd"]
+    def test_no_more_than_five(self) -> None:
+        """Five next steps are kept, ties by tool id."""
+        users = [make_tool(f"u{letter}", input_schema=schema("order_id")) for letter in "abcdef"]
         found = related(make_tool("ant", output_schema=schema("order_id")), *users)
-        assert targets(found.of("ant").next_steps) == ["ua", "ub", "uc"]
+        assert targets(found.of("ant").next_steps) == ["ua", "ub", "uc", "ud", "ue"]
+
+
+ORDERS = (
+    make_tool("list_orders"),
+    make_tool("create_order", input_schema=schema("customer")),
+    make_tool("get_order", input_schema=schema("order_id")),
+    make_tool("update_order", input_schema=schema("order_id")),
+    make_tool("delete_order", input_schema=schema("order_id")),
+    make_tool("list_invoices"),
+    make_tool("get_invoice", input_schema=schema("invoice_id")),
+    make_tool("send_invoice", input_schema=schema("invoice_id")),
+)
+
+
+class TestWorkflow:
+    """What follows what within one server, without any output schema."""
+
+    def test_what_finds_leads_to_what_asks_which_one(self) -> None:
+        """A list of orders leads to the tools that take one order, and to none for invoices."""
+        steps = targets(related(*ORDERS).of("list_orders").next_steps)
+        assert set(steps) == {"get_order", "update_order", "delete_order"}
+
+    def test_what_was_read_is_changed_and_never_made(self) -> None:
+        """After reading comes changing or removing; the same thing is not created again."""
+        steps = targets(related(*ORDERS).of("get_order").next_steps)
+        assert set(steps) == {"update_order", "delete_order"}
+
+    def test_what_was_made_can_be_read(self) -> None:
+        """A tool that creates a thing leads to the one that reads it, and is inferred."""
+        (step,) = related(*ORDERS).of("create_order").next_steps
+        assert (step.target, step.origin) == ("get_order", EdgeOrigin.INFERRED)
+        assert step.reason == "there an argument asks for the 'order' of this one"
+
+    def test_removing_leads_nowhere(self) -> None:
+        """Nothing is done with a thing that was deleted."""
+        assert related(*ORDERS).of("delete_order").next_steps == ()
+
+
+class TestGenericFields:
+    """Fields that say nothing."""
+
+    def test_what_most_tools_of_a_server_give_does_not_flow(self) -> None:
+        """A one-word field that every result holds proves no flow."""
+        givers = [make_tool(f"g{n}x", output_schema=schema("content")) for n in range(5)]
+        taker = make_tool("bee", input_schema=schema("content"))
+        assert related(*givers, taker).of("g0x").next_steps == ()
+        assert targets(related(givers[0], taker).of("g0x").next_steps) == ["bee"]
+
+    def test_the_step_that_gives_the_id_is_not_skipped(self) -> None:
+        """Where a further tool gives what is lacking, that one comes first."""
+        bases = make_tool("ant", output_schema=schema("base_id"))
+        tables = make_tool("bee", input_schema=schema("base_id"), output_schema=schema("table_id"))
+        rows = make_tool("cat", input_schema=schema("base_id", "table_id"))
+        assert targets(related(bases, tables, rows).of("ant").next_steps) == ["bee"]
+
+
+class TestBetweenServers:
+    """Tools of two servers."""
+
+    def test_one_shared_word_relates_none(self) -> None:
+        """The names have to name the same subject."""
+        fillers = [make_tool(word) for word in ["bee", "cat", "dog", "eel", "fox", "gnu"]]
+        abroad = make_tool("get_branch_protection", source_id="other")
+        found = related(make_tool("create_branch"), abroad, *fillers)
+        assert found.of("create_branch").related == ()
+        same = make_tool("list_branches", source_id="other")
+        found = related(make_tool("create_branch"), same, *fillers)
+        assert targets(found.of("create_branch").related) == ["list_branches"]
+
+    def test_a_name_that_is_one_word_stays_one(self) -> None:
+        """GitHub in running text is neither git nor hub."""
+        words = build_vocabulary([make_tool("ant", description="Searches GitHub for code.")])
+        assert "github" in words.words.values()
+        assert "hub" not in words.words.values()
 
 
 class TestAuthored:
@@ -336,14 +412,14 @@ class TestAuthored:
         found = related(*SHOP, assertions=said).of("order_get")
         assert found.related[0].target == "order_cancel"
         assert found.related[0].origin is EdgeOrigin.AUTHORED
-        assert len(targets(found.related)) == len(set(targets(found.related))) <= 4
+        assert len(targets(found.related)) == len(set(targets(found.related))) <= 5
         assert found.next_steps[0].target == "weather_forecast"
         assert [edge.origin for edge in found.next_steps[1:]] == [EdgeOrigin.INFERRED] * 2
 
     @pytest.mark.parametrize("count", range(6))
     def test_authored_edges_take_their_room(self, count: int) -> None:
-        """With the authored ones there are four related tools and three next steps at most."""
-        names = [f"refund_{letter}x" for letter in "abcdefgh"]
+        """With the authored ones there are five related tools and five next steps at most."""
+        names = [f"refund_{letter}x" for letter in "abcdefghij"]
         tools = [
             make_tool(name, input_schema=schema("order_id"), output_schema=schema("refund_id"))
             for name in names
@@ -356,7 +432,7 @@ class TestAuthored:
             for name in names[-count:] * bool(count)
         )
         found = related(giver, *tools, *fillers, assertions=said).of(giver.id)
-        for edges, cap in ((found.related, 4), (found.next_steps, 3)):
+        for edges, cap in ((found.related, 5), (found.next_steps, 5)):
             origins = [edge.origin for edge in edges]
             assert origins.count(EdgeOrigin.AUTHORED) == count
             assert origins.count(EdgeOrigin.INFERRED) == max(0, cap - count)
@@ -402,8 +478,8 @@ def test_relations_do_not_depend_on_order(tools: list[Tool], shuffler: random.Ra
     assert first == second
     ids = set(first.by_tool)
     for tool_id, found in first.by_tool.items():
-        assert len(found.related) <= 4
-        assert len(found.next_steps) <= 3
+        assert len(found.related) <= 5
+        assert len(found.next_steps) <= 5
         for edge in (*found.related, *found.next_steps):
             assert edge.source == tool_id != edge.target
             assert edge.target in ids
