@@ -31,6 +31,7 @@ _CREDIT_OF_DESCRIPTION = 0.5
 _MOST_PARAMETERS = 64
 _MOST_PROSE = 2000
 _STEEPEST = 30.0
+_SURELY = 0.9
 _NAME = re.compile(r"[^\W\d][\w-]{3,}")
 
 Bag = Mapping[str, float]
@@ -163,9 +164,12 @@ def _by_handle(kinds: tuple[float, ...], draft: _Draft, last: str) -> tuple[floa
     """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
     one, many, *others = kinds
     head = draft.nouns[-1] if draft.nouns else ""
-    asks = any(head in need.split() for need in draft.needs) if head else False
-    share = 0.9 if asks else 0.1 if last.endswith("s") and not last.endswith("ss") else 0.5
-    share = share if share != 0.5 else one / (one + many) if one + many else 0.5
+    if head and any(head in need.split() for need in draft.needs):
+        share = _SURELY
+    elif last.endswith("s") and not last.endswith("ss"):
+        share = 1 - _SURELY
+    else:
+        return kinds
     return ((one + many) * share, (one + many) * (1 - share), *others)
 
 

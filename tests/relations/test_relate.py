@@ -65,8 +65,8 @@ class TestRelated:
         """Of two equally close tools the one of the same server comes first."""
         found = related(
             make_tool("refund"),
-            make_tool("a_refund", source_id="other", name="get_refund"),
-            make_tool("b_refund", name="send_refund"),
+            make_tool("get_refund", source_id="other", id="a_refund"),
+            make_tool("send_refund", id="b_refund"),
             *(make_tool(word) for word in ["bee", "cat", "dog", "eel"]),
         )
         edges = found.of("refund").related
@@ -425,7 +425,7 @@ class TestAuthored:
             for name in names
         ]
         giver = make_tool("refund_zx", output_schema=schema("order_id"))
-        fillers = [make_tool(f"filler{number}x") for number in range(12)]
+        fillers = [make_tool(f"filler{number}x") for number in range(24)]
         said = tuple(
             Assertion(kind, giver.id, name, "")
             for kind in ("related", "nextStep")
