@@ -94,7 +94,7 @@ def works_of(tools: Sequence[Tool]) -> list[Work]:
 
     return [
         Work(
-            _by_handle(kinds_of(tool, row), draft, row[-1]),
+            _by_handle(kinds_of(tool, row), draft, row),
             bag("nouns", draft.nouns),
             draft.nouns[-1] if draft.nouns else "",
             {
@@ -157,13 +157,19 @@ def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
         read_only = bool(tool.annotations["readOnlyHint"])
     if read_only is not None:
         evidence.append((operations.ratios_of_hint(read_only), 1.0))
-    return operations.shares_by(evidence) or operations.shares_by([((0.0,) * 5, 0.0)])
+    return operations.shares_by(evidence) or _usual_kinds()
 
 
-def _by_handle(kinds: tuple[float, ...], draft: _Draft, last: str) -> tuple[float, ...]:
+def _usual_kinds() -> tuple[float, ...]:
+    """Return the probability of each kind where nothing is said; all alike without the table."""
+    count = len(operations.KINDS)
+    return operations.shares_by([((0.0,) * count, 0.0)]) or (1 / count,) * count
+
+
+def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) -> tuple[float, ...]:
     """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
     one, many, *others = kinds
-    head = draft.nouns[-1] if draft.nouns else ""
+    head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
     if head and any(head in need.split() for need in draft.needs):
         share = _SURELY
     elif last.endswith("s") and not last.endswith("ss"):
