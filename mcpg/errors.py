@@ -90,6 +90,7 @@ class Code:
     SOURCE_SKIPPED = "source_skipped"
     SOURCE_INCOMPLETE = "source_incomplete"
     CODE_SKIPPED = "code_skipped"
+    TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
     SCHEMA_INCOMPLETE = "schema_incomplete"
     TOOL_REPEATED = "tool_repeated"
@@ -194,6 +195,7 @@ REMEDIES = {
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
     Code.SOURCE_INCOMPLETE: "Fetch the remaining pages and put them beside it.",
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
+    Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.TEXT_REPAIRED: "Correct the text at its origin.",
     Code.TEXT_LEFT_OUT: (

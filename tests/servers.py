@@ -15,6 +15,20 @@ from typing import Any
 
 PAGES = 3
 
+CRASH = """\
+\x1b[31mconnecting with {0}\x1b[0m
+node:internal/modules/cjs/loader:1228
+Error: Cannot find module 'server.js'
+    at Module._resolve (node:internal/modules/cjs/loader:1225:15)
+    at Module._load (node:internal/modules/cjs/loader:1051:27) {{
+  code: 'MODULE_NOT_FOUND',
+}}
+
+tried with {0}
+Node.js v20.19.2
+"""
+"""What a program writes on standard error before it exits."""
+
 
 def tool(name: str, **more: Any) -> dict[str, Any]:
     """Describe a tool."""
@@ -110,6 +124,9 @@ def by_hand(mode: str) -> None:
         sys.stdout.write("welcome\n\n")
     while mode == "rubbish":
         sys.stdout.write("rubbish\n" * 100)
+    if mode == "crash":
+        sys.stderr.write(CRASH.format(os.environ.get("TOKEN")))
+        sys.exit(1)
     if mode == "parent":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         with open(sys.argv[2], "w", encoding="utf-8") as file:  # noqa: PTH123

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mcpg.bundle.assemble import Assembly, assemble, bundle_of
-from mcpg.bundle.codec import RANKING, Bundle, content_hash, decode_bundle, encode_bundle
+from mcpg.bundle.codec import RANKING, STALE, Bundle, content_hash, decode_bundle, encode_bundle
 from mcpg.bundle.diff import BundleDiff, FieldChange, ToolChange, diff_bundles, unified_text
 from mcpg.bundle.folder import (
     LOCK_NAME,
     FolderPlan,
     apply_plan,
+    generated_documents,
     plan_folder,
     read_bundle,
     write_bundle,
@@ -18,6 +19,7 @@ from mcpg.bundle.folder import (
 __all__ = [
     "LOCK_NAME",
     "RANKING",
+    "STALE",
     "Assembly",
     "Bundle",
     "BundleDiff",
@@ -31,6 +33,7 @@ __all__ = [
     "decode_bundle",
     "diff_bundles",
     "encode_bundle",
+    "generated_documents",
     "plan_folder",
     "read_bundle",
     "unified_text",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mcpg.build_cache import NO_MEMO, Kind, Memo
 from mcpg.bundle.codec import (
     RANKING,
+    STALE,
     Bundle,
     ReadDocument,
     decode_bundle,
@@ -46,7 +47,7 @@ from mcpg.relations.infer import authored_edges, relate
 from mcpg.relations.model import Edge, EdgeKind, Relations, ToolRelations
 
 if TYPE_CHECKING:
-    from mcpg.json_types import JsonValue
+    from mcpg.json_types import JsonObject, JsonValue
     from mcpg.sources import SourceBatch
 
 
@@ -175,6 +176,7 @@ class Assembly:
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
             no search of tools finds them.
         documented: Ids of the tools of which a document was among the sources.
+        stale: Ids of the tools that are kept from the last build, because their source failed.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -185,6 +187,7 @@ class Assembly:
     ranking: JsonValue = None
     pages: tuple[ToolDocument, ...] = ()
     documented: frozenset[str] = frozenset()
+    stale: tuple[str, ...] = ()
 
 
 def assemble(
@@ -247,8 +250,10 @@ def assemble(
 
 def bundle_of(assembly: Assembly) -> Bundle:
     """Make the bundle of *assembly*."""
-    ranking = assembly.ranking
-    return Bundle(assembly.texts, {} if ranking is None else {RANKING: ranking})
+    extension: JsonObject = {} if assembly.ranking is None else {RANKING: assembly.ranking}
+    if assembly.stale:
+        extension[STALE] = list(assembly.stale)
+    return Bundle(assembly.texts, extension)
 
 
 def _carried(bundles: Iterable[Bundle]) -> tuple[JsonValue, list[Diagnostic]]:

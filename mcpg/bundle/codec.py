@@ -195,6 +195,10 @@ VERSION = 1
 RANKING = "ranking"
 """Name of the member of the `mcpg` object that carries a fitted model."""
 
+STALE = "stale"
+"""Name of the member of the `mcpg` object that lists the ids of tools whose source failed when the
+bundle was built."""
+
 _GENERATOR, _HASH = "generatorVersion", "contentHash"
 
 
@@ -222,6 +226,14 @@ class Bundle:
     def ranking(self) -> JsonValue:
         """The fitted model that it carries, as it stands there; `None` for none."""
         return self.extension.get(RANKING)
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """Ids of the tools whose source failed when the bundle was built."""
+        stated = self.extension.get(STALE)
+        return (
+            tuple(one for one in stated if isinstance(one, str)) if isinstance(stated, list) else ()
+        )
 
 
 def content_hash(documents: Iterable[SourceDocument]) -> str:

@@ -134,6 +134,19 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
     _write_lock(plan, gone={*removed, *plan.kept, *plan.renamed})
 
 
+def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
+    """Return the documents in the folder *root* that `apply_plan` wrote and nobody edited since.
+
+    Raises:
+        OutputError: See `plan_folder`.
+    """
+    folder = Path(root)
+    recorded = _read_lock(folder)
+    ours = sorted(path for path in recorded if _left_state(folder, path, recorded) == "obsolete")
+    texts = ((path, read_bytes(folder / path, MAX_BYTES).decode()) for path in ours)
+    return tuple(SourceDocument(path, text, place=str(folder / path)) for path, text in texts)
+
+
 def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
     wanted: dict[str, str] = {}
     seen: set[str] = {path_key(LOCK_NAME)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +26,7 @@ from mcpg.errors import (
     Code,
     Diagnostic,
     McpgError,
+    NotFoundError,
     OutputError,
     Severity,
     SourceError,
@@ -34,14 +35,16 @@ from mcpg.errors import (
 )
 from mcpg.files import MAX_BYTES, is_file, read_bytes, text_of_path
 from mcpg.index.file import cached_path
-from mcpg.sources import SourceBatch
+from mcpg.sources import SourceBatch, is_failure
 from mcpg.sources.client_config import Live
-from mcpg.sources.model import CODE
+from mcpg.sources.model import CODE, FailedSource
 from mcpg.values import counted
 
 if TYPE_CHECKING:
+    from mcpg.catalog.model import SourceDocument
     from mcpg.cli.settings import Settings
     from mcpg.cli.source_settings import ConfiguredSource
+    from mcpg.gateway.sources import ServerSource
     from mcpg.json_types import JsonValue
 
 _TOLD = 10
@@ -64,14 +67,25 @@ def rarely_collected() -> Iterator[None]:
 
 @rarely_collected()
 def assembled(
-    intake: Intake, output: Output, memory: Memory, exclude: Collection[str | Path] = ()
+    intake: Intake,
+    output: Output,
+    memory: Memory,
+    last: LastBuild,
+    exclude: Collection[str | Path] = (),
 ) -> Assembly:
     """Read the sources of *intake* and put them together, showing progress.
 
-    What was noticed is told.
+    What was noticed is told. Tools of sources that failed are kept from the last build.
+
+    Args:
+        intake: The sources.
+        output: Where progress is shown.
+        memory: What is remembered of earlier runs.
+        last: What is to be replaced.
+        exclude: Files that are no sources.
 
     Raises:
-        McpgError: A source cannot be used.
+        McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
     from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
 
@@ -79,12 +93,60 @@ def assembled(
     with output.counting("reading sources") as tell:
         batch = intake.read(tell, exclude, memory.open_for(intake.paths))
     with output.progress("putting the graph together"):
-        assembly = assemble(batch, source_id=intake.source_id, memo=memory.open(batch))
+        put_together = partial(assemble, source_id=intake.source_id, memo=memory.open(batch))
+        assembly = put_together(batch)
+        if batch.failed and assembly.catalog.tools:
+            assembly = last.completed(assembly, batch, put_together, output)
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)
         output.note("no tool was found in the sources")
     return assembly
+
+
+@dataclass(frozen=True, slots=True)
+class LastBuild:
+    """The last build of what is built anew, and what becomes of its tools whose sources fail.
+
+    Attributes:
+        read: Reads its documents.
+        allows_missing: Whether such tools are left out, rather than kept and marked stale.
+    """
+
+    read: Callable[[], Iterable[SourceDocument]]
+    allows_missing: bool = False
+
+    def completed(
+        self,
+        assembly: Assembly,
+        batch: SourceBatch,
+        assemble: Callable[[SourceBatch], Assembly],
+        output: Output,
+    ) -> Assembly:
+        """Return *assembly*, which is made of *batch*, with the tools of failed sources."""
+        from mcpg.bundle import stale  # noqa: PLC0415 - only where a source failed
+
+        missing = stale.missing_documents(self._documents(), assembly.catalog.tools, batch.failed)
+        if missing and not self.allows_missing:
+            return stale.with_missing(batch, missing, assemble)
+        for source_id, names in stale.names_by_source(missing).items():
+            output.note(f"left out, because {source_id} failed: {stale.listed(names)}")
+        return assembly
+
+    def _documents(self) -> Iterable[SourceDocument]:
+        try:
+            return self.read()
+        except NotFoundError:
+            return ()
+        except McpgError as fault:
+            if self.allows_missing:
+                return ()
+            raise SourceError(
+                "a source failed, and its tools cannot be kept from the last build:"
+                f" {fault.message}",
+                place=fault.place,
+                remedy="fix the source, or use --allow-missing",
+            ) from None
 
 
 def _refuse_when_all_failed(assembly: Assembly) -> None:
@@ -360,7 +422,7 @@ class Intake:
     def _read_configured(self, live: Live, exclude: Collection[str | Path]) -> SourceBatch:
         from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
         from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
-        from mcpg.sources import SourceBatch, read_sources  # noqa: PLC0415 - as above
+        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
         from mcpg.sources.live import query_servers  # noqa: PLC0415
 
         sources, noticed = open_entries(
@@ -371,13 +433,28 @@ class Intake:
         )
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]
-        parts = [SourceBatch(diagnostics=noticed)]
+        parts = [SourceBatch(diagnostics=noticed, failed=self._unusable(noticed, servers))]
         for source_id, group in groupby(files, lambda one: one.source_id):
             paths = [one.path for one in group]
             parts.append(read_sources(paths, source_id=source_id, exclude=exclude, imports=True))
         timeouts = [one.timeout for one in servers]
         parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
         return SourceBatch.join(parts)
+
+    def _unusable(
+        self, noticed: Iterable[Diagnostic], servers: Collection[ServerSource]
+    ) -> tuple[FailedSource, ...]:
+        """Return the entries and servers of configurations that could not even be opened."""
+        ids = {one.place: self.source_id or one.entry.id for one in self._entries}
+        # Of several servers of one name the first is opened, and has that name's tools.
+        opened = {one.server.name for one in servers if one.server.name}
+        found: list[FailedSource] = []
+        for place in (one.place or "" for one in noticed if is_failure(one)):
+            name = ids.get(place) if place in ids else place.rpartition(": ")[2]
+            if name not in opened:
+                names = frozenset(filter(None, [name]))
+                found.append(FailedSource(place, names, is_named=name is not None))
+        return tuple(found)
 
 
 def _configured(settings: Settings) -> tuple[ConfiguredSource, ...]:

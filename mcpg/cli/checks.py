@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
@@ -133,7 +134,23 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
     if not count:
         return Check(name, Status.FAILED, f"{names} holds no tool", _REBUILD, details), engine
     message = f"{names} holds {count:,} tools, loaded in {took:g} ms"
+    stale = _stale_tools(paths)
+    if stale:
+        message += f"; {stale:,} stale, because their source failed when it was built"
+        remedy = "fix the source, and run `mcpg bundle` again"
+        return Check(name, Status.NOTE, message, remedy, details | {"stale": stale}), engine
     return Check(name, Status.OK, message, details=details), engine
+
+
+def _stale_tools(paths: Iterable[str]) -> int:
+    """Return how many tools of the bundles among *paths* are kept from an earlier build."""
+    from mcpg.bundle import read_bundle  # noqa: PLC0415 - help needs none of it
+
+    count = 0
+    for path in paths:
+        with suppress(McpgError):
+            count += len(read_bundle(path).stale)
+    return count
 
 
 def check_index(settings: Settings) -> Check:

@@ -142,6 +142,14 @@ Strict = Annotated[
     bool,
     typer.Option("--strict", help="Write nothing and exit 1 when there is a warning or an error."),
 ]
+AllowMissing = Annotated[
+    bool,
+    typer.Option(
+        "--allow-missing",
+        help="Leave out the tools of sources that fail; otherwise they are kept from the last "
+        "build, and marked stale.",
+    ),
+]
 Check = Annotated[
     bool,
     typer.Option("--check", help="Write nothing; exit 1 when what is there is stale."),

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.errors import (
@@ -14,6 +14,7 @@ from mcpg.errors import (
     Diagnostic,
     McpgError,
     NotFoundError,
+    Severity,
     SourceError,
     UsageError,
     error,
@@ -26,6 +27,7 @@ from mcpg.sources.live import query_servers
 from mcpg.sources.model import (
     CODE,
     PYTHON,
+    FailedSource,
     FileKind,
     RawBundle,
     SourceBatch,
@@ -38,7 +40,7 @@ from mcpg.sources.model import (
     read_text,
 )
 
-__all__ = ["RawBundle", "SourceBatch", "read_sources", "source_signature"]
+__all__ = ["RawBundle", "SourceBatch", "is_failure", "read_sources", "source_signature"]
 
 _STDIN_PLACE = "standard input"
 _SERVER = "SOURCE"
@@ -139,13 +141,19 @@ class _Reader:
 
         live = self._allowed(place)
         servers, noticed = client_config.read_client_configuration(text, place, live.environ)
+        failed = tuple(self._unusable(item, place) for item in noticed if is_failure(item))
         names = {server.name for server in self.servers}
         for server in servers:
             if server.name in names:
                 noticed = (*noticed, error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place))
             else:
                 self.servers.append(server)
-        return SourceBatch(diagnostics=noticed)
+        return SourceBatch(diagnostics=noticed, failed=failed)
+
+    def _unusable(self, noticed: Diagnostic, place: str) -> FailedSource:
+        """Return the server that the configuration at *place* names and that cannot be used."""
+        name = self._source_id or (noticed.place or "").removeprefix(f"{place}: ").strip()
+        return FailedSource(noticed.place or place, frozenset([name]), is_named=True)
 
     def _allowed(self, place: str) -> Live:
         if self._live is None:
@@ -156,7 +164,8 @@ class _Reader:
     def folder(self, argument: str) -> Iterator[SourceBatch]:
         """Read the files of a folder; what cannot be used becomes a diagnostic."""
         files, noticed = walk_folder(argument)
-        yield SourceBatch(diagnostics=noticed)
+        unreadable = (FailedSource(item.place or "") for item in noticed if is_failure(item))
+        yield SourceBatch(diagnostics=noticed, failed=tuple(unreadable))
         for file in files:
             resolved = os.path.realpath(file.location)
             if resolved not in self._excluded and self._is_new(resolved):
@@ -171,13 +180,20 @@ class _Reader:
             return SourceText(text, file.place, file.path, self._source_id).read_as(kind)
         except McpgError as fault:
             advice = f" ({fault.remedy})" if fault.remedy else ""
-            failed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
-            return SourceBatch(diagnostics=(failed,))
+            noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
+            name = self._source_id or PurePath(file.path).stem
+            failed = FailedSource(file.place, frozenset([name]), bool(self._source_id))
+            return SourceBatch(diagnostics=(noticed,), failed=(failed,))
 
     def _is_new(self, resolved: str) -> bool:
         is_new = resolved not in self._seen
         self._seen.add(resolved)
         return is_new
+
+
+def is_failure(noticed: Diagnostic) -> bool:
+    """Return whether a diagnostic has the reason why a source could not be read."""
+    return noticed.code == Code.SOURCE_LOAD_FAILED and noticed.severity == Severity.ERROR
 
 
 def _check_source_id(source_id: str | None) -> None:

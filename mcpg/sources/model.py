@@ -14,7 +14,7 @@ from typing import Protocol
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, read_manifest
-from mcpg.catalog.model import HintRule, SourceDocument, Tool
+from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
@@ -34,6 +34,23 @@ class RawBundle:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedSource:
+    """A source that could not be read.
+
+    Attributes:
+        place: How messages name it.
+        names: Source ids that its tools have, or may have.
+        is_named: Whether its tools have no other source id than *names*.
+        kind: How it is reached; `None` where that is not known.
+    """
+
+    place: str
+    names: frozenset[str] = frozenset()
+    is_named: bool = False
+    kind: SourceKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceBatch:
     """All that was read from one or more sources.
 
@@ -43,6 +60,7 @@ class SourceBatch:
         documents: Markdown-LD documents, not yet parsed.
         bundles: Bundle files, not yet parsed.
         diagnostics: What was noticed.
+        failed: Sources that could not be read; a diagnostic has the reason of each.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -50,6 +68,7 @@ class SourceBatch:
     documents: tuple[SourceDocument, ...] = ()
     bundles: tuple[RawBundle, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    failed: tuple[FailedSource, ...] = ()
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
@@ -61,6 +80,7 @@ class SourceBatch:
             documents=tuple(item for batch in batches for item in batch.documents),
             bundles=tuple(item for batch in batches for item in batch.bundles),
             diagnostics=tuple(item for batch in batches for item in batch.diagnostics),
+            failed=tuple(item for batch in batches for item in batch.failed),
         )
 
 

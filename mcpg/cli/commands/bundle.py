@@ -16,7 +16,7 @@ import typer
 from mcpg import __version__
 from mcpg.bundle import Assembly, Bundle, BundleDiff
 from mcpg.cli import build, options
-from mcpg.cli.build import Intake, Memory
+from mcpg.cli.build import Intake, LastBuild, Memory
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, settings_of
 from mcpg.cli.output import Output, OutputFormat
@@ -28,6 +28,7 @@ from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, Usag
 from mcpg.gateway.json import diagnostics_json
 
 if TYPE_CHECKING:
+    from mcpg.catalog.model import SourceDocument
     from mcpg.cli.embedding import Embedded, Embedding
     from mcpg.json_types import JsonObject
     from mcpg.telemetry import BuildFacts
@@ -97,6 +98,7 @@ def bundle(
     check: options.Check = False,
     diff: options.Diff = False,
     strict: options.Strict = False,
+    allow_missing: options.AllowMissing = False,
     force: options.Force = False,
     untuned: Untuned = False,
     embed: Embed = False,
@@ -130,7 +132,8 @@ def bundle(
     makes_index = not compares and target != STDOUT
     with watched_bundle(settings, output, makes_index=makes_index) as tell:
         memory = Memory(None if target == STDOUT else target)
-        assembly = _assembled(intake, memory, target, output, keeps_ranking=not untuned)
+        last_build = build.LastBuild(partial(_present, target), allow_missing)
+        assembly = _assembled(intake, memory, target, last_build, output, keeps_ranking=not untuned)
         if strict and build.refused(assembly, output):
             return ExitCode.FINDINGS
         made = bundle_of(assembly)
@@ -168,11 +171,24 @@ def _last_run(target: str, signature: str, form: OutputFormat) -> BuildStamp | N
     return last if form is OutputFormat.TEXT or not last.noticed else None
 
 
+def _present(target: str) -> tuple[SourceDocument, ...]:
+    """Return the documents of the bundle that is there now."""
+    from mcpg.bundle import read_bundle  # noqa: PLC0415 - only where a source failed
+
+    return () if target == STDOUT else read_bundle(target).documents
+
+
 def _assembled(
-    intake: Intake, memory: Memory, target: str, output: Output, *, keeps_ranking: bool
+    intake: Intake,
+    memory: Memory,
+    target: str,
+    last: LastBuild,
+    output: Output,
+    *,
+    keeps_ranking: bool,
 ) -> Assembly:
     """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
-    assembly = build.assembled(intake, output, memory, [target])
+    assembly = build.assembled(intake, output, memory, last, [target])
     if not keeps_ranking:
         return replace(assembly, ranking=None)
     return build.with_kept_ranking(assembly, None if target == STDOUT else target, output)
@@ -308,7 +324,8 @@ def _tell(
     verb = "wrote" if changes["written"] else "up to date:"
     index = "; wrote its index" if changes["indexWritten"] else ""
     embedded = vectors.told if vectors else ""
-    output.note(f"{verb} {target}: {build.told(facts)}{index}{embedded}")
+    stale = f", {len(facts['staleTools']):,} stale" if facts.get("staleTools") else ""
+    output.note(f"{verb} {target}: {build.told(facts)}{stale}{index}{embedded}")
     return ExitCode.FINDINGS if vectors and vectors.missing else ExitCode.DONE
 
 
@@ -324,6 +341,7 @@ def _compare(
 ) -> int:
     path = Path(target)
     reasons, text = _differences(made, path)
+    reasons += [f"? {tool_id}: its source failed" for tool_id in assembly.stale]
     reasons += _stale_vectors(made, len(assembly.documents), target, embedding)
     if form is OutputFormat.JSON:
         changes = {"stale": bool(reasons), "differences": reasons}
@@ -376,7 +394,8 @@ def _same_content(present: Bundle) -> str:
 
 
 def _facts(made: Bundle, assembly: Assembly) -> dict[str, Any]:
-    return build.counts(assembly) | {"contentHash": made.content_hash}
+    facts = {"contentHash": made.content_hash, "staleTools": list(assembly.stale)}
+    return build.counts(assembly) | facts
 
 
 def _report(

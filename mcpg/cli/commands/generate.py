@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -50,6 +51,7 @@ def generate(
     prune: Prune = False,
     force: options.Force = False,
     strict: options.Strict = False,
+    allow_missing: options.AllowMissing = False,
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
@@ -62,8 +64,8 @@ def generate(
     A record in the folder tells the documents that mcpg wrote from files that a person made or
     edited; those are never overwritten without --force, and nothing is written when there is one.
     """
-    from mcpg.bundle import apply_plan, plan_folder  # noqa: PLC0415 - help needs none of it
-    from mcpg.cli.build import Memory  # noqa: PLC0415
+    from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
+    from mcpg.cli.build import LastBuild, Memory  # noqa: PLC0415
 
     memory = Memory(target)
     intake = Intake(
@@ -73,7 +75,8 @@ def generate(
         header=header,
         seconds=server_timeout,
     )
-    assembly = build.assembled(intake, output, memory, _own(target, intake.paths))
+    last = LastBuild(partial(generated_documents, target), allow_missing)
+    assembly = build.assembled(intake, output, memory, last, _own(target, intake.paths))
     if strict and build.refused(assembly, output):
         return ExitCode.FINDINGS
     plan = plan_folder(target, assembly.texts)
@@ -166,6 +169,7 @@ def _report(plan: FolderPlan, assembly: Assembly, **facts: JsonValue) -> JsonObj
         "unchanged": list(plan.unchanged),
         "obsolete": list(plan.obsolete),
         "conflicts": list(plan.conflicts),
+        "staleTools": list(assembly.stale),
         **facts,
         "diagnostics": diagnostics_json(assembly.diagnostics),
     }

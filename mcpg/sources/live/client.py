@@ -41,6 +41,7 @@ from mcpg.sources.live.errors import (
     TransportErrors,
     redact,
 )
+from mcpg.sources.live.stderr import quoted_stderr
 from mcpg.sources.live.transports import ALL_TOOLS, ProcessGroups, connect
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ async def query_once(
             ) as client:
                 return await _list_tools(client, errors)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
-        raise ServerError(failure(fault, errors, limit)) from None
+        reason = failure(fault, errors, limit) + quoted_stderr(errors, server.secrets)
+        raise ServerError(reason) from None
 
 
 async def _list_tools(client: Client, errors: TransportErrors) -> Listing:

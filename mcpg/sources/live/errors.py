@@ -18,6 +18,9 @@ MAX_RESPONSE = 32 << 20
 
 TOO_LARGE = f"response is larger than {MAX_RESPONSE >> 20} MB"
 
+MAX_STDERR = 16_384
+"""Bytes of the standard error of a program that are kept, the last ones."""
+
 _MIN_SECRET = 12
 _REDACTED = "***"
 
@@ -64,6 +67,7 @@ class TransportErrors:
         is_too_large: Whether a response exceeded `MAX_RESPONSE`.
         is_interrupted: Whether the connection was lost in the middle of a response.
         on_end: Called when the connection is lost, unless `None`.
+        stderr: The last bytes that the program wrote on standard error.
         secrets: Tokens in use, which must not appear in what the server sends.
     """
 
@@ -72,6 +76,7 @@ class TransportErrors:
     is_too_large: bool = False
     is_interrupted: bool = False
     on_end: Callable[[], None] | None = None
+    stderr: bytes = field(default=b"", repr=False)
     secrets: set[str] = field(default_factory=set, repr=False)
 
     def interrupt(self, message: str) -> None:
@@ -135,17 +140,17 @@ class SizeLimit:
         self._size = 0
 
 
-def redact(value: Any, secrets: Iterable[str]) -> tuple[Any, bool]:
+def redact(value: Any, secrets: Iterable[str], shortest: int = _MIN_SECRET) -> tuple[Any, bool]:
     """Replace *secrets* in the texts of a JSON value, keys included.
 
-    Secrets of fewer than 12 characters are left: words such as `localhost` occur in the
+    Secrets of fewer than *shortest* characters are left: words such as `localhost` occur in the
     descriptions of honest tools.
 
     Returns:
         The value, and whether anything was replaced.
     """
     long = sorted(
-        {one for one in secrets if len(one) >= _MIN_SECRET}, key=lambda one: (-len(one), one)
+        {one for one in secrets if len(one) >= shortest}, key=lambda one: (-len(one), one)
     )
     if not long:
         return value, False

@@ -18,7 +18,7 @@ from mcpg.sources.client_config import Live, Server, StdioServer
 from mcpg.sources.live.client import Listing, query_once
 from mcpg.sources.live.errors import ServerError, redact
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
-from mcpg.sources.model import Reply, SourceBatch
+from mcpg.sources.model import FailedSource, Reply, SourceBatch
 
 
 def query_all(
@@ -80,16 +80,16 @@ def read_listing(
         answer: Its list of tools, or the reason of a failure.
         source_id: Source id of all tools, in place of the server's name.
     """
-    if isinstance(answer, str):
-        return _failed(answer, server.place)
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
+    if isinstance(answer, str):
+        return _failed(answer, server, kind, source_id)
     secrets = (*server.secrets, *answer.secrets)
     (stated, tools), is_redacted = redact([answer.name, list(answer.tools)], secrets)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
         found = _read(tools, kind, server.place, name)
     except McpgError as fault:
-        return _failed(fault.message, server.place)
+        return _failed(fault.message, server, kind, source_id)
     diagnostics = found.diagnostics
     if is_redacted:
         message = "tools repeat a value of the configuration, which was replaced by ***"
@@ -97,8 +97,11 @@ def read_listing(
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
 
 
-def _failed(message: str, place: str) -> SourceBatch:
-    return SourceBatch(diagnostics=(error(Code.SOURCE_LOAD_FAILED, message, place),))
+def _failed(message: str, server: Server, kind: SourceKind, source_id: str | None) -> SourceBatch:
+    name = source_id or server.name
+    failed = FailedSource(server.place, frozenset(filter(None, [name])), bool(name), kind)
+    noticed = error(Code.SOURCE_LOAD_FAILED, message, server.place)
+    return SourceBatch(diagnostics=(noticed,), failed=(failed,))
 
 
 def _read(tools: list[Any], kind: SourceKind, place: str, name: str) -> ManifestTools:

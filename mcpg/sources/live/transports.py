@@ -32,7 +32,13 @@ from mcp_types.methods import SERVER_RESULTS, validate_server_result
 from pydantic import ValidationError
 
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
-from mcpg.sources.live.errors import MAX_RESPONSE, ServerError, SizeLimit, TransportErrors
+from mcpg.sources.live.errors import (
+    MAX_RESPONSE,
+    MAX_STDERR,
+    ServerError,
+    SizeLimit,
+    TransportErrors,
+)
 from mcpg.sources.live.oauth import OAUTH_REQUEST, authentication
 
 if TYPE_CHECKING:
@@ -285,12 +291,14 @@ async def _posix_stdio(
     server: StdioServer, env: Mapping[str, str], errors: TransportErrors, groups: ProcessGroups
 ) -> AsyncIterator[Streams]:
     process = await _start(server, env)
+    drained = anyio.Event()
     groups.add(process.pid)
     incoming, messages = anyio.create_memory_object_stream["Incoming"](0)
     answers, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(_read, process, incoming, errors)
+            group.start_soon(_drain, process.stderr, errors, drained)
+            group.start_soon(_read, process, incoming, errors, drained)
             group.start_soon(_write, process.stdin, outgoing)
             try:
                 yield messages, answers
@@ -312,7 +320,7 @@ async def _start(server: StdioServer, env: Mapping[str, str]) -> Process:
                 [server.command, *server.args],
                 env=dict(env),
                 cwd=server.cwd,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
             )
     except (OSError, ValueError) as fault:
@@ -321,8 +329,22 @@ async def _start(server: StdioServer, env: Mapping[str, str]) -> Process:
     return process
 
 
+async def _drain(
+    stream: ByteReceiveStream | None, errors: TransportErrors, drained: anyio.Event
+) -> None:
+    """Keep the last bytes of standard error; a program must not wait for a reader of it."""
+    assert stream is not None  # noqa: S101 - it was opened as a pipe
+    with suppress(*_CLOSED):
+        async for chunk in stream:
+            errors.stderr = (errors.stderr + chunk)[-MAX_STDERR:]
+    drained.set()
+
+
 async def _read(
-    process: Process, incoming: MemoryObjectSendStream[Incoming], errors: TransportErrors
+    process: Process,
+    incoming: MemoryObjectSendStream[Incoming],
+    errors: TransportErrors,
+    drained: anyio.Event,
 ) -> None:
     limit = SizeLimit(errors)
     async with incoming:
@@ -333,6 +355,9 @@ async def _read(
                     limit.reset()
                     await incoming.send(message)
             await _wait_for_exit(process, GRACE)
+            # What it left behind may hold its standard error open.
+            with anyio.move_on_after(GRACE):
+                await drained.wait()
             code = process.returncode
             how = "" if code is None else f"code {code}" if code >= 0 else f"signal {-code}"
             errors.message = f"server exited{f' ({how})' if how else ''} before responding"
