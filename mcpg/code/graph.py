@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import groupby
 
 from mcpg.catalog.model import SourceDocument
-from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol
+from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.code.page import read_page
+from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
-_CLOSE = 0.75
+DEEPEST = 12
+"""How many levels of inheritance are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,11 @@ class Definition:
         """The id of the symbol, unique in its repository and branch."""
         return self.file.id_of(self.symbol)
 
+    @property
+    def place(self) -> str:
+        """Its file and lines, such as `shop/store.py:2-3`."""
+        return f"{self.file.path}:{self.symbol.first_line}-{self.symbol.last_line}"
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -86,48 +94,44 @@ class Relation:
     weight: float
 
 
-_Key = tuple[str, str, str]
-
-
 class CodeGraph:
     """The symbols and edges of all source files of a bundle.
 
     Files of different repositories or branches are not linked, so that a name in one branch never
     leads into another.
+
+    Attributes:
+        files: The files, by repository, branch and path.
+        definitions: Their symbols, in order of the files and lines.
     """
 
     def __init__(self, files: Iterable[CodeFile]) -> None:
         self.files = tuple(sorted(files, key=lambda file: (*_home(file), file.path)))
-        self._definitions: dict[_Key, Definition] = {}
+        self._trees = {home: _Tree(tuple(group)) for home, group in groupby(self.files, key=_home)}
+        self.definitions = tuple(
+            one for tree in self._trees.values() for one in tree.definitions.values()
+        )
         self._by_name: defaultdict[str, list[Definition]] = defaultdict(list)
-        self._files: dict[_Key, CodeFile] = {}
-        self._incoming: defaultdict[_Key, list[tuple[CodeFile, CodeEdge]]] = defaultdict(list)
-        self._outgoing: defaultdict[_Key, list[tuple[CodeFile, CodeEdge]]] = defaultdict(list)
-        for file in self.files:
-            self._add(file)
+        for one in self.definitions:
+            self._by_name[one.symbol.short_name.casefold()].append(one)
 
     @classmethod
     def of_documents(cls, documents: Iterable[SourceDocument]) -> CodeGraph:
         """Return the graph of the pages of source files among *documents*."""
         return cls(file for file in map(read_page, documents) if file is not None)
 
-    def _add(self, file: CodeFile) -> None:
-        home = _home(file)
-        self._files[*home, file.path] = file
-        for symbol in file.symbols:
-            definition = Definition(file, symbol)
-            self._definitions[*home, definition.id] = definition
-            self._by_name[symbol.short_name.casefold()].append(definition)
-        for edge in (*file.edges, *_defining(file)):
-            self._outgoing[*home, _end(file, edge.source)].append((file, edge))
-            self._incoming[*home, edge.target].append((file, edge))
-
-    def find(self, name: str, scope: CodeScope | None = None) -> tuple[Definition, ...]:
+    def find(
+        self,
+        name: str,
+        scope: CodeScope | None = None,
+        kinds: Collection[SymbolKind] = frozenset(SymbolKind),
+    ) -> tuple[Definition, ...]:
         """Find definitions by id, qualified name or short name; exact case first.
 
         Args:
             name: `path::Class.method`, `Class.method` or `method`; `::` may stand for the dot.
             scope: Where to search, everywhere by default.
+            kinds: Which symbols are meant.
         """
         path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
         is_path = "/" in path or "." in path
@@ -135,55 +139,111 @@ class CodeGraph:
         found = [
             one
             for one in self._by_name.get(wanted.rpartition(".")[2].casefold(), ())
-            if _ends(one.symbol.name.partition("#")[0], wanted)
+            if _ends(one.symbol.plain_name, wanted)
+            and one.symbol.kind in kinds
             and (not is_path or one.file.path == path)
             and (scope is None or scope.has(one.file))
         ]
-        exact = [one for one in found if _ends(one.symbol.name.partition("#")[0], wanted, True)]
+        exact = [one for one in found if _ends(one.symbol.plain_name, wanted, in_case=True)]
         return tuple(exact or found)
 
     def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
-        """Return the short names that are spelt most like *name*, the closest first."""
+        """Return the short names that few edits make of *name*, the closest first."""
         wanted = name.rpartition(".")[2].casefold()
-        near = difflib.get_close_matches(wanted, self._by_name, n=limit, cutoff=_CLOSE)
-        return tuple(self._by_name[key][0].symbol.short_name for key in near)
+        letters, most = signature(wanted), allowed_edits(wanted)
+        near = (
+            (distance, key)
+            for key in self._by_name
+            if (letters ^ signature(key)).bit_count() <= 2 * most
+            and (distance := edit_distance(wanted, key, most)) is not None
+        )
+        return tuple(self._by_name[key][0].symbol.short_name for _, key in sorted(near)[:limit])
+
+    def find_files(self, path: str, scope: CodeScope | None = None) -> tuple[CodeFile, ...]:
+        """Find files by their path, or by the last parts of it."""
+        return tuple(
+            file
+            for file in self.files
+            if (file.path == path or file.path.endswith(f"/{path}"))
+            and (scope is None or scope.has(file))
+        )
+
+    def at(self, file: CodeFile, line: int) -> Definition | None:
+        """Return the innermost definition around a *line* of *file*, `None` for none."""
+        around = [one for one in file.symbols if one.first_line <= line <= one.last_line]
+        inner = min(around, key=lambda one: one.last_line - one.first_line, default=None)
+        return Definition(file, inner) if inner else None
 
     def incoming(
         self,
-        definition: Definition | CodeFile,
-        kinds: Collection[CodeEdgeKind] = tuple(CodeEdgeKind),
+        end: Definition | CodeFile,
+        kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
         scope: CodeScope | None = None,
     ) -> tuple[Relation, ...]:
         """Return what calls, references, imports, inherits or defines a symbol or file.
 
         The strongest come first, then those of earlier files and lines.
         """
-        found = (
-            self._relation(edge, file, _end(file, edge.source), file)
-            for file, edge in self._incoming.get(_key(definition), ())
-            if edge.kind in kinds and not edge.is_external and (scope is None or scope.has(file))
+        tree = self._tree(end)
+        found = [
+            tree.relation(edge, _end(file, edge.source), file)
+            for file, edge in tree.incoming.get(_id(end), ())
+            if edge.kind in kinds and not edge.is_external
+        ]
+        if CodeEdgeKind.DEFINES in kinds and isinstance(end, Definition):
+            found.append(tree.defining(end))
+        return tuple(
+            sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
         )
-        return tuple(sorted(found, key=_order))
 
     def outgoing(
         self,
-        definition: Definition | CodeFile,
-        kinds: Collection[CodeEdgeKind] = tuple(CodeEdgeKind),
+        end: Definition | CodeFile,
+        kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
     ) -> tuple[Relation, ...]:
         """Return what a symbol or file calls, references, imports, inherits or defines."""
-        found = (
-            self._relation(edge, file, edge.target, self._file_of(file, edge.target))
-            for file, edge in self._outgoing.get(_key(definition), ())
+        tree = self._tree(end)
+        found = [
+            tree.relation(edge, edge.target, tree.file_of(file, edge.target))
+            for file, edge in tree.outgoing.get(_id(end), ())
             if edge.kind in kinds
-        )
+        ]
+        if CodeEdgeKind.DEFINES in kinds:
+            found += _defined(end)
         return tuple(sorted(found, key=_order))
+
+    def degrees(self, definition: Definition) -> tuple[int, int]:
+        """Return how many symbols or files use a definition, and how many it uses."""
+        tree, key = self._tree(definition), definition.id
+        users = {_end(file, edge.source) for file, edge in tree.incoming.get(key, ())}
+        used = {edge.target for _, edge in tree.outgoing.get(key, ())}
+        return len(users - {key}), len(used - {key})
+
+    def heirs(self, definition: Definition, depth: int = DEEPEST) -> tuple[Definition, ...]:
+        """Return the types that extend or implement a type, directly or not, the nearest first."""
+        return self._reached(definition, depth, self._heirs_of)
+
+    def ancestors(self, definition: Definition, depth: int = DEEPEST) -> tuple[Definition, ...]:
+        """Return the types that a type extends or implements, directly or not, nearest first."""
+        return self._reached(definition, depth, self._bases_of)
+
+    def overrides(self, method: Definition) -> tuple[Definition, ...]:
+        """Return the methods of heirs that have the name of *method*, those of its type."""
+        tree, symbol = self._tree(method), method.symbol
+        parent = tree.definitions.get(_end(method.file, symbol.parent))
+        members = (
+            tree.definitions.get(f"{heir.id}.{symbol.short_name}")
+            for heir in (self.heirs(parent) if parent else ())
+        )
+        return tuple(one for one in members if one is not None)
 
     def importers(self, module: str, scope: CodeScope | None = None) -> tuple[Relation, ...]:
         """Return the files that import something outside the code, such as a library."""
         found = (
-            self._relation(edge, file, file.path, file)
-            for key, edges in self._incoming.items()
-            if key[2] == module or key[2].startswith((f"{module}.", f"{module}/"))
+            tree.relation(edge, file.path, file)
+            for tree in self._trees.values()
+            for target, edges in tree.incoming.items()
+            if target == module or target.startswith((f"{module}.", f"{module}/"))
             for file, edge in edges
             if edge.is_external and (scope is None or scope.has(file))
         )
@@ -198,48 +258,112 @@ class CodeGraph:
 
         Each symbol is visited once, so circles of calls end.
         """
-        before: dict[_Key, _Key | None] = {_key(start): None}
-        queue = deque([(_key(start), 0)])
-        while queue and _key(end) not in before:
-            key, depth = queue.popleft()
-            edges = sorted(self._outgoing.get(key, ()), key=lambda pair: pair[1].target)
-            for _, edge in edges if depth < most else ():
-                after = (key[0], key[1], edge.target)
-                if edge.kind is CodeEdgeKind.CALLS and after not in before:
-                    before[after] = key
-                    queue.append((after, depth + 1))
-        return tuple(self._definitions[key] for key in _way(before, _key(end)))[::-1]
+        tree = self._tree(start)
+        before: dict[str, str | None] = {start.id: None}
+        queue = deque([(start.id, 0)])
+        while queue and end.id not in before and tree is self._tree(end):
+            here, depth = queue.popleft()
+            edges = tree.outgoing.get(here, ()) if depth < most else ()
+            called = (edge.target for _, edge in edges if edge.kind is CodeEdgeKind.CALLS)
+            for after in sorted(set(called) - before.keys()):
+                before[after] = here
+                queue.append((after, depth + 1))
+        found = (tree.definitions.get(one) for one in _way(before, end.id))
+        return tuple(one for one in found if one is not None)[::-1]
 
-    def _relation(self, edge: CodeEdge, file: CodeFile, name: str, at: CodeFile) -> Relation:
-        definition = self._definitions.get((*_home(file), name))
+    def _tree(self, end: Definition | CodeFile) -> _Tree:
+        return self._trees[_home(end if isinstance(end, CodeFile) else end.file)]
+
+    def _heirs_of(self, one: Definition) -> Iterator[Definition]:
+        for relation in self.incoming(one, (CodeEdgeKind.INHERITS,)):
+            if relation.symbol is not None:
+                yield Definition(relation.file, relation.symbol)
+
+    def _bases_of(self, one: Definition) -> Iterator[Definition]:
+        for relation in self.outgoing(one, (CodeEdgeKind.INHERITS,)):
+            if relation.symbol is not None:
+                yield Definition(relation.file, relation.symbol)
+
+    @staticmethod
+    def _reached(
+        start: Definition, depth: int, after: Callable[[Definition], Iterator[Definition]]
+    ) -> tuple[Definition, ...]:
+        found = {start.id: start}
+        last = [start]
+        for _ in range(depth):
+            near = {one.id: one for here in last for one in after(here) if one.id not in found}
+            found |= near
+            last = list(near.values())
+        return tuple(found.values())[1:]
+
+
+class _Tree:
+    """The files of one branch of one repository."""
+
+    def __init__(self, files: tuple[CodeFile, ...]) -> None:
+        self._files = {file.path: file for file in files}
+        found = (Definition(file, symbol) for file in files for symbol in file.symbols)
+        self.definitions = {one.id: one for one in found}
+
+    @cached_property
+    def incoming(self) -> dict[str, list[tuple[CodeFile, CodeEdge]]]:
+        """The edges, without those of definition, by the id of their target."""
+        found: dict[str, list[tuple[CodeFile, CodeEdge]]] = {}
+        for file in self._files.values():
+            for edge in file.edges:
+                found.setdefault(edge.target, []).append((file, edge))
+        return found
+
+    @cached_property
+    def outgoing(self) -> dict[str, list[tuple[CodeFile, CodeEdge]]]:
+        """The same edges by the id of the symbol or file that they leave."""
+        found: dict[str, list[tuple[CodeFile, CodeEdge]]] = {}
+        for file in self._files.values():
+            for edge in file.edges:
+                found.setdefault(_end(file, edge.source), []).append((file, edge))
+        return found
+
+    def relation(self, edge: CodeEdge, name: str, at: CodeFile) -> Relation:
+        """Return an edge by its other end, the symbol or file called *name* in the file *at*."""
+        definition = self.definitions.get(name)
         symbol = definition.symbol if definition else None
         return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
 
-    def _file_of(self, file: CodeFile, target: str) -> CodeFile:
-        return self._files.get((*_home(file), target.partition(SEPARATOR)[0]), file)
+    def file_of(self, file: CodeFile, target: str) -> CodeFile:
+        """Return the file of a *target*, *file* itself for one outside the code."""
+        return self._files.get(target.partition(SEPARATOR)[0], file)
+
+    def defining(self, definition: Definition) -> Relation:
+        """Return what defines a symbol: another one, or the file."""
+        file, symbol = definition.file, definition.symbol
+        name = _end(file, symbol.parent)
+        parent = self.definitions.get(name)
+        around = parent.symbol if parent else None
+        return Relation(CodeEdgeKind.DEFINES, file, around, name, (symbol.first_line,), 1.0)
+
+
+def _defined(end: Definition | CodeFile) -> Iterator[Relation]:
+    file = end if isinstance(end, CodeFile) else end.file
+    parent = "" if isinstance(end, CodeFile) else end.symbol.name
+    for symbol in file.symbols:
+        if symbol.parent == parent:
+            place = (symbol.first_line,)
+            yield Relation(CodeEdgeKind.DEFINES, file, symbol, file.id_of(symbol), place, 1.0)
 
 
 def _home(file: CodeFile) -> tuple[str, str]:
     return file.repository, file.branch
 
 
-def _key(one: Definition | CodeFile) -> _Key:
-    if isinstance(one, CodeFile):
-        return (*_home(one), one.path)
-    return (*_home(one.file), one.id)
+def _id(end: Definition | CodeFile) -> str:
+    return end.path if isinstance(end, CodeFile) else end.id
 
 
 def _end(file: CodeFile, source: str) -> str:
     return f"{file.path}{SEPARATOR}{source}" if source else file.path
 
 
-def _defining(file: CodeFile) -> Iterator[CodeEdge]:
-    for symbol in file.symbols:
-        lines = (symbol.first_line,)
-        yield CodeEdge(CodeEdgeKind.DEFINES, symbol.parent, file.id_of(symbol), lines)
-
-
-def _ends(name: str, wanted: str, in_case: bool = False) -> bool:
+def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:
     """Return whether the qualified *name* is *wanted*, or ends in it at a dot."""
     name, wanted = (name, wanted) if in_case else (name.casefold(), wanted.casefold())
     return name == wanted or name.endswith(f".{wanted}")
@@ -249,8 +373,8 @@ def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
     return -relation.weight, relation.file.path, relation.lines, relation.name
 
 
-def _way(before: dict[_Key, _Key | None], end: _Key) -> Iterator[_Key]:
-    here: _Key | None = end if end in before else None
+def _way(before: dict[str, str | None], end: str) -> Iterator[str]:
+    here: str | None = end if end in before else None
     while here is not None:
         yield here
         here = before[here]

@@ -23,12 +23,26 @@ class SymbolKind(StrEnum):
     TYPE = "type"
 
 
-TYPE_KINDS = frozenset(SymbolKind) - {
-    SymbolKind.CONSTRUCTOR,
-    SymbolKind.FUNCTION,
-    SymbolKind.METHOD,
-}
+CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolKind.METHOD})
+"""The kinds of symbols that are called."""
+
+TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS
 """The kinds of symbols that have members."""
+
+
+KINDS_BY_WORD = {
+    "class": frozenset({SymbolKind.CLASS, SymbolKind.STRUCT}),
+    "constructor": frozenset({SymbolKind.CONSTRUCTOR}),
+    "enum": frozenset({SymbolKind.ENUM}),
+    "function": CALLABLE_KINDS,
+    "interface": frozenset({SymbolKind.INTERFACE, SymbolKind.TRAIT}),
+    "method": CALLABLE_KINDS,
+    "struct": frozenset({SymbolKind.CLASS, SymbolKind.STRUCT}),
+    "trait": frozenset({SymbolKind.INTERFACE, SymbolKind.TRAIT}),
+    "type": TYPE_KINDS,
+}
+"""The kinds of symbols that a word of a question means; languages name the same thing in several
+ways, and few people tell a method from a function."""
 
 
 class CodeEdgeKind(StrEnum):
@@ -64,7 +78,14 @@ class Symbol:
     @property
     def short_name(self) -> str:
         """The last part of the qualified name."""
-        return self.name.rpartition(".")[2].partition("#")[0]
+        return self.plain_name.rpartition(".")[2]
+
+    @property
+    def plain_name(self) -> str:
+        """The qualified name without the mark of a repeated one."""
+        # A private member of JavaScript begins with the same sign.
+        name, _, number = self.name.rpartition("#")
+        return name if number.isdigit() else self.name
 
     @property
     def parent(self) -> str:

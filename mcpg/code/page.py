@@ -22,6 +22,8 @@ _MARK = f'entry_type: "{ENTRY_TYPE}"\n'
 _LONGEST_FRONT = 4096
 _FENCE = "```"
 _SYMBOLS, _EDGES = "Symbols", "Edges"
+_SYMBOL_KINDS = {kind.value: kind for kind in SymbolKind}
+_EDGE_KINDS = {kind.value: kind for kind in CodeEdgeKind}
 
 
 def write_page(file: CodeFile) -> SourceDocument:
@@ -99,13 +101,24 @@ def read_page(document: SourceDocument) -> CodeFile | None:
         return None
     front, _, body = document.content.partition("\n---\n")
     line = next((line for line in front.split("\n") if line.startswith("code: ")), "")
-    facts = _object(line.removeprefix("code: "))
-    path = _text(facts, "path")
-    if not path:
+    return read_body(_parsed(line.removeprefix("code: ")), body)
+
+
+def read_body(facts: object, body: str) -> CodeFile | None:
+    """Read a page whose front matter is parsed already.
+
+    Args:
+        facts: The value of the key `code` of its front matter.
+        body: The text below the front matter.
+
+    Returns:
+        The file; `None` if *facts* are none of a source file.
+    """
+    if not isinstance(facts, dict) or not _text(facts, "path"):
         return None
-    records = [_object(line) for line in body.split("\n") if line.startswith("{")]
+    records = list(_records(body))
     return CodeFile(
-        path=path,
+        path=_text(facts, "path"),
         language=_text(facts, "language"),
         repository=_text(facts, "repository"),
         branch=_text(facts, "branch"),
@@ -115,12 +128,19 @@ def read_page(document: SourceDocument) -> CodeFile | None:
     )
 
 
-def _object(text: str) -> JsonObject:
+def _records(body: str) -> Iterator[JsonObject]:
+    lines = [line for line in body.split("\n") if line.startswith("{")]
+    # Parsing all lines at once takes a third of the time, if none is damaged.
+    whole = _parsed(f"[{','.join(lines)}]")
+    found = whole if isinstance(whole, list) and len(whole) == len(lines) else map(_parsed, lines)
+    return (one for one in found if isinstance(one, dict))
+
+
+def _parsed(text: str) -> Any:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+        return None
 
 
 def _text(record: JsonObject, key: str) -> str:
@@ -133,31 +153,25 @@ def _number(value: Any) -> int:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, list) else ()
+    return tuple([item for item in value if type(item) is int]) if isinstance(value, list) else ()
 
 
 def _symbol(record: JsonObject) -> Symbol | None:
     lines = _numbers(record.get("lines"))
-    kind, name = _text(record, "kind"), _text(record, "symbol")
-    if not name or kind not in set(SymbolKind) or not lines:
+    kind, name = _SYMBOL_KINDS.get(_text(record, "kind")), _text(record, "symbol")
+    if not name or kind is None or not lines:
         return None
-    return Symbol(
-        name,
-        SymbolKind(kind),
-        lines[0],
-        lines[-1],
-        _text(record, "signature"),
-        _text(record, "documentation"),
-    )
+    signature, documentation = _text(record, "signature"), _text(record, "documentation")
+    return Symbol(name, kind, lines[0], lines[-1], signature, documentation)
 
 
 def _edge(record: JsonObject) -> CodeEdge | None:
-    kind, target = _text(record, "edge"), _text(record, "to")
+    kind, target = _EDGE_KINDS.get(_text(record, "edge")), _text(record, "to")
     weight = record.get("weight", 1.0)
-    if not target or kind not in set(CodeEdgeKind):
+    if not target or kind is None:
         return None
     return CodeEdge(
-        CodeEdgeKind(kind),
+        kind,
         _text(record, "from"),
         target,
         _numbers(record.get("lines")),

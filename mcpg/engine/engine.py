@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.code_search import CodeSearch
     from mcpg.engine.result_cache import Answering
     from mcpg.engine.results import Context, EngineServices, SearchResult
     from mcpg.engine.trace import Explanation, Trace
@@ -62,6 +63,7 @@ class Engine:
         self._answer = _answering(self._guarded)
         self._searcher = Searcher(index, self._tool, self._guarded)
         self._rebuild = rebuild
+        self._code: tuple[Index, CodeSearch] | None = None
         self._lock = allocate_lock()
 
     @property
@@ -78,6 +80,16 @@ class Engine:
     def pages(self) -> tuple[ToolDocument, ...]:
         """The documents of no tool, in order of their paths."""
         return tuple(self.consult(lambda index: index.pages()))
+
+    @property
+    def code(self) -> CodeSearch:
+        """The source code among the pages, read when it is first asked for."""
+        from mcpg.engine.code_search import CodeSearch  # noqa: PLC0415 - a search reads no code
+
+        index, known = self.index, self._code
+        if known is None or known[0] is not index:
+            known = self._code = index, CodeSearch.of_pages(self.pages)
+        return known[1]
 
     @property
     def tools(self) -> tuple[Tool, ...]:

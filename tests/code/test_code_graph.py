@@ -10,12 +10,13 @@ import pytest
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import assemble
 from mcpg.code.graph import CodeGraph, CodeScope
-from mcpg.code.model import CodeEdgeKind
+from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind
 from mcpg.code.page import read_page, write_page
 from mcpg.sources import read_sources
 from mcpg.sources.code import read_files
 
 CALLS = (CodeEdgeKind.CALLS,)
+CLASSES = KINDS_BY_WORD["class"]
 INHERITS = (CodeEdgeKind.INHERITS,)
 
 SHOPS = {
@@ -267,3 +268,71 @@ def test_close_names(tmp_path: Path) -> None:
     graph = graph_of(write(tmp_path, SHOPS["python"]))
     assert graph.find("logn") == ()
     assert graph.close_names("logn") == ("login",)
+
+
+def test_kinds_filter_definitions(tmp_path: Path) -> None:
+    """A class and a function of one name are told apart by their kind."""
+    text = "class Login: pass\nclass Store:\n    def login(self): pass\n"
+    graph = graph_of(write(tmp_path, {"m.py": text}))
+    assert [one.symbol.name for one in graph.find("login", kinds=CLASSES)] == ["Login"]
+    assert [one.symbol.name for one in graph.find("login", kinds=KINDS_BY_WORD["method"])] == [
+        "Store.login"
+    ]
+
+
+def test_heirs_and_overrides(tmp_path: Path) -> None:
+    """Heirs are followed over several levels, in circles too; overrides are theirs."""
+    text = (
+        "class A(C):\n    def f(self): pass\nclass B(A):\n    def f(self): pass\n"
+        "class C(B):\n    def f(self): pass\n"
+    )
+    graph = graph_of(write(tmp_path, {"m.py": text}))
+    (first,) = graph.find("A")
+    assert [one.symbol.name for one in graph.heirs(first)] == ["B", "C"]
+    assert [one.symbol.name for one in graph.heirs(first, depth=1)] == ["B"]
+    assert [one.symbol.name for one in graph.ancestors(first)] == ["C", "B"]
+    assert [one.symbol.name for one in graph.overrides(graph.find("A.f")[0])] == ["B.f", "C.f"]
+
+
+def test_definitions_by_place(tmp_path: Path) -> None:
+    """The innermost definition around a line is found, and files by the end of their path."""
+    graph = graph_of(write(tmp_path, SHOPS["python"]))
+    (file,) = graph.find_files("store.py")
+    assert file.path == "shop/store.py"
+    found = [graph.at(file, line) for line in (1, 2, 4, 7)]
+    assert [one.symbol.name if one else None for one in found] == [
+        "Base",
+        "Base.save",
+        None,
+        "Store.login",
+    ]
+    assert found[1] is not None
+    assert found[1].place == "shop/store.py:2-3"
+
+
+def test_degrees_count_ends_once(tmp_path: Path) -> None:
+    """Degrees count the symbols at the other ends; a call of oneself is none."""
+    text = "def a():\n    b()\n    b()\n    a()\n\ndef b(): pass\n\nb()\n"
+    graph = graph_of(write(tmp_path, {"m.py": text}))
+    assert [graph.degrees(graph.find(name)[0]) for name in "ab"] == [(0, 1), (2, 0)]
+
+
+def test_definitions_are_relations(tmp_path: Path) -> None:
+    """What defines a symbol, and what a symbol or file defines, are relations like others."""
+    graph = graph_of(write(tmp_path, SHOPS["python"]))
+    (file,), (login,) = graph.find_files("store.py"), graph.find("login")
+    defines = (CodeEdgeKind.DEFINES,)
+    assert [one.name for one in graph.incoming(login, defines)] == ["shop/store.py::Store"]
+    assert [one.symbol.name for one in graph.outgoing(file, defines) if one.symbol] == [
+        "Base",
+        "Store",
+    ]
+
+
+def test_private_members_have_names(tmp_path: Path) -> None:
+    """The sign of a private member of JavaScript is no mark of a repeated name."""
+    text = "class A {\n  #x() {}\n  f() { this.#x(); }\n}\nclass A { f() {} }\n"
+    graph = graph_of(write(tmp_path, {"a.js": text}))
+    names = [one.symbol.short_name for one in graph.definitions]
+    assert names == ["A", "#x", "f", "A", "f"]
+    assert [one.symbol.plain_name for one in graph.definitions][-1] == "A.f"
