@@ -30,14 +30,16 @@ _GAP = "  "
 
 
 def search_text(result: SearchResult, output: View) -> str:
-    """Return the matches, then what is related to them, then what one would call next."""
-    columns = id_columns([*result.matches, *result.related_matches, *result.next_step_matches])
+    """Return the matches, then what must run before them, what is related, and what comes next."""
+    expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
+    columns = id_columns([*result.matches, *expanded])
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
     blocks = [
         [
             match_line(match, output, columns, rank, shows_score=not browsing)
             for rank, match in enumerate(result.matches, start=1)
         ],
+        reached_lines("prerequisites", result.prerequisites, output, columns),
         reached_lines("related", result.related_matches, output, columns),
         reached_lines("next steps", result.next_step_matches, output, columns),
     ]
@@ -55,7 +57,8 @@ def reached_lines(
     for match in matches:
         lines.append(match_line(match, output, columns, None, shows_score=True))
         if match.via:
-            reason = one_line(f"from {match.via.source}: {match.via.reason}")
+            link = "before" if match.via.edge == "prerequisite" else "from"
+            reason = one_line(f"{link} {match.via.source}: {match.via.reason}")
             indent = " " * 14
             lines.append(indent + output.paint(cut(reason, output.columns - 14), "dim"))
     return lines

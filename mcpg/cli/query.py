@@ -16,7 +16,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.errors import Diagnostic, McpgError, UsageError
-from mcpg.gateway.json import answer_json, match_json, score_json
+from mcpg.gateway.json import answer_json, match_json, score_json, via_json
 from mcpg.values import TIME_DECIMALS, to_json, value
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def explain_json(explanation: Explanation, loading: Iterable[Diagnostic] = ()) -
         "expansions": [
             {
                 "toolId": one.tool_id,
-                **to_json(one.via, {"source": "from"}),
+                **via_json(one.via),
                 "fromScore": one.from_score,
                 "score": one.score,
             }

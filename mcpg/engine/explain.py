@@ -18,6 +18,7 @@ from mcpg.engine.features import FEATURES, NameMatcher, named_exactly
 from mcpg.engine.fusion import Fused, fuse
 from mcpg.engine.hybrid import COSINE, VECTOR_RANK, Scheme, rank
 from mcpg.engine.model import INPUTS, Model, provenance_of
+from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.engine.query import Analysis
 from mcpg.engine.query_terms import QueryTerm, TermExpansion
 from mcpg.engine.results import Request, SearchResult
@@ -253,13 +254,15 @@ def expanded(result: SearchResult, index: Index, disabled: frozenset[int]) -> Js
     shown = {index.find_tool(match.tool_id) for match in result.matches}
     targets = [target for one in shown for _, target, _, _ in index.edges(one)]
     related, next_steps = len(result.related_matches), len(result.next_step_matches)
+    needed = len(result.prerequisites)
     return {
         "edges": len(targets),
         "toMatches": sum(target in shown for target in targets),
         "toDisabled": len(frozenset(targets) & disabled - shown),
-        "reached": related + next_steps,
+        "reached": related + next_steps + needed,
         "related": related,
         "nextSteps": next_steps,
+        "prerequisites": needed,
     }
 
 
@@ -340,11 +343,13 @@ def _model(index: Index, numbers: Scheme) -> ModelExplanation:
 
 
 def expansions_of(result: SearchResult) -> Iterator[ExpansionExplanation]:
-    """Explain why each related and next-step match of *result* is there."""
+    """Explain why each related, next-step and prerequisite match of *result* is there."""
     scores = {match.tool_id: match.score for match in result.matches}
-    for match in (*result.related_matches, *result.next_step_matches):
+    needed = scores | {match.tool_id: match.score for match in result.prerequisites}
+    for match in (*result.related_matches, *result.next_step_matches, *result.prerequisites):
         if match.via:
-            from_score = scores[match.via.source]
+            known = needed if match.via.edge == PREREQUISITE else scores
+            from_score = known[match.via.source]
             yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
 
 

@@ -448,9 +448,11 @@ def fallbacks(strategy: str, fault: EmbeddingError) -> tuple[Diagnostic, ...]:
     return warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")
 
 
-def merges(semantic: HybridDetails | None, related: int, next_steps: int) -> tuple[Diagnostic, ...]:
+def merges(
+    semantic: HybridDetails | None, related: int, next_steps: int, needed: int
+) -> tuple[Diagnostic, ...]:
     """Return the diagnostic of what the graph contributed to a ranking by vectors, if anything."""
-    is_expanded = related + next_steps > 0
+    is_expanded = related + next_steps + needed > 0
     if semantic is None or semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
         return ()
     if not semantic.is_by_nearness:
@@ -460,6 +462,7 @@ def merges(semantic: HybridDetails | None, related: int, next_steps: int) -> tup
         ("exactly named", "exactly named", len(semantic.lifted)),
         ("related", "related", related),
         ("next step", "next steps", next_steps),
+        ("prerequisite", "prerequisites", needed),
     )
     parts = [f"{count} {one if count == 1 else several}" for one, several, count in counts if count]
     message = f"the graph added to what the vectors found: {', '.join(parts)}"

@@ -84,6 +84,7 @@ def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
         matches=len(result.matches),
         related=len(result.related_matches),
         next_steps=len(result.next_step_matches),
+        prerequisites=len(result.prerequisites),
         nodes=result.focused_graph.nodes,
         edges=result.focused_graph.edges,
         vector_seconds=_total(timings.of_vectors),

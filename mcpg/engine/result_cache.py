@@ -237,5 +237,6 @@ def _whole(vectors: ToolVectors | None) -> str | None:
 
 
 def _is_of(result: SearchResult, index: Index) -> bool:
-    matches = (*result.matches, *result.related_matches, *result.next_step_matches)
+    expanded = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
+    matches = (*result.matches, *expanded)
     return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

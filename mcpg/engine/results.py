@@ -64,16 +64,20 @@ class Via:
     """The edge that brought a match in.
 
     Attributes:
-        edge: `related` or `nextStep`.
-        source: Id of the primary match that the edge leaves.
+        edge: `related`, `nextStep` or `prerequisite`.
+        source: Id of the primary match that the edge leaves; of a prerequisite, the match or the
+            other prerequisite that it must run before.
         reason: Why the edge is there, for people.
         weight: Strength of the edge in (0, 1].
+        fields: Of a prerequisite, the fields of its result and the required arguments that they
+            fill.
     """
 
     edge: str
     source: str
     reason: str
     weight: float
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @value
@@ -139,11 +143,13 @@ class SearchResult:
         ranking_mode: How the matches were really ranked.
         matches: Primary matches, best first.
         related_matches: Tools near the primary matches, none of which is a primary match.
-        next_step_matches: Tools one would call afterwards, in neither of the other lists.
+        next_step_matches: Tools one would call afterwards, in none of the other lists.
         diagnostics: What the search noticed.
         focused_graph: Size of the graph around the result.
         normalized_query: What the query was rewritten as, and searched as well; `None` when it was
             not rewritten.
+        prerequisites: Tools that must run before the primary matches, the strongest first. They are
+            in none of the other lists, but for a match far less sure than the best.
     """
 
     query: str
@@ -155,6 +161,7 @@ class SearchResult:
     diagnostics: tuple[Diagnostic, ...] = ()
     focused_graph: FocusedGraph = FocusedGraph()
     normalized_query: str | None = None
+    prerequisites: tuple[Match, ...] = ()
 
 
 DEFAULT_LIMIT = 5

@@ -327,14 +327,15 @@ def expand(
     disabled: Collection[int],
     limit: int,
     within: Collection[int] | None = None,
+    shown: Iterable[int] = (),
 ) -> tuple[list[Reached], list[Reached]]:
     """Return at most *limit* related and *limit* next-step documents of the scored *primaries*.
 
-    No primary and no *disabled* document is among them, none that is not *within* those, where they
-    are given, and no document is in both: it goes where its edge is stronger, a next step before a
-    related tool when both are equal.
+    No primary, no *disabled* document and none that is *shown* already is among them, none that is
+    not *within* those, where they are given, and no document is in both: it goes where its edge is
+    stronger, a next step before a related tool when both are equal.
     """
-    taken = {document for document, _ in primaries}
+    taken = {document for document, _ in primaries}.union(shown)
     best: dict[float, _Edge] = {}
     for edge in _edges(primaries, index):
         target = edge[_TARGET]

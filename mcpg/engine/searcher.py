@@ -9,6 +9,7 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import lacked
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
+from mcpg.engine.prerequisites import PREREQUISITE, goals_of, prerequisites
 from mcpg.engine.results import (
     EngineServices,
     Evidence,
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
+    from mcpg.engine.prerequisites import Memo as NeedMemo
     from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic
+    from mcpg.text.literals import Literal
 
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096
@@ -75,6 +78,7 @@ class Searcher:
         self._normalizer: GuardedNormalizer | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
+        self._needs: NeedMemo = {}
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -153,16 +157,20 @@ class Searcher:
         """
         with stage(trace, "expand"):
             windows = [one.semantic.window(request.limit) for one in rankings if one.semantic]
+            primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
+            needed = self._needed(primaries, request, rankings[0].analysis.literals)
             related, next_steps = expand(
-                [(one, match.score) for one, match in zip(numbers, matches, strict=True)],
+                primaries,
                 self.index,
                 disabled=self.disabled(request),
                 limit=request.limit,
                 within=frozenset().union(*windows) if len(windows) == len(rankings) else None,
+                shown=[one.document for one in needed],
             )
-        counts = len(related), len(next_steps)
+        counts = len(related), len(next_steps), len(needed)
         diagnostics = (*diagnostics, *_merges(rankings, *counts), *_doubts(best, matches))
-        shown = [*numbers, *(one.document for one in (*related, *next_steps))]
+        expanded = [one.document for one in (*related, *next_steps, *needed)]
+        shown = list(dict.fromkeys((*numbers, *expanded)))
         modes = {
             one.semantic.mode(is_expanded=any(counts)) if one.semantic else RankingMode.GRAPH
             for one in rankings
@@ -176,7 +184,38 @@ class Searcher:
             tuple(map(self._expanded, next_steps)),
             diagnostics,
             focused_graph(shown, self.index),
+            prerequisites=tuple(map(self._expanded, needed)),
         )
+
+    def _needed(
+        self,
+        primaries: Sequence[tuple[int, float]],
+        request: Request,
+        literals: Sequence[Literal],
+    ) -> list[Reached]:
+        """Return what must run before the *primaries*, by the *literals* of the query."""
+        closure = prerequisites(
+            goals_of(primaries),
+            self.index,
+            literals=literals,
+            without=self.disabled(request),
+            limit=request.limit,
+            memo=self._needs,
+        )
+        return [
+            Reached(
+                one.tool,
+                one.score,
+                Via(
+                    PREREQUISITE,
+                    self.index.tool_id(one.need.before),
+                    one.need.reason,
+                    one.need.weight,
+                    one.need.fields,
+                ),
+            )
+            for one in closure.found
+        ]
 
     def disabled(self, request: Request) -> frozenset[int]:
         return frozenset() if request.include_disabled else self._disabled
@@ -333,14 +372,12 @@ def _without_tables() -> Diagnostic:
     return warning(Code.LEXICON_UNAVAILABLE, message)
 
 
-def _merges(rankings: Sequence[RankedList], related: int, next_steps: int) -> Iterable[Diagnostic]:
+def _merges(rankings: Sequence[RankedList], *counts: int) -> Iterable[Diagnostic]:
     if not any(one.semantic for one in rankings):
         return ()
     from mcpg.engine.hybrid import merges  # noqa: PLC0415 - as above
 
-    return dict.fromkeys(
-        found for one in rankings for found in merges(one.semantic, related, next_steps)
-    )
+    return dict.fromkeys(found for one in rankings for found in merges(one.semantic, *counts))
 
 
 def _doubts(best: float | None, matches: Sequence[Match]) -> tuple[Diagnostic, ...]:

@@ -178,7 +178,7 @@ class MatchExplanation:
 
 @value
 class ExpansionExplanation:
-    """Why a related or next-step match was offered: `score` is `via.weight * from_score`."""
+    """Why a related, next-step or prerequisite match is there: `via.weight * from_score`."""
 
     tool_id: str
     score: float
@@ -232,7 +232,7 @@ class Explanation:
         language: Language of the query, `None` when it is not known.
         stages: The pipeline's stages in order.
         matches: Why each primary match stands where it stands.
-        expansions: Why each related and next-step match is there.
+        expansions: Why each related, next-step and prerequisite match is there.
         model: The fitted numbers that ranked, `None` when browsing.
         advice: What would make this query's answer surer; sentences for people.
         tool: Why the tool that was asked about is where it is; `None` when none was.

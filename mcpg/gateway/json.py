@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.errors import Diagnostic, remedy_of
 from mcpg.values import SHOWN_DECIMALS, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
-    from mcpg.engine import Match, SearchResult
+    from mcpg.engine import Match, SearchResult, Via
     from mcpg.gateway.routing.preference import Preference
     from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult
     from mcpg.graph.schema import GraphSchema
@@ -37,6 +38,7 @@ def answer_json(result: SearchResult, loading: Iterable[Diagnostic]) -> JsonObje
         "matches": [match_json(match) for match in result.matches],
         "relatedMatches": [match_json(match) for match in result.related_matches],
         "nextStepMatches": [match_json(match) for match in result.next_step_matches],
+        "prerequisites": [match_json(match) for match in result.prerequisites],
         "diagnostics": diagnostics_json((*loading, *result.diagnostics)),
         "focusedGraph": to_json(result.focused_graph),
     }
@@ -53,9 +55,18 @@ def match_json(match: Match) -> JsonObject:
     if match.via is None:
         members["evidence"] = to_json(match.evidence)
     else:
-        weight = score_json(match.via.weight)
-        members["via"] = to_json(match.via, {"source": "from"}) | {"weight": weight}
+        members["via"] = via_json(match.via) | {"weight": score_json(match.via.weight)}
     return members | hints_json(tool.hints)
+
+
+def via_json(via: Via) -> JsonObject:
+    """Return the edge that leads to a match; of a prerequisite with its fields."""
+    members: JsonObject = to_json(via, {"source": "from"}, ["fields"])
+    if via.edge == PREREQUISITE:
+        members["fields"] = [
+            {"field": field, "argument": argument} for field, argument in via.fields
+        ]
+    return members
 
 
 def hints_json(hints: Hints) -> JsonObject:

@@ -390,6 +390,7 @@ class Index:
         self._names: list[Names] = []
         self._edges: dict[int, tuple[tuple[int, int, str, float], ...]] = {}
         self._reasons: dict[int, str] = {}
+        self._edges_to: list[dict[int, tuple[tuple[int, int, str, float], ...]]] = []
         self._postings: list[Postings] = []
 
     @property
@@ -621,6 +622,36 @@ class Index:
             if len(self._reasons) < _MOST_REMEMBERED:
                 self._reasons[number] = known
         return known
+
+    def edges_to(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
+        """Return number, source, kind and weight of the links of other tools that reach a tool."""
+        if not self._edges_to:
+            found: dict[int, list[tuple[int, int, str, float]]] = {}
+            for source in range(len(self)):
+                for number, target, kind, weight in self.edges(source):
+                    found.setdefault(target, []).append((number, source, kind, weight))
+            self._edges_to.append({target: tuple(row) for target, row in found.items()})
+        return self._edges_to[0].get(tool, ())
+
+    def origin(self, link: int) -> str:
+        """Return who says what a link says."""
+        return "authored" if self.section("links.weight")[link] == 1 else "inferred"
+
+    def mapping(self, _link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Return coverage and fields of a link."""
+        return "", ()
+
+    def provides(self, _tool: int) -> tuple[tuple[int, int, float], ...]:
+        """Return number, target and weight of what a tool provides."""
+        return ()
+
+    def provided_by(self, _tool: int) -> tuple[tuple[int, int, float], ...]:
+        """Return number, source and weight of what is provided to a tool."""
+        return ()
+
+    def provision(self, _number: int) -> tuple[str, tuple[tuple[str, str, bool], ...]]:
+        """Return coverage and fields of what a tool provides."""
+        return "", ()
 
     def groups(self, tool: int) -> memoryview:
         return self.rows("groups_of")[tool]

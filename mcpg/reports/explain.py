@@ -54,6 +54,7 @@ def explain_blocks(data: Json, *, shows_times: bool = False) -> list[Section]:
         Section("query", "Query", (Facts(_facts(data, stages)),), heading=""),
         _words(data["words"]),
         _matches(data["matches"]),
+        _reached("before", "Prerequisites", data["prerequisites"], data["expansions"]),
         _reached("related", "Related", data["relatedMatches"], data["expansions"]),
         _reached("next", "Next steps", data["nextStepMatches"], data["expansions"]),
         _lists(stages.get("retrieve")),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mcpg.documents.model import ToolDocument
+from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.graph.network import Edge, Network, network_of
 from mcpg.graph.triples import triples_of
 from mcpg.reports.blocks import Chart, Code, Column, Figure, Section, Table
@@ -27,9 +28,14 @@ _HINT = (
     "Drag to move; Ctrl and the wheel, or two fingers, to zoom. With the keyboard: Tab into the "
     "graph, arrow keys from node to node, Enter to hold one, + − 0 to zoom."
 )
-_REACHED = (("primary", "match"), ("related", "related"), ("nextStep", "next step"))
+_REACHED = (
+    ("primary", "match"),
+    (PREREQUISITE, PREREQUISITE),
+    ("related", "related"),
+    ("nextStep", "next step"),
+)
 _NODES = tuple((name, name) for name in ("tool", "page", "group", "thing"))
-_EDGES = {"related": "related", "nextStep": "next step"}
+_EDGES = {"related": "related", "nextStep": "next step", PREREQUISITE: "needs"}
 
 
 def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,8 +44,10 @@ def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
     Nodes are numbered in the order in which they stand; edges name their ends by number.
     """
     matches = data["matches"]
-    reached = [*data["relatedMatches"], *data["nextStepMatches"]]
+    reached = [*data["prerequisites"], *data["relatedMatches"], *data["nextStepMatches"]]
     places = {one["toolId"]: place for place, one in enumerate(matches, start=1)}
+    needed = enumerate(data["prerequisites"], start=len(matches) + 1)
+    chained = places | {one["toolId"]: place for place, one in needed}
     nodes: list[dict[str, Any]] = [
         {"kind": _QUERY, "label": cut(data["query"], _LONG) or "every tool"}
     ]
@@ -47,10 +55,15 @@ def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
     nodes += [_node(one, one["via"]["edge"]) for one in reached]
     edges = [_match_edge(place, one) for place, one in enumerate(matches, start=1)]
     edges += [
-        _edge(places[one["via"]["from"]], place, one["via"])
+        _edge(_place_of(one["via"], places, chained), place, one["via"])
         for place, one in enumerate(reached, start=len(matches) + 1)
     ]
     return {"nodes": nodes, "edges": edges}
+
+
+def _place_of(via: Mapping[str, Any], places: Mapping[str, int], chained: Mapping[str, int]) -> int:
+    """Return the place of the node that *via* leaves; prerequisites lead to further ones."""
+    return (chained if via["edge"] == PREREQUISITE else places)[via["from"]]
 
 
 def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[str, Any]:

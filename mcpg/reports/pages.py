@@ -106,7 +106,12 @@ def _explain_head(data: Mapping[str, Any], query: Section) -> Markup:
 
 
 def _counts(data: Mapping[str, Any]) -> list[tuple[str, Inline]]:
-    lists = {"matches": "matches", "related": "relatedMatches", "next steps": "nextStepMatches"}
+    lists = {
+        "matches": "matches",
+        "prerequisites": "prerequisites",
+        "related": "relatedMatches",
+        "next steps": "nextStepMatches",
+    }
     return [(name, str(len(data[key]))) for name, key in lists.items()]
 
 

@@ -76,6 +76,7 @@ class SearchFacts:
         matches: Number of primary matches.
         related: Number of related matches.
         next_steps: Number of next-step matches.
+        prerequisites: Number of prerequisites.
         nodes: Nodes of the graph around the result.
         edges: Its edges.
         vector_seconds: Time spent on vectors, in seconds; `None` without vectors.
@@ -93,6 +94,7 @@ class SearchFacts:
     matches: int
     related: int
     next_steps: int
+    prerequisites: int
     nodes: int
     edges: int
     vector_seconds: float | None = None
@@ -334,7 +336,7 @@ SEARCH = Kind(
     _under(
         "mcpg.search.",
         *_RANKED,
-        *("result_count", "related_count", "next_step_count"),
+        *("result_count", "related_count", "next_step_count", "prerequisite_count"),
         *("focused_graph_node_count", "focused_graph_edge_count", "vector_tokens"),
         *("vector_duration", "graph_duration", "duration", QUERY, NORMALIZED_QUERY),
     ),

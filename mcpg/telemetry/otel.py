@@ -109,6 +109,7 @@ class OpenTelemetryObserver:
             "result_count": facts.matches,
             "related_count": facts.related,
             "next_step_count": facts.next_steps,
+            "prerequisite_count": facts.prerequisites,
             "focused_graph_node_count": facts.nodes,
             "focused_graph_edge_count": facts.edges,
             "vector_tokens": facts.vector_tokens,

@@ -299,7 +299,8 @@ def _documents(
         found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
     if query is not None:
         result = engine.search(query, **asked)
-        lists = (result.matches, result.related_matches, result.next_step_matches)
+        expanded = (result.prerequisites, result.related_matches, result.next_step_matches)
+        lists = (result.matches, *expanded)
         matches = {tools[match.tool_id].uri for matches in lists for match in matches}
         found |= neighbourhood(documents, matches, depth or 0)
     return induced(documents, found)

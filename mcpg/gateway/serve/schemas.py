@@ -79,7 +79,9 @@ _MATCH = _object(
     "isConfident",
     "requiredArguments",
 )
-_NEIGHBOUR = _object({"toolId": _TEXT, "description": _TEXT, "because": _TEXT}, "toolId", "because")
+_NEIGHBOUR_PARTS: JsonObject = {"toolId": _TEXT, "description": _TEXT, "because": _TEXT}
+_NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId", "because")
+_PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId", "because", "before")
 _COMMON: JsonObject = {
     "advice": _described("How to treat the answer, where confidence is low."),
     "notes": _TEXTS,
@@ -191,6 +193,7 @@ OUTPUTS: dict[str, JsonObject] = {
     serve.SEARCH: _object(
         {
             "matches": _list(_MATCH),
+            "prerequisites": _list(_PREREQUISITE),
             "related": _list(_NEIGHBOUR),
             "nextSteps": _list(_NEIGHBOUR),
             **_COMMON,

@@ -12,6 +12,7 @@ from jsonschema.validators import Draft202012Validator
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.engine.results import Match, RankingMode, SearchResult
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
 from mcpg.gateway.routing.route import RouteResult
@@ -99,16 +100,18 @@ def search_answers(result: SearchResult, find: Find) -> Iterator[JsonObject]:
     for brevity in LADDER:
         kept = share(result.matches, brevity)
         answer: JsonObject = {"matches": [match_answer(match, find, brevity) for match in kept]}
-        related, following = (
+        needed, related, following = (
             _neighbours(matches, brevity)
-            for matches in (result.related_matches, result.next_step_matches)
+            for matches in (result.prerequisites, result.related_matches, result.next_step_matches)
         )
+        answer |= {"prerequisites": needed} if needed else {}
         answer |= {"related": related} if related else {}
         answer |= {"nextSteps": following} if following else {}
         is_browsing = result.ranking_mode == RankingMode.BROWSE
         answer |= {"advice": _BROWSING} if is_browsing else advice(result.matches[:1])
         answer |= notes(result.diagnostics)
         more = {
+            "omittedPrerequisites": len(result.prerequisites) - len(needed),
             "omittedRelated": len(result.related_matches) - len(related),
             "omittedNextSteps": len(result.next_step_matches) - len(following),
         }
@@ -150,9 +153,16 @@ def _neighbours(matches: Sequence[Match], brevity: Brevity) -> list[JsonValue]:
             "toolId": match.tool_id,
             **_described(match, Brevity(brevity.description // 2, 1, neighbours=True)),
             "because": line(match.via.reason if match.via else "", _NOTE),
+            **_before(match),
         }
         for match in matches[:_NEIGHBOURS]
     ]
+
+
+def _before(match: Match) -> JsonObject:
+    """Return the tool that a prerequisite must run before, empty for other neighbours."""
+    via = match.via
+    return {"before": via.source} if via is not None and via.edge == PREREQUISITE else {}
 
 
 def advice(best: Sequence[Match]) -> JsonObject:
@@ -186,7 +196,7 @@ def truncated(omitted: int, brevity: Brevity, more: Mapping[str, int] | None = N
         return {}
     how = f"call {DESCRIBE} for a tool"
     if counts:
-        how = f"search for related tools and next steps separately, and {how}"
+        how = f"search for prerequisites, related tools and next steps separately, and {how}"
     if omitted:
         how = f"lower the limit or narrow the query, and {how}"
     return {"truncated": {"omitted": omitted, **counts, "howToGetTheRest": how}}

@@ -4,8 +4,19 @@
   const { nodes, edges } = reportData;
   const canvas = document.getElementById("graph-canvas");
   const details = document.getElementById("graph-details");
-  const KINDS = { query: "query", primary: "match", related: "related", nextStep: "next step" };
-  const EDGES = { match: "match", related: "related", nextStep: "next step" };
+  const KINDS = {
+    query: "query",
+    primary: "match",
+    prerequisite: "prerequisite",
+    related: "related",
+    nextStep: "next step",
+  };
+  const EDGES = {
+    match: ["matches", "matches the query by"],
+    prerequisite: ["needs", "needed by"],
+    related: ["related to", "related from"],
+    nextStep: ["next step to", "next step from"],
+  };
   const NODE = { width: 214, height: 46 };
   const QUERY_WIDTH = 176;
   const LANES = [150, 268];
@@ -68,15 +79,16 @@
     return d3.hierarchy(0, (number) => children.get(number));
   }
 
-  /** Three columns: the query, the matches, what edges brought in. */
+  /** Columns: the query, the matches, what edges brought in, what that needs in turn. */
   function inColumns() {
     const root = d3.tree().nodeSize([ROW, 1]).separation(() => 1)(tree());
-    const lefts = [0, QUERY_WIDTH + LANES[0], QUERY_WIDTH + LANES[0] + NODE.width + LANES[1]];
+    const left = (depth) =>
+      depth ? QUERY_WIDTH + LANES[0] + (depth - 1) * (NODE.width + LANES[1]) : 0;
     const placed = [];
     root.each((one) => {
       const width = one.depth ? NODE.width : QUERY_WIDTH;
       const height = one.depth ? NODE.height : queryLines(QUERY_WIDTH).length * 17 + 22;
-      const x = lefts[one.depth];
+      const x = left(one.depth);
       placed[one.data] = { number: one.data, depth: one.depth, x, y: one.x - height / 2, width, height };
     });
     for (const spot of placed) {
@@ -373,8 +385,8 @@
       const other = edge.from === number ? nodes[edge.to] : nodes[edge.from];
       const weight = edge.weight === undefined ? "" : `, weight ${edge.weight.toFixed(3)}`;
       const outward = edge.from === number;
-      const way = edge.kind === "match" ? "matches" : `${EDGES[edge.kind]} ${outward ? "to" : "from"}`;
-      if (edge.kind === "match" && !outward) item.append(make("span", "dim", "matches the query by"));
+      const way = EDGES[edge.kind][outward ? 0 : 1];
+      if (edge.kind === "match" && !outward) item.append(make("span", "dim", way));
       else item.append(make("span", "dim", `${way} `), make("bdi", "term", other.label));
       item.append(make("span", "dim", weight));
       if (edge.reason) item.append(make("div", "", edge.reason));

@@ -1,0 +1,333 @@
+"""Prerequisites: what must run before given tools.
+
+A tool needs another where an author says so, where traces show it, where a field of the other's
+result fills a required argument that the request does not, or where the other is a reader that
+very likely comes first. What only often follows proves nothing: a tool that writes is needed by no
+other unless somebody says so, and where two tools lead to each other the stronger evidence decides.
+
+The closure follows these needs backwards, the strongest paths first. The strength of a path is the
+product of its weights, so no cycle makes anything stronger, and each tool is reached once.
+
+Source: Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1, 1959,
+with products of weights in (0, 1] for sums of lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+
+from mcpg.text import operations, split_words
+from mcpg.text.literals import QUOTED, WORDS_OF_KINDS
+from mcpg.values import DECIMALS, replace, value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from mcpg.index import Index
+    from mcpg.text.literals import Literal
+
+    Memo: TypeAlias = "dict[int, tuple[Need, ...]]"
+
+PREREQUISITE, PROVIDES, NEXT_STEP = "prerequisite", "provides", "nextStep"
+
+MOST = 32
+"""The most prerequisites of a closure."""
+
+DEEPEST = 8
+"""The longest path of a closure."""
+
+AUTHORITY = ("inferred", "schema", "observed", "authored")
+"""The origins of edges; of two tools that lead to each other, the later one's word counts."""
+
+# The least weight of an edge that says that its source must run first, by origin.
+_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.0, "inferred": 0.8}
+# So many inferred needs of one tool are followed, and so many providers of one argument kept.
+_MOST_INFERRED = 1
+_MOST_PROVIDERS = 4
+# What one tool may need; whatever is fainter is dropped.
+_MOST_NEEDS = 32
+_MOST_REMEMBERED = 4_096
+# How arguments that take what stands in quotation marks, or a number, are called.
+_NAMES_OF_QUOTED = ("name", "title", "text", "message", "content", "query", "label")
+_NUMBER = "number"
+_NAMES_OF_NUMBERS = (_NUMBER, "id", "index", "count", "amount", "limit")
+
+
+GOAL_SHARE = 0.3
+"""A match is a goal of a search if its score is at least this share of the best."""
+
+
+@value
+class Need:
+    """Why one tool must run before another.
+
+    Attributes:
+        tool: Number of the tool that runs first.
+        before: Number of the tool that needs it.
+        kind: `nextStep`, or `provides` for one that only its fields speak for.
+        origin: Who says so, one of `AUTHORITY`.
+        weight: Strength of the edge in (0, 1].
+        reason: Why, for people.
+        fields: The fields of its result and the required arguments that they fill.
+    """
+
+    tool: int
+    before: int
+    kind: str
+    origin: str
+    weight: float
+    reason: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def authority(self) -> tuple[int, float]:
+        """What decides between two needs that contradict each other: the greater counts."""
+        return AUTHORITY.index(self.origin), self.weight
+
+
+@value
+class Prerequisite:
+    """A tool that must run before one of the goals.
+
+    Attributes:
+        tool: Number of the tool.
+        score: The score of the goal times the weights of the path to it, in (0, 1].
+        depth: Steps to the goal, at least 1.
+        goal: Number of the goal.
+        need: The first step of the path: why it runs before the next tool.
+    """
+
+    tool: int
+    score: float
+    depth: int
+    goal: int
+    need: Need
+
+
+@value
+class Closure:
+    """What must run before the goals.
+
+    Attributes:
+        found: The prerequisites, none of which is a goal, the strongest first.
+        needs: Every need of which both ends are a goal or a prerequisite, by the tools' numbers.
+    """
+
+    found: tuple[Prerequisite, ...] = ()
+    needs: tuple[Need, ...] = ()
+
+
+def goals_of(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return those of the scored *matches*, best first, of which a search shows prerequisites.
+
+    The others are far less sure than the best; they may themselves be prerequisites of it.
+    """
+    return [(tool, score) for tool, score in matches if score >= GOAL_SHARE * matches[0][1]]
+
+
+def prerequisites(
+    goals: Iterable[tuple[int, float]],
+    index: Index,
+    *,
+    literals: Sequence[Literal] = (),
+    without: Collection[int] = (),
+    limit: int = MOST,
+    depth: int = DEEPEST,
+    memo: Memo | None = None,
+) -> Closure:
+    """Return what must run before the *goals*, at most *limit* tools over paths of *depth* steps.
+
+    Args:
+        goals: Numbers of tools and their scores in (0, 1].
+        index: Where they are.
+        literals: The arguments that the request has; what they fill no tool has to provide.
+        without: Tools that are no prerequisites, such as disabled ones.
+        limit: The most prerequisites.
+        depth: The most steps of a path.
+        memo: The needs of tools that are known already, and those that were read.
+    """
+    walk = _Walk(index, literals, without, {} if memo is None else memo)
+    walk.run(dict(goals), limit, depth)
+    known = walk.goals.keys() | walk.found.keys()
+    needs = sorted(
+        (need for need in walk.needs if need.tool in known),
+        key=lambda need: (need.before, -need.weight, need.tool),
+    )
+    return Closure(tuple(walk.found.values()), tuple(needs))
+
+
+class _Walk:
+    """One walk backwards from the goals."""
+
+    def __init__(
+        self, index: Index, literals: Sequence[Literal], without: Collection[int], memo: Memo
+    ) -> None:
+        self._index = index
+        self._literals = literals
+        self._without = without
+        self._memo = memo
+        self._queue: list[tuple[float, int, int, int, int, Need]] = []
+        self.goals: dict[int, float] = {}
+        self.found: dict[int, Prerequisite] = {}
+        self.needs: list[Need] = []
+
+    def run(self, goals: dict[int, float], limit: int, depth: int) -> None:
+        self.goals = goals
+        for goal, score in goals.items():
+            self._follow(goal, goal, score, 1)
+        while self._queue and len(self.found) < limit:
+            negative, steps, tool, _, goal, need = heappop(self._queue)
+            if tool in self.found:
+                continue
+            self.found[tool] = Prerequisite(tool, -negative, steps, goal, need)
+            if steps < depth:
+                self._follow(tool, goal, -negative, steps + 1)
+
+    def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
+        """Queue what *tool* needs."""
+        for need in self._chosen(tool):
+            self.needs.append(need)
+            if need.tool not in self.goals:
+                reached = round(score * need.weight, DECIMALS)
+                heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
+
+    def _chosen(self, tool: int) -> Iterator[Need]:
+        """Yield what *tool* needs: of several that provide one argument, one that is there.
+
+        A goal comes before any other provider, or nothing more would have to run.
+        """
+        open_needs = [one for one in needs_of(tool, self._index, self._memo) if self._is_open(one)]
+        provided: set[str] = set()
+        inferred = 0
+        for need in sorted(open_needs, key=self._precedence):
+            arguments = {argument for _, argument in need.fields}
+            is_new = not arguments <= provided
+            if need.origin == "inferred":
+                is_new = inferred < _MOST_INFERRED
+                inferred += is_new
+            if is_new or need.authority[0] > AUTHORITY.index("schema"):
+                provided |= arguments
+                yield need
+
+    def _precedence(self, need: Need) -> tuple[bool, bool, float, int]:
+        is_said = need.origin in {"authored", "observed"}
+        return not is_said, need.tool not in self.goals, -need.weight, need.tool
+
+    def _is_open(self, need: Need) -> bool:
+        """Return whether the request leaves *need* open."""
+        if need.tool in self._without:
+            return False
+        if need.origin in {"authored", "observed"} or not self._literals:
+            return True
+        arguments = [argument for _, argument in need.fields] or required_arguments(
+            need.before, self._index
+        )
+        return not arguments or len(filled_by(self._literals, arguments)) < len(arguments)
+
+
+def needs_of(tool: int, index: Index, memo: Memo | None = None) -> tuple[Need, ...]:
+    """Return what *tool* needs, whatever is asked: one need for each tool, the strongest first.
+
+    Of each required argument a few tools that provide it are among them; they are alternatives.
+    """
+    known = None if memo is None else memo.get(tool)
+    if known is None:
+        known = tuple(_read(tool, index))
+        if memo is not None and len(memo) < _MOST_REMEMBERED:
+            memo[tool] = known
+    return known
+
+
+def _read(tool: int, index: Index) -> list[Need]:
+    needs: dict[int, Need] = {}
+    for need in (*_stated(tool, index), *_provided(tool, index)):
+        held = needs.get(need.tool)
+        needs[need.tool] = need if held is None else _joined(held, need)
+    against = _against(tool, index)
+    kept = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
+    return sorted(kept, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS]
+
+
+def _joined(first: Need, second: Need) -> Need:
+    """Return the need with more authority, and the fields of either."""
+    chosen = max(first, second, key=lambda one: one.authority)
+    return replace(chosen, fields=chosen.fields or first.fields or second.fields)
+
+
+def _stated(tool: int, index: Index) -> Iterator[Need]:
+    """Yield the needs that edges to *tool* state."""
+    for number, source, kind, weight in index.edges_to(tool):
+        origin = index.origin(number)
+        if kind != NEXT_STEP or source == tool or weight < _LEAST.get(origin, 1.0):
+            continue
+        if origin == "inferred" and not _reads(source, index):
+            continue
+        _, fields = index.mapping(number)
+        yield Need(source, tool, NEXT_STEP, origin, weight, index.reason(number), fields)
+
+
+def _reads(tool: int, index: Index) -> bool:
+    (shares,) = index.operations([tool])
+    return 2 * sum(shares[: operations.READS]) > sum(shares)
+
+
+def _provided(tool: int, index: Index) -> Iterator[Need]:
+    """Yield the best providers of each required argument of *tool*."""
+    counts: dict[str, int] = {}
+    for number, source, weight in sorted(
+        index.provided_by(tool), key=lambda one: (-one[2], one[1])
+    ):
+        _, mapping = index.provision(number)
+        fields = [(given, argument) for given, argument, required in mapping if required]
+        wanted = [field for field in fields if counts.get(field[1], 0) < _MOST_PROVIDERS]
+        if source == tool or not wanted:
+            continue
+        for _, argument in fields:
+            counts[argument] = counts.get(argument, 0) + 1
+        reason = "; ".join(f"its output field {one!r} fills {other!r}" for one, other in fields)
+        yield Need(source, tool, PROVIDES, "schema", weight, reason, tuple(fields))
+
+
+def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
+    """Return what speaks for it that *tool* runs before each other tool, as authorities."""
+    rows = [
+        (target, (AUTHORITY.index(index.origin(number)), weight))
+        for number, target, kind, weight in index.edges(tool)
+        if kind == NEXT_STEP
+    ]
+    schema = AUTHORITY.index("schema")
+    rows += [(target, (schema, weight)) for _, target, weight in index.provides(tool)]
+    strongest: dict[int, tuple[int, float]] = {}
+    for target, authority in rows:
+        strongest[target] = max(authority, strongest.get(target, authority))
+    return strongest
+
+
+def required_arguments(tool: int, index: Index) -> tuple[str, ...]:
+    """Return the names of the required arguments of *tool*."""
+    return tuple(index.record(tool).tool.required_arguments)
+
+
+def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str, Literal]:
+    """Return the *arguments* that *literals* fill, by the names of what is of their kind.
+
+    Each literal fills one argument: the first that is called after its kind.
+    """
+    filled: dict[str, Literal] = {}
+    words = {argument: frozenset(split_words(argument)) for argument in arguments}
+    for literal in literals:
+        names = _names_of(literal)
+        free = (one for one in words if one not in filled and not words[one].isdisjoint(names))
+        argument = next(free, None)
+        if argument is not None:
+            filled[argument] = literal
+    return filled
+
+
+def _names_of(literal: Literal) -> tuple[str, ...]:
+    if literal.kind == QUOTED:
+        return _NAMES_OF_QUOTED
+    return _NAMES_OF_NUMBERS if literal.kind == _NUMBER else WORDS_OF_KINDS.get(literal.kind, ())
