@@ -158,13 +158,16 @@ class Searcher:
         with stage(trace, "expand"):
             windows = [one.semantic.window(request.limit) for one in rankings if one.semantic]
             primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
-            needed = self._needed(primaries, request, rankings[0].analysis.literals)
+            within = frozenset().union(*windows) if len(windows) == len(rankings) else None
+            # Where vectors rank alone, the graph adds nothing.
+            goals = goals_of(primaries) if within is None or within else []
+            needed = self._needed(goals, request, rankings[0].analysis.literals)
             related, next_steps = expand(
                 primaries,
                 self.index,
                 disabled=self.disabled(request),
                 limit=request.limit,
-                within=frozenset().union(*windows) if len(windows) == len(rankings) else None,
+                within=within,
                 shown=[one.document for one in needed],
             )
         counts = len(related), len(next_steps), len(needed)
@@ -189,13 +192,13 @@ class Searcher:
 
     def _needed(
         self,
-        primaries: Sequence[tuple[int, float]],
+        goals: Sequence[tuple[int, float]],
         request: Request,
         literals: Sequence[Literal],
     ) -> list[Reached]:
-        """Return what must run before the *primaries*, by the *literals* of the query."""
+        """Return what must run before the *goals*, which the *literals* of the query fill."""
         closure = prerequisites(
-            goals_of(primaries),
+            goals,
             self.index,
             literals=literals,
             without=self.disabled(request),

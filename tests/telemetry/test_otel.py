@@ -34,6 +34,7 @@ FACTS = SearchFacts(
     matches=5,
     related=2,
     next_steps=1,
+    prerequisites=3,
     nodes=9,
     edges=11,
     vector_seconds=0.25,

@@ -30,7 +30,8 @@ def run(output: Output, *, explain: bool, form: str, **asked: Any) -> int:
     """Find the tools that serve a request.
 
     Each match has a score: how sure the search is that the tool is wanted, in [0, 1]. Below the
-    matches stand related tools and next steps, each with the edge of the graph that leads there.
+    matches stand prerequisites (tools that must run first), related tools and next steps, each
+    with the edge of the graph that leads there.
     """
     from mcpg.cli.query import Question, Showing, answer_explain, answer_search  # noqa: PLC0415 - as above
 
