@@ -47,6 +47,7 @@ _LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.0, "inferred": 0.8}
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
 _MOST_PROVIDERS = 4
+_UNEXPLAINED = "its document names that as a next step"
 # What one tool may need; whatever is fainter is dropped.
 _MOST_NEEDS = 32
 _MOST_REMEMBERED = 4_096
@@ -266,7 +267,8 @@ def _stated(tool: int, index: Index) -> Iterator[Need]:
         if origin == "inferred" and not _reads(source, index):
             continue
         _, fields = index.mapping(number)
-        yield Need(source, tool, NEXT_STEP, origin, weight, index.reason(number), fields)
+        reason = index.reason(number) or _UNEXPLAINED
+        yield Need(source, tool, NEXT_STEP, origin, weight, reason, fields)
 
 
 def _reads(tool: int, index: Index) -> bool:
