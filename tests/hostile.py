@@ -34,10 +34,11 @@ def hostile(explained: dict[str, Any]) -> dict[str, Any]:
     model = data["matches"][0]
     data |= {"query": " ".join(TEXTS), "normalizedQuery": TEXTS[0], "language": TEXTS[1]}
     data["matches"] = [_match(model, rank, text) for rank, text in enumerate(TEXTS, start=1)]
-    for reached in (data["relatedMatches"], data["nextStepMatches"]):
+    for kind in ("relatedMatches", "nextStepMatches", "prerequisites"):
+        reached = data[kind]
         for place, one in enumerate(reached):
             text = TEXTS[-1 - place]
-            one.update(dict.fromkeys(_NAMES, f"{text}2"))
+            one.update(dict.fromkeys(_NAMES, f"{text}{kind}"))
             one["via"].update({"from": TEXTS[place], "reason": f"{text} {TEXTS[place]}"})
     for word, text in zip(data["words"], TEXTS, strict=False):
         word.update({"text": text, "origin": text})

@@ -44,10 +44,10 @@ def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
     Nodes are numbered in the order in which they stand; edges name their ends by number.
     """
     matches = data["matches"]
-    reached = [*data["prerequisites"], *data["relatedMatches"], *data["nextStepMatches"]]
-    places = {one["toolId"]: place for place, one in enumerate(matches, start=1)}
-    needed = enumerate(data["prerequisites"], start=len(matches) + 1)
-    chained = places | {one["toolId"]: place for place, one in needed}
+    matched = {one["toolId"] for one in matches}
+    needed = [one for one in data["prerequisites"] if one["toolId"] not in matched]
+    reached = [*needed, *data["relatedMatches"], *data["nextStepMatches"]]
+    places = {one["toolId"]: place for place, one in enumerate((*matches, *needed), start=1)}
     nodes: list[dict[str, Any]] = [
         {"kind": _QUERY, "label": cut(data["query"], _LONG) or "every tool"}
     ]
@@ -55,15 +55,10 @@ def graph_of(data: Mapping[str, Any]) -> dict[str, Any]:
     nodes += [_node(one, one["via"]["edge"]) for one in reached]
     edges = [_match_edge(place, one) for place, one in enumerate(matches, start=1)]
     edges += [
-        _edge(_place_of(one["via"], places, chained), place, one["via"])
+        _edge(places[one["via"]["from"]], place, one["via"])
         for place, one in enumerate(reached, start=len(matches) + 1)
     ]
     return {"nodes": nodes, "edges": edges}
-
-
-def _place_of(via: Mapping[str, Any], places: Mapping[str, int], chained: Mapping[str, int]) -> int:
-    """Return the place of the node that *via* leaves; prerequisites lead to further ones."""
-    return (chained if via["edge"] == PREREQUISITE else places)[via["from"]]
 
 
 def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def test_a_part_around_a_tool(run: Callable[..., Run]) -> None:
 def test_a_part_that_a_search_finds(run: Callable[..., Run]) -> None:
     """What a search gives, primaries and what edges bring in, is what is exported."""
     found = run("search", "track a shipment", "--format", "json").json
-    lists = ("matches", "relatedMatches", "nextStepMatches")
+    lists = ("matches", "prerequisites", "relatedMatches", "nextStepMatches")
     expected = {one["toolId"] for name in lists for one in found[name]}
     done = run("graph", "export", "--query", "track a shipment")
 

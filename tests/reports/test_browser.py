@@ -76,7 +76,10 @@ def served(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
 def test_everything_is_drawn(browser: Browser, report: Path, explained: dict[str, Any]) -> None:
     """The graph has a node for each tool and an edge for each reason; each match has its bar."""
     browser.open(report.as_uri())
-    reached = [*explained["relatedMatches"], *explained["nextStepMatches"]]
+    matched = {one["toolId"] for one in explained["matches"]}
+    needed = [one for one in explained["prerequisites"] if one["toolId"] not in matched]
+    reached = [*needed, *explained["relatedMatches"], *explained["nextStepMatches"]]
+    assert browser.count(".node.prerequisite") == len(needed) > 0
     assert browser.count(".node.primary") == len(explained["matches"])
     assert browser.count(".node.related") == len(explained["relatedMatches"])
     assert browser.count(".node.nextStep") == len(explained["nextStepMatches"])
@@ -315,7 +318,8 @@ def test_a_report_without_matches_is_one(
     browser: Browser, explained: dict[str, Any], tmp_path: Path
 ) -> None:
     """Where nothing matches, the page says so and the graph is the query alone."""
-    nothing = {"matches": [], "relatedMatches": [], "nextStepMatches": []}
+    lists = ("matches", "relatedMatches", "nextStepMatches", "prerequisites")
+    nothing: dict[str, Any] = {name: [] for name in lists}
     file = tmp_path / "empty.html"
     file.write_text(explain_page(explained | nothing), "utf-8", newline="\n")
     browser.open(file.as_uri())

@@ -23,6 +23,13 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
+def reached_of(explained: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what edges brought in beside the matches."""
+    lists = ("prerequisites", "relatedMatches", "nextStepMatches")
+    matched = {one["toolId"] for one in explained["matches"]}
+    return [one for name in lists for one in explained[name] if one["toolId"] not in matched]
+
+
 def test_a_page_is_deterministic_and_marked(explained: dict[str, Any]) -> None:
     """The same answer gives the same page, which says what it is."""
     page = explain_page(explained)
@@ -66,7 +73,7 @@ def test_everything_explained_is_told(explained: dict[str, Any]) -> None:
         for one in match["calibration"]["inputs"]:
             assert one["input"] in told
             assert signed(one["contribution"]) in told
-    for one in (*explained["relatedMatches"], *explained["nextStepMatches"]):
+    for one in reached_of(explained):
         assert one["via"]["reason"].replace("'", "&#x27;") in told
     for stage in explained["stages"]:
         assert stage["name"] in told
@@ -81,7 +88,7 @@ def test_the_graph_has_a_node_a_tool_and_an_edge_a_reason(explained: dict[str, A
     names = [node["label"] for node in graph["nodes"]]
     assert names[0] == "shipmnt status"
     assert len(names) == len(set(names)) == len(graph["edges"]) + 1
-    for one in (*explained["relatedMatches"], *explained["nextStepMatches"]):
+    for one in reached_of(explained):
         (edge,) = [edge for edge in graph["edges"] if names[edge["to"]] == one["toolId"]]
         assert names[edge["from"]] == one["via"]["from"]
         assert (edge["kind"], edge["reason"]) == (one["via"]["edge"], one["via"]["reason"])

@@ -68,6 +68,7 @@ def test_a_search_is_a_span() -> None:
         "mcpg.search.result_count": 5,
         "mcpg.search.related_count": 2,
         "mcpg.search.next_step_count": 1,
+        "mcpg.search.prerequisite_count": 3,
         "mcpg.search.focused_graph_node_count": 9,
         "mcpg.search.focused_graph_edge_count": 11,
         "mcpg.search.vector_tokens": 7,
@@ -133,6 +134,7 @@ def test_what_was_not_measured_is_not_told() -> None:
                 matches=1,
                 related=0,
                 next_steps=0,
+                prerequisites=0,
                 nodes=1,
                 edges=0,
             )
