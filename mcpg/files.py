@@ -6,13 +6,21 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from mcpg.errors import Code, Diagnostic, InputError, NotFoundError, OutputError, error, os_reason
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest manifest, document or bundle that is read or written, in bytes."""
+
+_TEMPORARY = (".mcpg-", ".tmp")
+_ABANDONED_SECONDS = 3600.0  # where locks cannot be had, an older temporary file is in use no more
+_HAS_LOCKS = os.name == "posix"
+_LOCK_SECONDS = 60.0
+_POLL_SECONDS = 0.02
 
 _REMEDIES = {
     errno.EACCES: "give yourself the right to write there, or choose another place",
@@ -35,7 +43,7 @@ def atomic_write(
     The bytes go to a temporary file in the same folder, reach the disk, and take the name in one
     step; permissions of a file that is replaced stay, and missing folders are made. A symbolic link
     stays and the file it names is written. A pipe or device is written straight, because taking
-    its name would destroy it.
+    its name would destroy it. Temporary files that killed processes left in the folder are removed.
 
     Args:
         path: The file to write.
@@ -47,15 +55,67 @@ def atomic_write(
     Raises:
         OutputError: The file cannot be written; what stood there before still stands.
     """
-    try:
+    with _told_as_output_error(path):
         target = Path(path).resolve()
-        mode = _mode_of(target)
-        if mode is None or stat.S_ISREG(mode):
-            _replace(target, data, mode, sync=sync, private=private)
-        else:
-            _write_special(target, data, mode)
-    except (OSError, RuntimeError, ValueError) as fault:
-        raise _output_error(path, fault) from fault
+        remove_leftovers(target.parent)
+        _write(target, data, sync=sync, private=private)
+
+
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Write each of *files* atomically, without waiting until the disk has it.
+
+    Raises:
+        OutputError: A file cannot be written; those before it are.
+    """
+    tidied: set[Path] = set()
+    for path, data in files.items():
+        with _told_as_output_error(path):
+            target = path.resolve()
+            if target.parent not in tidied:
+                remove_leftovers(target.parent)
+                tidied.add(target.parent)
+            _write(target, data, sync=False, private=False)
+
+
+def remove_leftovers(folder: Path | str) -> None:
+    """Remove the temporary files that killed processes left in *folder*, those in use excepted."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        prefix, suffix = _TEMPORARY
+        for entry in found:
+            if entry.name.startswith(prefix) and entry.name.endswith(suffix):
+                with contextlib.suppress(OSError):  # one that cannot be removed stays
+                    _remove_unused(entry.path)
+
+
+@contextmanager
+def locked_folder(folder: Path | str, *, seconds: float = _LOCK_SECONDS) -> Iterator[None]:
+    """Hold the lock of *folder* for as long as the block runs; a missing folder is made.
+
+    The lock is that of the operating system on the folder itself: it leaves no file, and it ends
+    with its process. Where there is no such lock, as on Windows, none is held.
+
+    Raises:
+        OutputError: Another process holds it for longer than *seconds*, or there can be no folder.
+    """
+    with _told_as_output_error(folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    handle = None
+    with contextlib.suppress(OSError):  # of a folder that may be written and not be listed
+        handle = os.open(folder, os.O_RDONLY) if _HAS_LOCKS else None
+    try:
+        deadline = time.monotonic() + seconds
+        while handle is not None and _lock(handle) is False:
+            if time.monotonic() > deadline:
+                raise OutputError(
+                    f"another process has been writing for more than {seconds:.0f} s",
+                    place=str(folder),
+                    remedy="wait until it has ended, or end it",
+                )
+            time.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 def exists(path: Path | str) -> bool:
@@ -164,35 +224,103 @@ def _mode_of(target: Path) -> int | None:
         return None
 
 
+@contextmanager
+def _told_as_output_error(path: Path | str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as fault:
+        raise _output_error(path, fault) from fault
+
+
+def _write(target: Path, data: bytes, *, sync: bool, private: bool) -> None:
+    mode = _mode_of(target)
+    if mode is None or stat.S_ISREG(mode):
+        _replace(target, data, mode, sync=sync, private=private)
+    else:
+        _write_special(target, data, mode)
+
+
 def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool, private: bool) -> None:
     if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
         # Renaming over it would work, but its owner has said that it is not to be changed.
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
-    import secrets  # noqa: PLC0415 - what only reads needs none
-
-    temporary = target.parent / f".mcpg-{secrets.token_hex(8)}.tmp"
-    try:
-        _write_new(temporary, data, 0o600 if private else mode, sync=sync)
+    final = 0o600 if private else mode
+    with _temporary_file(target.parent, final) as (temporary, handle):
+        _fill(temporary, handle, data, final, sync=sync)
         temporary.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
     if sync:
         _sync_folder(target.parent)
 
 
-def _write_new(temporary: Path, data: bytes, mode: int | None, *, sync: bool) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # Closed to others from the first moment: its mode is widened only once it is whole.
-    with os.fdopen(os.open(temporary, flags, 0o666 if mode is None else 0o600), "wb") as stream:
+@contextmanager
+def _temporary_file(folder: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
+    """Make a file that is removed if the block fails, and is in use until the block ends."""
+    temporary, handle = _new_file(folder, mode)
+    # The copy keeps the lock while the file itself is closed, as Windows needs to rename it.
+    lock = os.dup(handle) if _HAS_LOCKS else None
+    try:
+        yield temporary, handle
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
+    """Make a temporary file, locked where that can be done."""
+    import secrets  # noqa: PLC0415 - what only reads needs none
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    prefix, suffix = _TEMPORARY
+    while True:
+        temporary = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
+        # Closed to others from the first moment: its mode is widened only once it is whole.
+        handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+        if _lock(handle) is not False and temporary.exists():
+            return temporary, handle
+        os.close(handle)  # another process took it for a leftover before it was locked
+
+
+def _fill(temporary: Path, handle: int, data: bytes, mode: int | None, *, sync: bool) -> None:
+    with os.fdopen(handle, "wb") as stream:
         stream.write(data)
         stream.flush()
         if sync:
             os.fsync(stream.fileno())
     if mode is not None:
         temporary.chmod(stat.S_IMODE(mode))
+
+
+def _remove_unused(path: str) -> None:
+    """Remove a temporary file that no process holds the lock of."""
+    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW) if _HAS_LOCKS else None
+    try:
+        is_ours = None if handle is None else _lock(handle)
+        age = time.time() - Path(path).lstat().st_mtime
+        if is_ours or (is_ours is None and age > _ABANDONED_SECONDS):
+            Path(path).unlink()
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open file or folder; `False` if another process has, `None` without such locks."""
+    if not _HAS_LOCKS:
+        return None
+    import fcntl  # noqa: PLC0415 - Windows has none, and what only reads needs none
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # of some network file systems
+        return None
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

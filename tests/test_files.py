@@ -3,14 +3,29 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from mcpg.errors import InputError, NotFoundError, OutputError
-from mcpg.files import atomic_write, exists, is_file, is_folder, read_bytes, text_of_path
+from mcpg.files import (
+    atomic_write,
+    exists,
+    is_file,
+    is_folder,
+    locked_folder,
+    read_bytes,
+    remove_leftovers,
+    text_of_path,
+    write_files,
+)
+
+if sys.platform != "win32":
+    import fcntl
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions and links")
 
@@ -222,3 +237,115 @@ def test_text_of_path_is_unicode() -> None:
     """Bytes of a name that are no UTF-8 become U+FFFD; all others stay."""
     assert text_of_path(os.fsdecode("стан-\xff.json".encode("latin-1", "ignore"))) == "-\ufffd.json"
     assert text_of_path("стан.json") == "стан.json"
+
+
+def killed_while_writing(target: Path) -> None:
+    """Write *target* in a process that is killed just before the file takes its name."""
+    program = (
+        "import os, signal, sys; from mcpg.files import atomic_write\n"
+        "sys.addaudithook(lambda event, _: event == 'os.rename' and os.kill(os.getpid(), 9))\n"
+        "atomic_write(sys.argv[1], b'new')"
+    )
+    done = subprocess.run([sys.executable, "-c", program, target], check=False)
+    assert done.returncode == -9
+
+
+@posix
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """A write removes the temporary files of killed processes from its folder."""
+    killed_while_writing(tmp_path / "file")
+    (left,) = names_in(tmp_path)
+    assert left.startswith(".mcpg-")
+    atomic_write(tmp_path / "other", b"x")
+    assert names_in(tmp_path) == ["other"]
+
+
+@posix
+def test_many_files_are_written_and_their_folders_tidied(tmp_path: Path) -> None:
+    """Files that are written together are each whole, and no temporary file stays beside them."""
+    killed_while_writing(tmp_path / "b" / "two")
+    write_files({tmp_path / "a" / "one": b"1", tmp_path / "b" / "two": b"2"})
+    assert (tmp_path / "b" / "two").read_bytes() == b"2"
+    assert [names_in(tmp_path / name) for name in "ab"] == [["one"], ["two"]]
+    with pytest.raises(OutputError) as caught:
+        write_files({tmp_path / "a": b""})
+    assert caught.value.place == str(tmp_path / "a")
+
+
+@posix
+def test_temporary_files_in_use_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process is writing, or is no file of ours, is not taken for a leftover."""
+    for name in (".mcpg-generated.json", "mcpg-1.tmp", ".mcpg-1.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / ".mcpg-link.tmp").symlink_to(tmp_path / "mcpg-1.tmp")
+    before = names_in(tmp_path)
+    seen = []
+
+    def look(_handle: int) -> None:
+        remove_leftovers(tmp_path)
+        seen.extend(name for name in names_in(tmp_path) if name not in before)
+
+    monkeypatch.setattr(os, "fsync", look)
+    atomic_write(tmp_path / "file", b"x")
+    assert len([name for name in seen if name.startswith(".mcpg-")]) == 1
+    assert names_in(tmp_path) == sorted([*before, "file"])
+
+
+@posix
+@pytest.mark.parametrize(("hours", "left"), [(0, 1), (2, 0)])
+def test_without_locks_age_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int, left: int
+) -> None:
+    """Where a file system has no locks, only temporary files that are hours old are removed."""
+    killed_while_writing(tmp_path / "file")
+    (path,) = tmp_path.iterdir()
+    then = time.time() - 3600 * hours
+    os.utime(path, (then, then))
+
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    remove_leftovers(tmp_path)
+    assert len(names_in(tmp_path)) == left
+    atomic_write(tmp_path / "file", b"x")
+    with locked_folder(tmp_path):
+        assert (tmp_path / "file").read_bytes() == b"x"
+
+
+@posix
+def test_a_file_taken_for_a_leftover_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A temporary file that another process removes before it is locked is made once more."""
+    flock, calls = fcntl.flock, []
+
+    def late(handle: int, operation: int) -> None:
+        if not calls:
+            calls.append(handle)
+            for path in tmp_path.iterdir():
+                path.unlink()
+        flock(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    atomic_write(tmp_path / "file", b"x")
+    assert calls
+    assert (tmp_path / "file").read_bytes() == b"x"
+    assert names_in(tmp_path) == ["file"]
+
+
+@posix
+def test_one_process_at_a_time_has_a_folder(tmp_path: Path) -> None:
+    """A folder that another holds is waited for, and not for ever; it is free afterwards."""
+    folder = tmp_path / "new"
+    with (
+        locked_folder(folder),
+        pytest.raises(OutputError, match="another process") as caught,
+        locked_folder(folder, seconds=0.1),
+    ):
+        pass
+    assert caught.value.place == str(folder)
+    with locked_folder(folder, seconds=0):
+        assert names_in(folder) == []
+    with pytest.raises(OutputError, match="cannot be written"), locked_folder("/dev/null"):
+        pass

@@ -16,7 +16,19 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import normal_path, path_key
 from mcpg.documents.writer import addressed_text
 from mcpg.errors import BundleError, InputError, McpgError, NotFoundError, OutputError
-from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, is_folder, is_link, read_bytes
+from mcpg.files import (
+    MAX_BYTES,
+    atomic_write,
+    exists,
+    is_file,
+    is_folder,
+    is_link,
+    locked_folder,
+    read_bytes,
+    remove_leftovers,
+    write_files,
+)
+from mcpg.json_types import JsonObject, JsonValue
 
 LOCK_NAME = ".mcpg-generated.json"
 """The file in an output folder that records what was written there."""
@@ -42,6 +54,7 @@ class FolderPlan:
         renamed: Paths of files of ours that a document is for under another spelling, where the
             file system takes both spellings for one file.
         recorded: Digest of every file of ours, by path.
+        record: Digest of the folder's record when the plan was made, `None` without one.
     """
 
     root: Path
@@ -54,6 +67,7 @@ class FolderPlan:
     kept: tuple[str, ...]
     renamed: tuple[str, ...]
     recorded: Mapping[str, str]
+    record: str | None
 
     @property
     def is_current(self) -> bool:
@@ -80,7 +94,11 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
     folder = Path(root)
     if exists(folder) and not is_folder(folder):
         raise _refused(folder, "is a file where a folder is needed", "name a folder")
-    wanted = _by_path(folder, documents)
+    return _planned(folder, _by_path(folder, documents))
+
+
+def _planned(folder: Path, wanted: Mapping[str, str]) -> FolderPlan:
+    record = _digest_of(folder / LOCK_NAME)
     recorded = _read_lock(folder)
     renamed = _renamed(folder, wanted, recorded)
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
@@ -98,40 +116,74 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
         kept=_those(left, "kept"),
         renamed=tuple(sorted(renamed)),
         recorded=recorded,
+        record=record,
     )
 
 
-def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) -> None:
-    """Write what *plan* says, the record of it last.
+def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) -> FolderPlan:
+    """Write what *plan* says.
+
+    The digests of what will be written are recorded first, so that a run that is killed, or out of
+    disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile; if
+    another run has written there since *plan* was made, the plan is made anew.
 
     Args:
         plan: What `plan_folder` found.
         prune: Remove obsolete files as well.
         force: Overwrite files in conflict as well.
 
+    Returns:
+        The plan that was carried out.
+
     Raises:
         OutputError: There are conflicts and *force* is not set, in which case nothing is written;
-            or a file cannot be written.
+            or a file cannot be written, or another process writes there for too long.
     """
+    _refuse_conflicts(plan, force=force)
+    with locked_folder(plan.root):
+        if _digest_of(plan.root / LOCK_NAME) != plan.record:
+            plan = _planned(plan.root, plan.documents)
+            _refuse_conflicts(plan, force=force)
+        _carry_out(plan, prune=prune)
+    return plan
+
+
+def _refuse_conflicts(plan: FolderPlan, *, force: bool) -> None:
     if plan.conflicts and not force:
         raise _conflict(plan)
-    overwritten = plan.conflicts if force else ()
-    for path in (*plan.create, *plan.update, *overwritten):
-        atomic_write(plan.root / path, plan.documents[path].encode(), sync=False)
-    removed = plan.obsolete if prune else ()
-    for path in removed:
-        root = plan.root
-        target = root / path
+
+
+def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
+    for folder in {(plan.root / path).parent for path in (LOCK_NAME, *plan.recorded)}:
+        remove_leftovers(folder)
+    written = (*plan.create, *plan.update, *plan.conflicts)
+    if written:
+        _write_lock(plan.root, plan.recorded, {path: _of(plan, path) for path in written})
+    write_files({plan.root / path: plan.documents[path].encode() for path in written})
+    if prune:
+        _prune(plan)
+    left = {} if prune else {path: plan.recorded[path] for path in plan.obsolete}
+    _write_lock(plan.root, left | {path: _of(plan, path) for path in plan.documents})
+
+
+def _of(plan: FolderPlan, path: str) -> str:
+    """Return the digest of the document at *path*."""
+    return _digest(plan.documents[path].encode())
+
+
+def _prune(plan: FolderPlan) -> None:
+    """Remove obsolete files, and folders that are empty without them."""
+    for path in plan.obsolete:
         try:
-            target.unlink(missing_ok=True)
+            (plan.root / path).unlink(missing_ok=True)
         except OSError as fault:
             message = f"{path!r} cannot be removed: {fault.strerror}"
-            raise _refused(root, message, "remove it by hand") from fault
+            raise _refused(plan.root, message, "remove it by hand") from fault
+    for path in plan.recorded.keys() - plan.documents.keys():
         with contextlib.suppress(OSError):
             # A folder that holds anything else refuses to go, and so do those above it.
             for folder in Path(path).parents[:-1]:
-                (root / folder).rmdir()
-    _write_lock(plan, gone={*removed, *plan.kept, *plan.renamed})
+                (plan.root / folder).rmdir()
 
 
 def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
@@ -198,7 +250,8 @@ def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
     found = _digest_of(root / path)
     if found is None:
         return "gone"
-    return "obsolete" if found == recorded[path] and _is_inside(root, path) else "kept"
+    is_ours = found in (recorded[path], _EMPTY)
+    return "obsolete" if is_ours and _is_inside(root, path) else "kept"
 
 
 def _digest_of(path: Path) -> str | None:
@@ -235,20 +288,37 @@ def _read_lock(root: Path) -> dict[str, str]:
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
         raise _damaged(root)
-    # The record is a file like any other: a path in it must be as safe as a document's.
+    recorded, pending = _safe(files), _safe(record.get("pending"))
+    # A run that broke off has written some of the files that it recorded as pending.
+    unwritten = (path for path in pending if _is_as_recorded(root, path, recorded))
+    return recorded | pending | {path: recorded[path] for path in unwritten}
+
+
+def _is_as_recorded(root: Path, path: str, recorded: Mapping[str, str]) -> bool:
+    return path in recorded and _digest_of(root / path) == recorded[path]
+
+
+def _safe(files: JsonValue) -> dict[str, str]:
+    """Return the digests by path of a record, which is a file like any other.
+
+    A path in it must be as safe as a document's.
+    """
     return {
         path: digest
-        for path, digest in files.items()
+        for path, digest in (files.items() if isinstance(files, dict) else ())
         if isinstance(digest, str) and path_fault(path) is None and path == normal_path(path)
     }
 
 
-def _write_lock(plan: FolderPlan, gone: set[str]) -> None:
-    ours = {path: _digest(text.encode()) for path, text in plan.documents.items()}
-    earlier = {path: digest for path, digest in plan.recorded.items() if path not in gone}
-    record = {"version": _LOCK_VERSION, "files": dict(sorted((earlier | ours).items()))}
+def _write_lock(
+    root: Path, files: Mapping[str, str], pending: Mapping[str, str] | None = None
+) -> None:
+    """Record the digests of our files, and of those that are about to be written."""
+    record: JsonObject = {"version": _LOCK_VERSION, "files": dict(sorted(files.items()))}
+    if pending:
+        record["pending"] = dict(sorted(pending.items()))
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
-    target = plan.root / LOCK_NAME
+    target = root / LOCK_NAME
     if _digest_of(target) != _digest(data):
         atomic_write(target, data)
 

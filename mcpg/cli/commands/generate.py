@@ -82,7 +82,7 @@ def generate(
     plan = plan_folder(target, assembly.texts)
     if check or diff:
         return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
-    apply_plan(plan, prune=prune, force=force)
+    plan = apply_plan(plan, prune=prune, force=force)
     memory.keep()
     if form is OutputFormat.JSON:
         output.json(_report(plan, assembly, written=not plan.is_current))
