@@ -128,7 +128,7 @@ def save_memo(path: Path | str, memo: KeptMemo) -> None:
         OutputError: The file cannot be written.
     """
     if memo.has_changed:
-        atomic_write(path, memo.pack(), sync=False)
+        atomic_write(path, memo.pack(), sync=False, special=False)
 
 
 def _within(results: Mapping[bytes, bytes], most: int) -> Iterator[tuple[bytes, bytes]]:

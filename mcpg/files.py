@@ -36,7 +36,12 @@ _REMEDIES = {
 
 
 def atomic_write(
-    path: Path | str, data: bytes, *, sync: bool = True, private: bool = False
+    path: Path | str,
+    data: bytes,
+    *,
+    sync: bool = True,
+    private: bool = False,
+    special: bool = True,
 ) -> None:
     """Write *data* to the file at *path* atomically.
 
@@ -51,6 +56,7 @@ def atomic_write(
         sync: Wait until the disk has it. Without, a power cut may leave an empty file, but
             thousands of files that can be made again are written many times faster.
         private: Let nobody but its owner read the file, whatever stood there before.
+        special: Write to a pipe or a device as well, which may wait for its reader.
 
     Raises:
         OutputError: The file cannot be written; what stood there before still stands.
@@ -58,7 +64,7 @@ def atomic_write(
     with _told_as_output_error(path):
         target = Path(path).resolve()
         remove_leftovers(target.parent)
-        _write(target, data, sync=sync, private=private)
+        _write(target, data, sync=sync, private=private, special=special)
 
 
 def write_files(files: Mapping[Path, bytes]) -> None:
@@ -74,7 +80,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
             if target.parent not in tidied:
                 remove_leftovers(target.parent)
                 tidied.add(target.parent)
-            _write(target, data, sync=False, private=False)
+            _write(target, data, sync=False, private=False, special=False)
 
 
 def remove_leftovers(folder: Path | str) -> None:
@@ -232,12 +238,17 @@ def _told_as_output_error(path: Path | str) -> Iterator[None]:
         raise _output_error(path, fault) from fault
 
 
-def _write(target: Path, data: bytes, *, sync: bool, private: bool) -> None:
+def _write(target: Path, data: bytes, *, sync: bool, private: bool, special: bool) -> None:
     mode = _mode_of(target)
     if mode is None or stat.S_ISREG(mode):
         _replace(target, data, mode, sync=sync, private=private)
+    elif stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    elif special:
+        with target.open("wb") as stream:
+            stream.write(data)
     else:
-        _write_special(target, data, mode)
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file")
 
 
 def _replace(target: Path, data: bytes, mode: int | None, *, sync: bool, private: bool) -> None:
@@ -331,13 +342,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _write_special(target: Path, data: bytes, mode: int) -> None:
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder")
-    with target.open("wb") as stream:
-        stream.write(data)
 
 
 def _output_error(path: Path | str, fault: Exception) -> OutputError:

@@ -256,6 +256,8 @@ def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
 
 def _digest_of(path: Path) -> str | None:
     """Return the digest of a file, `None` if there is none, "" for what cannot be read as one."""
+    if exists(path) and not is_file(path):
+        return ""
     try:
         return _digest(read_bytes(path, MAX_BYTES))
     except NotFoundError:
@@ -320,7 +322,7 @@ def _write_lock(
     data = (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
     target = root / LOCK_NAME
     if _digest_of(target) != _digest(data):
-        atomic_write(target, data)
+        atomic_write(target, data, special=False)
 
 
 def _conflict(plan: FolderPlan) -> OutputError:

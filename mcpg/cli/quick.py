@@ -204,11 +204,11 @@ def _is_configured(folder: str) -> bool:
     """Return whether a configuration file in *folder* may say something."""
     if os.path.exists(folder + os.sep + "mcpg.toml"):  # noqa: PTH110 - as above
         return True
-    try:
-        with open(folder + os.sep + "pyproject.toml", "rb") as file:  # noqa: PTH123 - as above
-            project = file.read()
-    except FileNotFoundError:
+    project_file = folder + os.sep + "pyproject.toml"
+    if not os.path.isfile(project_file):  # noqa: PTH113 - as above; opening a pipe would wait
         return False
+    with open(project_file, "rb") as file:  # noqa: PTH123 - as above
+        project = file.read()
     # Many a project depends on mcpg without settings for it.
     return b"mcpg" in project and _has_settings(project)
 

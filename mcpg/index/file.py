@@ -14,7 +14,7 @@ from mcpg.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mcpg.index.layout import Buffer
+    from mcpg.index.layout import Buffer, Stamp
 
 SUFFIX = ".idx"
 
@@ -24,6 +24,7 @@ folder; built, and kept in memory alone because neither could be written."""
 
 _CHUNK = 1 << 20
 _TIME_LIMIT = 1 << 63
+_INODES = 1 << 64
 
 
 @value
@@ -58,7 +59,7 @@ def write_index(path: str, data: bytes) -> None:
     """
     from mcpg.files import atomic_write  # noqa: PLC0415 - an index is written once and read often
 
-    atomic_write(path, data)
+    atomic_write(path, data, special=False)
 
 
 def write_index_of(source: str, data: bytes) -> str:
@@ -84,7 +85,7 @@ def content_key(path: str) -> bytes:
     import hashlib  # noqa: PLC0415 - needed only when the time of a file has changed
 
     digest = hashlib.sha256()
-    with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs a cold search more than this
+    with open(path, "rb", opener=_open_regular) as stream:
         while chunk := stream.read(_CHUNK):
             digest.update(chunk)
     return digest.digest()
@@ -142,13 +143,13 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
     return [beside] if cache_dir is None else [beside, (cached_path(source, cache_dir), CACHED)]
 
 
-def _built(source: str, stamp: tuple[int, int], build: Callable[[], bytes]) -> bytes:
+def _built(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
     data = build()
     # Otherwise nobody knows which of the two contents was built from: the key will tell.
     return restamped(data, stamp) if stamp == _stamp(source) else data
 
 
-def _fresh(path: str, source: str, stamp: tuple[int, int], recipe: int) -> Index | None:
+def _fresh(path: str, source: str, stamp: Stamp, recipe: int) -> Index | None:
     """Open the index at *path* if it says what *source* says now."""
     try:
         index = open_index(path)
@@ -164,7 +165,7 @@ def _fresh(path: str, source: str, stamp: tuple[int, int], recipe: int) -> Index
     return index
 
 
-def _restamp(path: str, source: str, stamp: tuple[int, int], index: Index) -> None:
+def _restamp(path: str, source: str, stamp: Stamp, index: Index) -> None:
     """Note that *source* has another time but the old content, so that nobody need hash it again.
 
     It does not matter if the file cannot be written.
@@ -206,14 +207,21 @@ def _open_regular(path: str, flags: int) -> int:
     return os.open(path, flags)
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def _stamp(path: str) -> Stamp:
+    """Return what changes whenever the file at *path* does.
+
+    Where all files have one modification time, as in a reproducible image, size and that time are
+    those of many contents. Nobody can set the time of a status change, nor choose an inode.
+    """
     try:
         found = os.stat(path)  # noqa: PTH116 - as above
     except (OSError, ValueError):
         return NO_STAMP
+    times = found.st_mtime_ns, found.st_ctime_ns
     # Some file systems hold times that a header has no room for, before 1678 and after 2262.
-    fits = -_TIME_LIMIT <= found.st_mtime_ns < _TIME_LIMIT
-    return (found.st_size, found.st_mtime_ns) if fits else NO_STAMP
+    if not all(-_TIME_LIMIT <= time < _TIME_LIMIT for time in times):
+        return NO_STAMP
+    return found.st_size, *times, found.st_ino % _INODES
 
 
 def cached_path(source: str, cache_dir: str, suffix: str = SUFFIX) -> str:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Buffer: TypeAlias = "bytes | memoryview"
+    Stamp: TypeAlias = "tuple[int, int, int, int]"
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """Goes up whenever sections, or the rules by which texts are cut into them, change, and with the
 table of operations."""
 
@@ -38,14 +39,14 @@ ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
 NO_KEY = bytes(KEY_SIZE)
 """The key of an index that is made of nothing that has a checksum."""
-NO_STAMP = (0, 0)
+NO_STAMP = (0, 0, 0, 0)
 
 _BYTE_ORDER = 0x01020304
 _ALIGNMENT = 8
 _MOST_SECTIONS = 1024
 # magic, byte order, format version, recipe, number of sections, file length,
-# size and time of the source, content key; then the checksum of all this and of the table
-_HEADER = struct.Struct("=8sIIIIQQq32s")
+# size, times and inode of the source, content key; then the checksum of all this and of the table
+_HEADER = struct.Struct("=8sIIIIQQqqQ32s")
 _CHECKSUM = struct.Struct("=Q")
 # name, item type, place, length, checksum
 _ENTRY = struct.Struct("=23scQQQ")
@@ -81,12 +82,13 @@ class Header:
     Attributes:
         key: SHA-256 of what it was built from.
         recipe: Checksum of whatever else its content depends on.
-        stamp: Size and modification time, in nanoseconds, of the file it was built from.
+        stamp: Size, times of modification and of status change in nanoseconds, and inode of the
+            file it was built from.
     """
 
     key: bytes
     recipe: int = 0
-    stamp: tuple[int, int] = NO_STAMP
+    stamp: Stamp = NO_STAMP
 
 
 @value
@@ -124,7 +126,7 @@ def pack(sections: Iterable[Section], header: Header) -> bytes:
     return b"".join((_head(header, b"".join(table), place), *table, gap, *parts))
 
 
-def restamped(data: bytes, stamp: tuple[int, int]) -> bytes:
+def restamped(data: bytes, stamp: Stamp) -> bytes:
     """Return the same file with another stamp of its source."""
     header, _ = unpack(data)
     count = _HEADER.unpack_from(data)[4]
@@ -141,7 +143,7 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
     """
     if len(data) < _HEAD_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
         raise StaleIndexError("it is no index")
-    _, order, version, recipe, count, length, size, time, key = _HEADER.unpack_from(data)
+    _, order, version, recipe, count, length, *stamp, key = _HEADER.unpack_from(data)
     if order != _BYTE_ORDER:
         raise StaleIndexError("it was written by a machine of another byte order")
     if version != FORMAT_VERSION:
@@ -152,7 +154,8 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
     (checksum,) = _CHECKSUM.unpack_from(data, _HEADER.size)
     if len(table) != count * _ENTRY.size or checksum != _checksum(data[: _HEADER.size], table):
         raise StaleIndexError("its header is damaged")
-    return Header(key, recipe, (size, time)), _entries(table, length)
+    size, modified, changed, inode = stamp
+    return Header(key, recipe, (size, modified, changed, inode)), _entries(table, length)
 
 
 def crc(data: Buffer) -> int:

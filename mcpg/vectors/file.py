@@ -155,7 +155,7 @@ def write_vectors(path: str, data: bytes) -> bool:
     with contextlib.suppress(UnusableVectorsError):
         if _mapped(path) == data:
             return False
-    atomic_write(path, data)
+    atomic_write(path, data, special=False)
     return True
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mcpg.errors import OutputError
-from mcpg.files import atomic_write
+from mcpg.files import atomic_write, is_file
 from mcpg.values import SHOWN_DECIMALS
 from mcpg.vectors import RECIPE
 
@@ -437,8 +437,8 @@ def _seal(vectors: ToolVectors, key: bytes) -> bytes:
 
 def _read(path: str, seal: bytes) -> Clusters | None:
     try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError):
+        data = Path(path).read_bytes() if is_file(path) else b""
+    except OSError:
         return None
     content = memoryview(data)[_HEADER.size :]
     if data[: _HEADER.size] != _head(seal, content):
@@ -449,7 +449,7 @@ def _read(path: str, seal: bytes) -> Clusters | None:
 def _keep(path: str, seal: bytes, clusters: Clusters) -> None:
     content = clusters.pack()
     try:
-        atomic_write(path, _head(seal, content) + content)
+        atomic_write(path, _head(seal, content) + content, special=False)
     except OutputError:
         return
 

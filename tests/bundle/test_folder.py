@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -272,3 +273,14 @@ def test_record_is_not_trusted(tmp_path: Path) -> None:
     write(root, ONE, prune=True)
     assert outside.read_text("utf-8") == "mine"
     assert list(json.loads((root / LOCK_NAME).read_text("utf-8"))["files"]) == [ONE.path]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
+def test_a_pipe_in_place_of_a_file_is_a_conflict(tmp_path: Path) -> None:
+    """Nobody waits for the reader of a named pipe where a document or the record would go."""
+    (tmp_path / "tools" / "a").mkdir(parents=True)
+    os.mkfifo(tmp_path / ONE.path)
+    plan = plan_folder(tmp_path, [ONE])
+    assert plan.conflicts == (ONE.path,)
+    with pytest.raises(OutputError, match="pipe"):
+        apply_plan(plan, force=True)

@@ -14,6 +14,8 @@ from shop import HINTS, MANIFEST, Run
 
 from mcpg.cli import main
 from mcpg.cli.environment import KEYS, SECRET_VARIABLES
+from mcpg.engine.model import recipe
+from mcpg.index.file import fresh_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +74,9 @@ def graph(sources: Path, built: Callable[..., Path]) -> Path:
         (f"tools/{file.name}", file.read_text("utf-8")) for file in sorted(sources.iterdir())
     )
     copytree(built(files, ("bundle", "tools", "-q")), sources.parent, dirs_exist_ok=True)
-    return sources.parent / "graph.mdld"
+    bundle = sources.parent / "graph.mdld"
+    assert fresh_index(str(bundle), recipe())  # it is a copy, whose index is stamped anew now
+    return bundle
 
 
 @pytest.fixture

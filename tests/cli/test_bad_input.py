@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -270,3 +271,16 @@ class TestNumbers:
     def test_scores(self, graph: Path, run: Callable[..., Run], score: str) -> None:
         """A score is a number in [0, 1]."""
         assert_refused(run("search", "x", "-b", str(graph), "--min-score", score))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the platform has no named pipes")
+@pytest.mark.parametrize(
+    "name", ["pyproject.toml", "mcpg.toml", "graph.mdld.idx", "graph.mdld.vec"]
+)
+def test_a_pipe_beside_the_bundle_holds_no_search_up(folder: Path, graph: Path, name: str) -> None:
+    """A search waits neither for a writer nor for a reader of a named pipe."""
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    command = [sys.executable, "-m", "mcpg", "search", "shipment status", "-b", str(graph)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=90, check=False)
+    assert (done.returncode, b"shipment" in done.stdout) == (0, True)

@@ -53,11 +53,11 @@ def test_what_is_packed_is_unpacked(made: list[Section], key: bytes, recipe: int
 
 def test_a_stamp_can_be_changed_alone() -> None:
     """Another stamp of the source leaves everything else as it is."""
-    data = restamped(FILE, (10, 20))
+    data = restamped(FILE, (10, 20, 30, 40))
 
-    assert unpack(data)[0] == Header(KEY, 7, (10, 20))
+    assert unpack(data)[0] == Header(KEY, 7, (10, 20, 30, 40))
     assert unpack(data)[1] == unpack(FILE)[1]
-    assert restamped(data, (0, 0)) == FILE
+    assert restamped(data, (0, 0, 0, 0)) == FILE
 
 
 @pytest.mark.parametrize(

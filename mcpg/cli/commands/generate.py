@@ -137,9 +137,10 @@ def _diff_text(plan: FolderPlan, *, prune: bool) -> str:
 
 
 def _text(path: Path) -> str:
+    """Return the text at *path*, "" for a folder, a pipe or a file that cannot be read."""
     try:
-        return path.read_bytes().decode("utf-8", "replace")
-    except OSError:  # a folder, or a file that may not be read, stands where a document would go
+        return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+    except OSError:
         return ""
 
 

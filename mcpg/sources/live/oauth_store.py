@@ -108,7 +108,9 @@ class LoginFile:
         """
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
         self._make_folder()
-        atomic_write(self._path, f"{json.dumps(members, indent=1)}\n".encode(), private=True)
+        atomic_write(
+            self._path, f"{json.dumps(members, indent=1)}\n".encode(), private=True, special=False
+        )
 
     def remove(self) -> bool:
         """Remove the login; return whether there was one.
