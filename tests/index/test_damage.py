@@ -288,4 +288,4 @@ def test_an_optional_section_of_another_type_is_refused(foreign: bytes, name: st
 
 def test_headers_are_values() -> None:
     """What a file says of itself can be compared."""
-    assert Header(b"k") == Header(b"k", 0, (0, 0)) != Header(b"l")
+    assert Header(b"k") == Header(b"k", 0, (0, 0, 0, 0)) != Header(b"l")

@@ -39,7 +39,7 @@ def sections(draw: st.DrawFn) -> list[Section]:
 @given(sections(), st.binary(min_size=32, max_size=32), st.integers(0, 2**32 - 1))
 def test_what_is_packed_is_unpacked(made: list[Section], key: bytes, recipe: int) -> None:
     """Sections come back by name, whole, at places that their items can be read from."""
-    header = Header(key, recipe, (5, -6))
+    header = Header(key, recipe, (5, -6, 7, 8))
     data = pack(made, header)
     found, entries = unpack(data)
 
@@ -91,12 +91,12 @@ def test_files_of_another_length_are_refused(data: bytes) -> None:
     [
         ((b"numbers", b"I", 1 << 62, 4), "lies where it cannot"),
         ((b"numbers", b"I", 0, 4), "lies where it cannot"),
-        ((b"numbers", b"I", 184, 1 << 63), "lies where it cannot"),
-        ((b"numbers", b"I", 184, 3), "makes no sense"),
-        ((b"numbers", b"I", 185, 4), "makes no sense"),
-        ((b"numbers", b"x", 184, 4), "makes no sense"),
-        ((b"text", b"I", 184, 4), "makes no sense"),
-        ((b"numbers", b"I", 184, 12), "lies where it cannot"),
+        ((b"numbers", b"I", 200, 1 << 63), "lies where it cannot"),
+        ((b"numbers", b"I", 200, 3), "makes no sense"),
+        ((b"numbers", b"I", 201, 4), "makes no sense"),
+        ((b"numbers", b"x", 200, 4), "makes no sense"),
+        ((b"text", b"I", 200, 4), "makes no sense"),
+        ((b"numbers", b"I", 200, 12), "lies where it cannot"),
     ],
 )
 def test_tables_that_make_no_sense_are_refused(
@@ -104,7 +104,7 @@ def test_tables_that_make_no_sense_are_refused(
 ) -> None:
     """Sections outside the file, overlapping, misplaced, cut or repeated are noticed."""
     damaged = bytearray(FILE)
-    struct.pack_into("=23scQQ", damaged, 88, *entry)
+    struct.pack_into("=23scQQ", damaged, 104, *entry)
     damaged = bytearray(_with_checksum(bytes(damaged)))
 
     with pytest.raises(StaleIndexError, match=reason):
@@ -113,8 +113,8 @@ def test_tables_that_make_no_sense_are_refused(
 
 def _with_checksum(data: bytes) -> bytes:
     """Give *data* the checksum that its header ought to have."""
-    checksum = zlib.crc32(data[88 : 88 + 2 * 48], zlib.crc32(data[:80]))
-    return data[:80] + struct.pack("=Q", checksum) + data[88:]
+    checksum = zlib.crc32(data[104 : 104 + 2 * 48], zlib.crc32(data[:96]))
+    return data[:96] + struct.pack("=Q", checksum) + data[104:]
 
 
 def test_damaged_sections_are_told_by_their_checksum() -> None:
