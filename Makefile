@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.demo
 PEERS := $(VENV)/.peers
 BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
 
@@ -13,13 +14,23 @@ define in-examples
 @printf '\n$$ %s\n' '$(1)'; cd examples && PATH="$(CURDIR)/$(BIN):$$PATH" && $(1)
 endef
 
+# Checks the Python, and makes an empty environment of it.
+define new-venv
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo 'Python 3.11 or newer is needed: name one with "make PYTHON=python3.12"' >&2; exit 1; }
+@echo 'Making the environment $(VENV) ...'
+@$(PYTHON) -m venv --clear $(VENV) || \
+  { echo 'the venv module is missing: install it (Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
+endef
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint style types measured bench peers mutants
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY)  ## bundle examples/tools and answer a misspelt query
+# Where everything is installed already, the demo runs with that.
+demo: $(if $(wildcard $(READY)),,$(DEMO))  ## bundle examples/tools and answer a misspelt query
 	$(call in-examples,mcpg bundle tools -o graph.mdld)
 	$(call in-examples,mcpg search "shipmnt status")
 
@@ -53,13 +64,17 @@ $(PEERS): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
 	@touch $(PEERS)
 
+# mcpg alone, without what tests and extras need; pip tells of each package.
+$(DEMO): pyproject.toml
+	$(new-venv)
+	@echo 'Installing mcpg and what it needs ...'
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-input --editable .
+	@touch $(DEMO)
+
 # The stamp is touched last, so an installation that broke off is made anew.
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo 'Python 3.11 or newer is needed: name one with "make PYTHON=python3.12"' >&2; exit 1; }
-	@$(PYTHON) -m venv --clear $(VENV) || \
-	  { echo 'the venv module is missing: install it (Debian and Ubuntu: apt install python3-venv)' >&2; exit 1; }
-	@echo 'Setting up $(VENV) ...'
+	$(new-venv)
+	@echo 'Installing mcpg with all extras, and what its tests need ...'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[code,embeddings,faiss,llm,mcp,postgres,python,shacl,telemetry]' --group dev
 	@touch $(READY)

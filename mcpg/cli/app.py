@@ -15,11 +15,13 @@ from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, declare, keyword
 from mcpg.cli.parameters import COMMON, output_of
 
 EXAMPLES = """\
+mcpg init "what is the weather in Oslo"
 mcpg bundle manifests/ -o graph.mdld
 mcpg search shipment status
 mcpg explain shipment status"""
 
 COMMANDS = {
+    "init": "Find the servers of the clients on this machine, bundle their tools, and search.",
     "generate": "Write one Markdown-LD document for each tool into a folder, to read and to edit.",
     "bundle": "Put tools from any sources into one bundle, the file that hosts load and search.",
     "search": "Find the tools that serve a request.",

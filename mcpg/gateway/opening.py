@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, error
+from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
 from mcpg.files import is_folder, text_of_path
 from mcpg.gateway.sources import Addressing, FileSource, ServerSource, Source
 from mcpg.sources.client_config import (
@@ -15,12 +15,12 @@ from mcpg.sources.client_config import (
     Server,
     is_address,
     read_client_configuration,
+    repeated_name,
     server_at,
 )
 from mcpg.sources.model import PYTHON, FileKind, kind_of_named, missing_source, read_text
 
 _STDIN = "-"
-_SAME_NAME = "another source has the name of this server; it is skipped (rename one)"
 
 
 def open_sources(
@@ -122,9 +122,10 @@ class Opening:
 
         A second server of the same fixed name is reported and skipped.
         """
-        fixed = {source.id for source, is_fixed in self._found if is_fixed}
-        if is_fixed and wanted in fixed:
-            self._diagnostics.append(error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place))
+        fixed = {source.id: source for source, is_fixed in self._found if is_fixed}
+        first = fixed.get(wanted)
+        if is_fixed and isinstance(first, ServerSource):
+            self._diagnostics.append(repeated_name(server, first.server))
             return
         is_free = wanted.casefold() not in {name.casefold() for name in fixed}
         self._found.append((ServerSource(wanted, server, timeout), is_fixed and is_free))

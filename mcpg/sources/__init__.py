@@ -44,7 +44,6 @@ __all__ = ["RawBundle", "SourceBatch", "is_failure", "read_sources", "source_sig
 
 _STDIN_PLACE = "standard input"
 _SERVER = "SOURCE"
-_SAME_NAME = "another configuration has a server of this name; it is skipped (rename one)"
 
 
 def read_sources(
@@ -142,10 +141,11 @@ class _Reader:
         live = self._allowed(place)
         servers, noticed = client_config.read_client_configuration(text, place, live.environ)
         failed = tuple(self._unusable(item, place) for item in noticed if is_failure(item))
-        names = {server.name for server in self.servers}
+        named = {server.name: server for server in self.servers}
         for server in servers:
-            if server.name in names:
-                noticed = (*noticed, error(Code.SOURCE_LOAD_FAILED, _SAME_NAME, server.place))
+            if server.name in named:
+                repeated = client_config.repeated_name(server, named[server.name])
+                noticed = (*noticed, repeated)
             else:
                 self.servers.append(server)
         return SourceBatch(diagnostics=noticed, failed=failed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -418,13 +418,28 @@ _REMEDY = "see the documentation of the client for its layout"
 
 def is_client_configuration(text: str) -> bool:
     """Return whether a file is the configuration of an MCP client."""
-    if not _MENTIONS.search(text):
-        return False
     try:
-        value = _parse(text, "", set())
+        return names_servers(text, "")
     except SourceError:
         return False
-    return _servers(value) is not None
+
+
+def names_servers(text: str, place: str) -> bool:
+    """Return whether a file has a member for servers, as the configuration of a client has.
+
+    Raises:
+        SourceError: It seems to have one, but it is broken.
+    """
+    return bool(_MENTIONS.search(text)) and _servers(_parse(text, place, set())) is not None
+
+
+def repeated_name(server: Server, first: Server) -> Diagnostic:
+    """Return the diagnostic of a *server* that is skipped, since the *first* one has its name."""
+    if replace(server, place=first.place) == first:
+        message = f"this server is configured in {first.place} as well; it is used once"
+        return info(Code.SOURCE_SKIPPED, message, server.place)
+    message = f"{first.place} has the name of this server; it is skipped (rename one)"
+    return error(Code.SOURCE_LOAD_FAILED, message, server.place)
 
 
 def read_client_configuration(

@@ -12,7 +12,7 @@ from mcpg.errors import UsageError
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
 from mcpg.sources.model import Reply, SourceBatch
 
-__all__ = ["log_in", "log_out", "query_each", "query_servers"]
+__all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
 
 def query_servers(
@@ -53,9 +53,19 @@ def query_each(
     """
     if not servers:
         return ()
-    with _requiring_sdk(servers[0]):
+    with _requiring_sdk(servers[0].place):
         from mcpg.sources.live.listing import query_all  # noqa: PLC0415 - an extra
     return query_all(servers, live, source_id, timeouts or [None] * len(servers))
+
+
+def require_sdk(place: str) -> None:
+    """Check that servers can be queried.
+
+    Raises:
+        UsageError: The SDK is not installed; *place* names what needs it.
+    """
+    with _requiring_sdk(place):
+        import mcp  # noqa: F401, PLC0415 - an extra
 
 
 def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
@@ -69,7 +79,7 @@ def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResul
         UsageError: The server requires none, or it would go unencrypted over a network; or the SDK
             is not installed.
     """
-    with _requiring_sdk(server):
+    with _requiring_sdk(server.place):
         from mcpg.sources.live import login  # noqa: PLC0415 - as above
     return login.log_in(server, folder, options)
 
@@ -81,18 +91,18 @@ def log_out(server: HttpServer, folder: str) -> bool:
         OutputError: It cannot be removed.
         UsageError: The SDK is not installed.
     """
-    with _requiring_sdk(server):
+    with _requiring_sdk(server.place):
         from mcpg.sources.live.oauth_store import LoginFile  # noqa: PLC0415 - as above
     return LoginFile(folder, server.url).remove()
 
 
 @contextmanager
-def _requiring_sdk(server: Server) -> Iterator[None]:
+def _requiring_sdk(place: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as fault:
         raise UsageError(
             f"servers cannot be queried without the MCP SDK: {fault.name} is not installed",
-            place=server.place,
+            place=place,
             remedy="pip install 'mcpg-graph[mcp]'",
         ) from None

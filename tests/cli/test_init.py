@@ -1,0 +1,192 @@
+"""`mcpg init`: from the clients on a machine to a first answer, in one command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shop import Run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="places of one system are tried")
+
+SERVERS = str(Path(__file__).parent.parent / "servers.py")
+SECRET = "marker-token-1234"
+BYTES = re.compile(r"[\d,]+ bytes")
+CLAUDE = ".config/Claude/claude_desktop_config.json"
+
+
+@pytest.fixture
+def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder."""
+    home = folder.parent / f"{folder.name}-home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return home
+
+
+def program(mode: str, **more: Any) -> dict[str, Any]:
+    """Return the entry of a program that behaves by its mode."""
+    options = [] if mode == "sdk" else ["-S"]
+    return {"command": sys.executable, "args": [*options, SERVERS, mode], **more}
+
+
+def write(path: Path, key: str = "mcpServers", **servers: dict[str, Any]) -> None:
+    """Write the configuration of a client."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({key: servers}), "utf-8")
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Return all files below *folder* with their contents."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_one_command_to_an_answer(folder: Path, home: Path, run: Callable[..., Run]) -> None:
+    """Configurations are found, named in a small file, bundled and searched; none is changed."""
+    write(home / CLAUDE, sums=program("sdk"), pages=program("pages", env={"TOKEN": SECRET}))
+    write(home / ".cursor/mcp.json", sums=program("sdk"), more=program("chatty"))
+    write(home / ".config/Code/User/settings.json")
+    before = files_below(home)
+    done = run("init", "add", "two", "numbers")
+    assert done.code == 0
+    assert done.out.split()[2] == "add"
+    golden = Path(__file__).parent / "golden" / "init-told.txt"
+    told = BYTES.sub("<bytes>", done.err.replace(os.path.relpath(home), "<home>"))
+    if os.environ.get("MCPG_UPDATE_GOLDEN"):
+        golden.write_text(told, "utf-8", newline="\n")
+    assert told == golden.read_text("utf-8")
+    assert files_below(home) == before
+    settings = (folder / "mcpg.toml").read_text("utf-8")
+    assert tomllib.loads(settings) == {
+        "bundle": "graph.mdld",
+        "sources": [{"path": f"~/{CLAUDE}"}, {"path": "~/.cursor/mcp.json"}],
+    }
+    assert all(
+        SECRET not in data.decode("utf-8", "replace") for data in files_below(folder).values()
+    )
+    assert run("bundle", "--check", "--strict").code == 0
+    assert run("search", "add two numbers", "-n", "1").out.split()[2] == "add"
+
+
+def test_without_a_query_tools_are_listed(home: Path, run: Callable[..., Run]) -> None:
+    """Without words there is still something to see, and what to do next."""
+    write(home / CLAUDE, pages=program("pages"))
+    done = run("init")
+    assert done.code == 0
+    assert [line.split()[1] for line in done.out.splitlines()] == ["tool_0", "tool_1", "tool_2"]
+    assert 'next: mcpg search "what you want to do"' in done.err
+
+
+@pytest.mark.parametrize("name", ["mcpg.toml", "graph.mdld"])
+def test_nothing_is_overwritten(
+    folder: Path, home: Path, run: Callable[..., Run], name: str
+) -> None:
+    """What is there stays, to the byte, unless --force is given."""
+    write(home / CLAUDE, pages=program("pages"))
+    (folder / name).write_text("# mine\n", "utf-8")
+    before = files_below(folder)
+    done = run("init")
+    assert done.code == 2
+    assert f"{name}: exists already" in done.err
+    assert files_below(folder) == before
+    assert run("init", "--force", "-q").code == 0
+    assert (folder / name).read_text("utf-8") != "# mine\n"
+
+
+def test_files_of_the_working_folder_are_used_on_request(
+    folder: Path, home: Path, run: Callable[..., Run]
+) -> None:
+    """A configuration that came with a folder starts nothing unless --project is given."""
+    proof = folder / "started"
+    touch = {"command": "touch", "args": [str(proof)]}
+    write(home / CLAUDE, pages=program("pages"))
+    write(folder / ".vscode/mcp.json", "servers", touch=touch)
+    done = run("init")
+    assert done.code == 0
+    assert "not used without --project: VS Code: .vscode/mcp.json: 1 server: touch" in done.err
+    assert not proof.exists()
+    run("init", "--project", "--force")
+    assert proof.exists()
+    sources = tomllib.loads((folder / "mcpg.toml").read_text("utf-8"))["sources"]
+    assert {"path": ".vscode/mcp.json"} in sources
+
+
+def test_a_dry_run_starts_and_writes_nothing(
+    folder: Path, home: Path, run: Callable[..., Run]
+) -> None:
+    """With --dry-run it only says what it found."""
+    write(home / CLAUDE, touch={"command": "touch", "args": [str(folder / "started")]})
+    done = run("init", "--dry-run")
+    assert (done.code, done.out) == (0, "")
+    assert f"found Claude Desktop: ~/{CLAUDE}: 1 server: touch" in done.err
+    assert files_below(folder) == {}
+
+
+@pytest.mark.usefixtures("home")
+def test_nothing_found(folder: Path, run: Callable[..., Run]) -> None:
+    """Where no client names a server, it says how to name one, and where it looked."""
+    done = run("init", "--verbose")
+    assert done.code == 2
+    assert "no client configuration with MCP servers was found" in done.err
+    assert "name one with --client" in done.err
+    assert f"looking for Claude Desktop: ~/{CLAUDE}" in done.err
+    assert files_below(folder) == {}
+
+
+@pytest.mark.usefixtures("home")
+def test_a_named_configuration(folder: Path, run: Callable[..., Run]) -> None:
+    """A file in another place can be named; a missing one is an error."""
+    path = folder / "my\n[x] clients.json"
+    write(path, pages=program("pages"))
+    assert run("init", "--client", "absent.json").code == 2
+    assert run("init", "--client", path.name).code == 0
+    sources = tomllib.loads((folder / "mcpg.toml").read_text("utf-8"))["sources"]
+    assert sources == [{"path": str(path)}]
+
+
+def test_all_servers_fail(folder: Path, home: Path, run: Callable[..., Run]) -> None:
+    """Nothing is bundled then; the file stays, so that `mcpg bundle` can be tried again."""
+    write(home / CLAUDE, dead=program("dies"))
+    done = run("init", "anything")
+    assert done.code == 2
+    assert "server exited (code 3)" in done.err
+    assert {path.name for path in folder.iterdir()} == {"mcpg.toml"}
+
+
+def test_without_the_sdk_nothing_is_written(folder: Path, home: Path) -> None:
+    """Where servers cannot be queried, that is said before a file is written."""
+    write(home / CLAUDE, pages=program("pages"))
+    script = (
+        "import sys; sys.modules['mcp'] = None; from mcpg.cli import main; sys.exit(main(['init']))"
+    )
+    environ = {**os.environ, "HOME": str(home)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"pip install 'mcpg-graph[mcp]'" in done.stderr
+    assert files_below(folder) == {}
+
+
+def test_a_broken_configuration_hinders_no_other(home: Path, run: Callable[..., Run]) -> None:
+    """Bad JSON, a link to nowhere and a folder in the place of a file are no reason to stop."""
+    write(home / CLAUDE, pages=program("pages"))
+    (home / ".cursor").mkdir()
+    (home / ".cursor/mcp.json").write_text('{"mcpServers": {', "utf-8")
+    (home / ".codeium/windsurf/mcp_config.json").mkdir(parents=True)
+    (home / ".claude.json").symlink_to(home / "nowhere")
+    done = run("init")
+    assert done.code == 0
+    assert "error[source_load_failed]" in done.err
+    assert "(~/.cursor/mcp.json:1:" in done.err
