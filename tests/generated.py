@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument, tool_uri
 from mcpg.documents.page import tidy
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 
 NASTY = (
     "Tags: x",
@@ -120,6 +120,9 @@ further = st.dictionaries(
 )
 
 
+mappings = st.builds(FieldMapping, shown, shown, st.booleans())
+
+
 @st.composite
 def documents(draw: st.DrawFn) -> ToolDocument:
     """Make a document in canonical form."""
@@ -131,6 +134,8 @@ def documents(draw: st.DrawFn) -> ToolDocument:
             draw(st.floats(0, 1, exclude_min=True)),
             draw(texts),
             draw(st.sampled_from(list(EdgeOrigin))),
+            tuple(draw(st.lists(mappings, max_size=2, unique=True))),
+            draw(st.none() | st.sampled_from(list(Coverage))),
         )
         for kind in EdgeKind
         for target in draw(st.lists(targets, max_size=3, unique=True))

@@ -10,7 +10,7 @@ from enum import Enum
 
 from mcpg.bundle.codec import Bundle
 from mcpg.catalog.model import Hints, SourceDocument, ToolExample
-from mcpg.documents.model import ToolDocument
+from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.errors import DocumentError
 
@@ -167,12 +167,19 @@ def _values(entry: _Entry) -> dict[str, str]:
     values |= {"groups": _text(document.groups)}
     for link in document.links:
         name = f"relations.{link.kind.value}"
-        text = f"{link.target} ({link.weight:g}, {link.reason or link.origin.value})"
+        reason = "".join((link.reason or link.origin.value, _mapped(link)))
+        text = f"{link.target} ({link.weight:g}, {reason})"
         values[name] = f"{values[name]}; {text}" if name in values else text
     further = {
         key: json.dumps(value, ensure_ascii=False) for key, value in document.further.items()
     }
     return values | further | {"body": document.body}
+
+
+def _mapped(link: Link) -> str:
+    """Return which fields of a link fill which arguments, and how much of the need they are."""
+    pairs = ", ".join(f"{one.given} to {one.argument}" for one in link.fields)
+    return "".join(f"; {part}" for part in (pairs, link.coverage) if part)
 
 
 def _text(value: object) -> str:

@@ -73,13 +73,18 @@ def with_asserted(
 def relations_of(document: ToolDocument, tool_id: str, targets: Targets) -> ToolRelations:
     """Return the relations that *document* states, its links resolved, as those of its tool."""
     edges = [
-        Edge(link.kind, tool_id, target, link.weight, link.reason, link.origin)
+        _edge(link, tool_id, target)
         for link in document.links
         if (target := targets.by_uri.get(link.target, "")) not in {"", tool_id}
     ]
     related = tuple(edge for edge in edges if edge.kind is EdgeKind.RELATED)
     next_steps = tuple(edge for edge in edges if edge.kind is EdgeKind.NEXT_STEP)
     return ToolRelations(document.groups, related, next_steps)
+
+
+def _edge(link: Link, source: str, target: str) -> Edge:
+    evidence = (link.weight, link.reason, link.origin, link.fields, link.coverage)
+    return Edge(link.kind, source, target, *evidence)
 
 
 def _joined(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list[Link]:
@@ -157,7 +162,7 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
     if uri not in stated.links and uri not in stated.groups:
         return document
     authored = [link for link in document.links if link.origin is EdgeOrigin.AUTHORED]
-    inferred = [link for link in document.links if link.origin is EdgeOrigin.INFERRED]
+    derived = [link for link in document.links if link.origin is not EdgeOrigin.AUTHORED]
     known = {link.target for link in authored}
     for link in stated.links.get(uri, ()):
         is_repeated = link.reason == _PROSE_REASON and link.target in known
@@ -165,7 +170,7 @@ def with_stated(document: ToolDocument, stated: Stated) -> ToolDocument:
             authored.append(link)
             known.add(link.target)
     groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
-    return replace(document, links=joined_links(authored, inferred), groups=tuple(groups))
+    return replace(document, links=joined_links(authored, derived), groups=tuple(groups))
 
 
 def _take_statement(

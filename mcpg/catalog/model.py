@@ -209,6 +209,7 @@ class Parameter:
         type: JSON types joined by `|`, `null` left out, or `None` when the schema does not say.
         values: The texts that it may or typically does take.
         required: Whether its object must have it.
+        format: The `format` of its values, or of those of its list; "" when there is none.
     """
 
     path: str
@@ -216,6 +217,7 @@ class Parameter:
     type: str | None
     values: tuple[str, ...]
     required: bool
+    format: str = ""
 
 
 @value
@@ -245,6 +247,7 @@ class _Part:
         required: Names of properties that an object must have.
         description: What it means, `None` when it does not say.
         types: Names of JSON types, the first few.
+        format: The `format` that it states, or "".
         values: The texts that it may or typically does take.
         branches: Schemas that it refers to or combines, the first few, each with whether it
             always holds: a branch of `anyOf` or `oneOf` need not.
@@ -257,6 +260,7 @@ class _Part:
     required: frozenset[str]
     description: str | None
     types: tuple[str, ...]
+    format: str
     values: tuple[str, ...]
     branches: tuple[tuple[JsonObject, bool], ...]
     items: tuple[tuple[JsonObject, str], ...]
@@ -352,6 +356,7 @@ class _Walk:
             "|".join(types) or None,
             unique(self._values((*parts, *nested))),
             required,
+            next((part.format for part in (*parts, *nested) if part.format), ""),
         )
 
     def _values(self, parts: Iterable[_Part]) -> Iterator[str]:
@@ -405,7 +410,7 @@ _PLAIN = frozenset({"properties", "required", "description", "type", "title", "d
 
 def _read(schema: JsonObject, root: JsonObject) -> _Part:
     properties, required = schema.get("properties"), schema.get("required")
-    description = schema.get("description")
+    description, form = schema.get("description"), schema.get("format")
     is_plain = _PLAIN.issuperset(schema)  # as most are
     return _Part(
         schema,
@@ -413,6 +418,7 @@ def _read(schema: JsonObject, root: JsonObject) -> _Part:
         frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
         description.strip() if isinstance(description, str) else None,
         _types(schema.get("type")),
+        form if isinstance(form, str) and len(form) < _LONGEST_TYPE else "",
         () if is_plain else tuple(text for key in _VALUES for text in _texts(schema.get(key))),
         () if is_plain else tuple(islice(_combined(schema, root), _MAX_PARTS)),
         () if is_plain else tuple(_items(schema)),

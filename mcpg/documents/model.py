@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, unique
 from mcpg.errors import DocumentError
-from mcpg.relations.model import EdgeKind, EdgeOrigin, ToolRelations
+from mcpg.relations.model import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.words import normalized
 from mcpg.values import value
 
@@ -34,7 +34,9 @@ class Link:
         target: Canonical URI of the other document, which may be absent.
         weight: Strength in (0, 1]; 1 for what an author wrote.
         reason: Why, for people; "" when the document does not say.
-        origin: Who says so.
+        origin: Where it comes from.
+        fields: The output fields of the tool that fill arguments of the other one.
+        coverage: How much of what the other takes these are; `None` when nobody says.
     """
 
     kind: EdgeKind
@@ -42,6 +44,8 @@ class Link:
     weight: float = 1.0
     reason: str = ""
     origin: EdgeOrigin = EdgeOrigin.AUTHORED
+    fields: tuple[FieldMapping, ...] = ()
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,12 +361,14 @@ def document_for(
         path=path,
         uri=uri,
         groups=relations.groups,
-        links=tuple(
-            Link(edge.kind, addresses[edge.target][1], edge.weight, edge.reason, edge.origin)
-            for edge in edges
-        ),
+        links=tuple(_link(edge, addresses[edge.target][1]) for edge in edges),
         states_relations=bool(relations.groups or edges),
     )
+
+
+def _link(edge: Edge, target: str) -> Link:
+    evidence = (edge.weight, edge.reason, edge.origin, edge.fields, edge.coverage)
+    return Link(edge.kind, target, *evidence)
 
 
 _ENUMS: dict[str, type[Enum]] = {
@@ -371,13 +377,14 @@ _ENUMS: dict[str, type[Enum]] = {
     "latency_tier": Tier,
     "kind": EdgeKind,
     "origin": EdgeOrigin,
+    "coverage": Coverage,
 }
 _SAID_IF_TRUE = {"further", "is_page"}
-_LISTS_OF = {"examples": ToolExample, "links": Link}
+_LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
 _HINTS, _AFTER_HINTS, _READ_ONLY = b'"hints":{', b'"source_kind":', b'"read_only":'
 _MEMBERS = {
     kind: tuple(member.name for member in fields(kind) if member.compare)
-    for kind in (Hints, Link, Tool, ToolDocument, ToolExample)
+    for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from mcpg.documents.page import (
     read_page,
 )
 from mcpg.errors import Code, Diagnostic, DocumentError, warning
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 
 if TYPE_CHECKING:
     from mcpg.json_types import JsonObject, JsonValue
@@ -53,6 +53,10 @@ LINK_KEYS: Mapping[EdgeKind, str] = {
 """The front-matter key of each kind of link, in the order in which links stand."""
 
 _ORIGINS = tuple(EdgeOrigin)
+_COVERAGES = (*Coverage, None)
+MOST_FIELDS = 256
+"""The most fields of one link that are read."""
+
 _SPELLINGS = {
     GROUPS_KEY: (GROUPS_KEY, "graphGroups"),
     "graph_related": ("graph_related", "graphRelated"),
@@ -104,14 +108,14 @@ def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...],
 
 
 def evidence_of(links: tuple[Link, ...]) -> list[JsonValue]:
-    """State what plain lists of targets cannot: weights, reasons and origins."""
+    """State what plain lists of targets cannot: weights, reasons, origins and fields."""
     return [_stated(link) for link in links if link != Link(link.kind, link.target)]
 
 
 def with_evidence(
     links: tuple[Link, ...], stated: JsonValue, lines: LineNumbers
 ) -> tuple[tuple[Link, ...], list[Diagnostic]]:
-    """Put weights, reasons and origins back on *links*; what speaks of no link is ignored."""
+    """Put what `evidence_of` states back on *links*; what speaks of no link is ignored."""
     if not isinstance(stated, list):
         return links, [
             _invalid("mcpg.relations is not a list", lines.at(EXTRAS_KEY, RELATIONS_KEY))
@@ -146,24 +150,65 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
     if not members:
         return link, []
     faults: list[str] = []
-    weight = members.get("weight", link.weight)
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        faults.append("a weight that is not a number")
-        weight = link.weight
-    elif weight <= 0:
-        return None, ["a weight outside (0, 1] and is ignored"]
-    elif weight > 1:
-        faults.append("a weight above 1, which is read as 1")
-        weight = 1.0
+    weight = _weight(members, link, faults)
+    if weight is None:
+        return None, faults
     reason = members.get("reason", link.reason)
     if not isinstance(reason, str):
         faults.append("a reason that is not text")
         reason = link.reason
     origin = members.get("origin", link.origin)
     if origin not in _ORIGINS:
-        faults.append("an origin that is neither authored nor inferred")
+        faults.append(f"an origin that is not {_one_of(_ORIGINS)}")
         origin = link.origin
-    return Link(link.kind, link.target, float(weight), reason, EdgeOrigin(str(origin))), faults
+    coverage = members.get("coverage", link.coverage)
+    if coverage not in _COVERAGES:
+        faults.append(f"a coverage that is not {_one_of(Coverage)}")
+        coverage = link.coverage
+    fields, wrong = read_mappings(members.get("fields", []))
+    known = Coverage(str(coverage)) if coverage else None
+    found = Link(link.kind, link.target, weight, reason, EdgeOrigin(str(origin)), fields, known)
+    return found, [*faults, *wrong]
+
+
+def _weight(members: JsonObject, link: Link, faults: list[str]) -> float | None:
+    """Return the weight among *members*, `None` where it is not above 0."""
+    weight = members.get("weight", link.weight)
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        faults.append("a weight that is not a number")
+        return link.weight
+    if weight <= 0:
+        faults[:] = ["a weight outside (0, 1] and is ignored"]
+        return None
+    if weight > 1:
+        faults.append("a weight above 1, which is read as 1")
+    return float(min(1.0, weight))
+
+
+def read_mappings(stated: JsonValue) -> tuple[tuple[FieldMapping, ...], list[str]]:
+    """Read a mapping of fields; what is no mapping is left out and named among the faults."""
+    items = stated if isinstance(stated, list) else [stated]
+    found = [_mapping(item) for item in items[:MOST_FIELDS]]
+    faults: list[str] = []
+    if len(items) > MOST_FIELDS:
+        faults.append(f"more than {MOST_FIELDS} fields, and the others are ignored")
+    if None in found:
+        faults.append("a field that is not a mapping of `given` to `argument` and is ignored")
+    return tuple(dict.fromkeys(one for one in found if one is not None)), faults
+
+
+def _mapping(item: JsonValue) -> FieldMapping | None:
+    members = item if isinstance(item, dict) else {}
+    given, argument = members.get("given"), members.get("argument")
+    required = members.get("required", True)
+    if not (isinstance(given, str) and isinstance(argument, str) and isinstance(required, bool)):
+        return None
+    return FieldMapping(given, argument, required) if given and argument else None
+
+
+def _one_of(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}"
 
 
 def _stated(link: Link) -> JsonObject:
@@ -175,7 +220,17 @@ def _stated(link: Link) -> JsonObject:
         members["reason"] = link.reason
     if link.origin != default.origin:
         members["origin"] = link.origin.value
+    if link.coverage is not None:
+        members["coverage"] = link.coverage.value
+    if link.fields:
+        members["fields"] = [mapping_json(one) for one in link.fields]
     return members
+
+
+def mapping_json(mapping: FieldMapping) -> JsonObject:
+    """Return *mapping* as documents have it: `required` stands only where it is not so."""
+    members: JsonObject = {"given": mapping.given, "argument": mapping.argument}
+    return members if mapping.required else {**members, "required": False}
 
 
 def _invalid(message: str, place: str) -> Diagnostic:

@@ -16,6 +16,7 @@ from pyld import jsonld
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument, tool_path, tool_uri
+from mcpg.documents.reader import read_mappings
 from mcpg.errors import DocumentError, InputError
 from mcpg.graph.terms import (
     CONTEXT_IRI,
@@ -40,7 +41,7 @@ from mcpg.graph.triples import (
     triples_of,
 )
 from mcpg.json_types import JsonObject, JsonValue
-from mcpg.relations.model import EdgeOrigin
+from mcpg.relations.model import Coverage, EdgeOrigin, FieldMapping
 
 if TYPE_CHECKING:
     Choice = TypeVar("Choice", bound=StrEnum)
@@ -154,7 +155,16 @@ class _Reader:
             self._weight(),
             self._text("reason") or "",
             self._choice(EdgeOrigin, "origin") or EdgeOrigin.AUTHORED,
+            self._mapping(),
+            self._choice(Coverage, "coverage"),
         )
+
+    def _mapping(self) -> tuple[FieldMapping, ...]:
+        stated = self._json("mapping")
+        found, faults = read_mappings(stated.get("fields") if stated else [])
+        if faults:
+            raise self._refused(f"the mapping of an edge has {faults[0]}", "correct the mapping")
+        return found
 
     def _weight(self) -> float:
         stated = next(self._texts("confidence"), "1")

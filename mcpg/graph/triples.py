@@ -20,6 +20,7 @@ from mcpg.catalog.model import Hints, Tool, ToolExample, walk_parameters
 from mcpg.documents.facts import Entity, Facts, Property, facts_of, means_itself
 from mcpg.documents.markdown import targets_of, with_pages
 from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.graph import terms as v
 from mcpg.graph.terms import (
@@ -463,6 +464,10 @@ def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
     if link.reason:
         yield part, v.MCPG_REASON, plain(link.reason)
     yield part, v.MCPG_ORIGIN, Literal(link.origin.value)
+    if link.coverage is not None:
+        yield part, v.MCPG_COVERAGE, Literal(link.coverage.value)
+    if link.fields:
+        yield part, v.MCPG_MAPPING, json_value({"fields": list(map(mapping_json, link.fields))})
     if target != link.target:
         yield part, v.MCPG_STATED_TARGET, plain(link.target)
 

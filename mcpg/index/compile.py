@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from mcpg import __version__
 from mcpg.build_cache import NO_MEMO, Memo
@@ -13,9 +12,7 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, encode_record
 from mcpg.index.inverted import Analysed, InvertedFile, analysed_documents, name_words
 from mcpg.index.layout import (
-    KINDS,
     NO_KEY,
-    NONE,
     SUMMARY_LENGTH,
     Header,
     Section,
@@ -27,15 +24,13 @@ from mcpg.index.layout import (
     rows_sections,
     texts_sections,
 )
+from mcpg.index.link_sections import relation_sections
 from mcpg.index.meanings import meaning_sections
 from mcpg.index.phrases import phrase_sections
 from mcpg.index.reader import PAGES, gram_sections, recipe_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.speller import spelling_sections
 from mcpg.text import joined, language_of, lexicon, operations, split_words, stem
-
-if TYPE_CHECKING:
-    from mcpg.relations.model import EdgeKind
 
 
 def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
@@ -91,23 +86,6 @@ def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
     yield from rows_sections("groups_of", rows)
 
 
-def link_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
-    """Return the sections of links: to whom, what they say, how strong they are and why."""
-    tools = {document.uri: number for number, document in enumerate(documents)}
-    links = [link for document in documents for link in document.links]
-    reasons = sorted({link.reason for link in links})
-    numbers = {reason: number for number, reason in enumerate(reasons)}
-    kinds: dict[EdgeKind | str, int] = {kind: number for number, kind in enumerate(KINDS)}
-    yield from rows_sections(
-        "links", ([tools.get(link.target, NONE) for link in one.links] for one in documents)
-    )
-    yield Section("links.kind", "B", bytes(kinds[link.kind] for link in links))
-    yield Section("links.weight", "d", array("d", (link.weight for link in links)).tobytes())
-    reason_of = array("I", (numbers[link.reason] for link in links))
-    yield Section("links.reason", "I", reason_of.tobytes())
-    yield from texts_sections("reasons", reasons)
-
-
 def _keys(tool: Tool) -> Iterable[str]:
     names = (tool.id, tool.name, tool.display_name, *tool.hints.aliases)
     return filter(None, dict.fromkeys(map(joined, names)))
@@ -155,7 +133,7 @@ def compile_index(
         *key_sections(tools),
         *phrase_sections(tool.hints.aliases for tool in tools),
         *group_sections(ordered),
-        *link_sections(ordered),
+        *relation_sections(ordered),
         *inverted.sections(),
         *spelling_sections(inverted.words),
         *gram_sections(one.described for one in analysed),

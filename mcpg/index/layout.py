@@ -218,6 +218,7 @@ TABLES = {
     "sources": "B",
     "groups": "B",
     "reasons": "B",
+    "fields": "B",
     "keys": "B",
     "phrases": "B",
     "terms": "B",
@@ -229,6 +230,13 @@ TABLES = {
     "groups_of": "I",
     "links": "I",
     "names.terms": "I",
+    # for each tool the links that reach it; the tools that it provides something to, in order; the
+    # provisions that reach it
+    "linked_by": "I",
+    "provides": "I",
+    "provided_by": "I",
+    # distinct mappings: coverage, then output field, argument and whether it is required, each
+    "mappings": "I",
     # for each term the tools that hold it, for each pair of characters the words
     "postings": "I",
     "pairs": "I",
@@ -258,6 +266,11 @@ SECTIONS = {
     "links.kind": "B",
     "links.weight": "d",
     "links.reason": "I",
+    "links.origin": "B",
+    "links.mapping": "I",
+    # for each provision its weight in hundredths, and its mapping
+    "provides.weight": "B",
+    "provides.mapping": "I",
     # for each term: what it is, how many tools hold it, its first word, its highest impact
     "terms.kind": "B",
     "terms.tools": "I",
@@ -305,6 +318,17 @@ STEM, IDENTIFIER, HINTED = 1, 2, 4
 
 KINDS = ("related", "nextStep")
 """What links say of their targets."""
+
+ORIGINS = ("authored", "observed", "schema", "inferred")
+"""Where links come from."""
+
+COVERAGES = ("", "strict", "partial", "optional")
+"""How much of what a tool takes another one provides; "" where nobody says."""
+
+MAPPING_WIDTH = 3
+"""How many numbers a mapping has for each field, after its coverage."""
+
+HUNDREDTHS = 100
 
 NONE = 0xFFFF_FFFF
 """No tool, or no word."""

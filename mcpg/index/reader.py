@@ -21,7 +21,6 @@ from mcpg.index.layout import (
     HINTED,
     IDENTIFIER,
     IMPACT_SCALE,
-    KINDS,
     NONE,
     OPTIONAL_SECTIONS,
     SECTIONS,
@@ -38,6 +37,7 @@ from mcpg.index.layout import (
     span,
     unpack,
 )
+from mcpg.index.links import LinkTables
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.index.speller import Speller
 from mcpg.text import operations, split_words
@@ -346,8 +346,6 @@ PROBABILITY_BITS = 8
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
 
-# Tools whose edges, and reasons that, are kept once they have been read.
-_MOST_REMEMBERED = 16_384
 # Records bear a checksum each, because a search reads few of many.
 _CHECKED_IN_PARTS = ("records", "records.at", "records.crc")
 
@@ -388,9 +386,7 @@ class Index:
         self._spellers: list[Speller] = []
         self._grams: list[Grams] = []
         self._names: list[Names] = []
-        self._edges: dict[int, tuple[tuple[int, int, str, float], ...]] = {}
-        self._reasons: dict[int, str] = {}
-        self._edges_to: list[dict[int, tuple[tuple[int, int, str, float], ...]]] = []
+        self._relations: list[LinkTables] = []
         self._postings: list[Postings] = []
 
     @property
@@ -587,27 +583,19 @@ class Index:
 
     # Relations
 
+    @property
+    def relations(self) -> LinkTables:
+        if not self._relations:
+            self._relations.append(LinkTables(self))
+        return self._relations[0]
+
     def edges(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
         """Return number, target, kind and weight of the links of a tool that reach another."""
-        known = self._edges.get(tool)
-        if known is None:
-            known = tuple(self._read_edges(tool))
-            if len(self._edges) < _MOST_REMEMBERED:
-                self._edges[tool] = known
-        return known
+        return self.relations.edges(tool)
 
-    def _read_edges(self, tool: int) -> list[tuple[int, int, str, float]]:
-        first, end = span(self.section("links.at"), tool)
-        targets = self.targets(tool)
-        kinds, weights = self.section("links.kind"), self.section("links.weight")
-        if end > min(len(kinds), len(weights)):
-            raise StaleIndexError("its links are of unequal length")
-        links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
-        return [
-            (number, target, KINDS[kind % len(KINDS)], weight)
-            for number, target, kind, weight in links
-            if target != NONE
-        ]
+    def edges_to(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
+        """Return number, source, kind and weight of the links of others that reach a tool."""
+        return self.relations.edges_to(tool)
 
     def targets(self, tool: int) -> memoryview:
         """Return the tools that the links of a tool reach; an invalid number for other targets."""
@@ -615,43 +603,37 @@ class Index:
 
     def reason(self, link: int) -> str:
         """Return why a link is there, "" when the document does not say."""
-        number = self._item("links.reason", link)
-        known = self._reasons.get(number)
-        if known is None:
-            known = self.texts("reasons")[number]
-            if len(self._reasons) < _MOST_REMEMBERED:
-                self._reasons[number] = known
-        return known
-
-    def edges_to(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
-        """Return number, source, kind and weight of the links of other tools that reach a tool."""
-        if not self._edges_to:
-            found: dict[int, list[tuple[int, int, str, float]]] = {}
-            for source in range(len(self)):
-                for number, target, kind, weight in self.edges(source):
-                    found.setdefault(target, []).append((number, source, kind, weight))
-            self._edges_to.append({target: tuple(row) for target, row in found.items()})
-        return self._edges_to[0].get(tool, ())
+        return self.relations.reason(link)
 
     def origin(self, link: int) -> str:
-        """Return who says what a link says."""
-        return "authored" if self.section("links.weight")[link] == 1 else "inferred"
+        """Return where a link comes from: `authored`, `observed`, `schema` or `inferred`."""
+        return self.relations.origin(link)
 
-    def mapping(self, _link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """Return coverage and fields of a link."""
-        return "", ()
+    def mapping(self, link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Return how much of a need a link covers, and the fields that do.
 
-    def provides(self, _tool: int) -> tuple[tuple[int, int, float], ...]:
-        """Return number, target and weight of what a tool provides."""
-        return ()
+        Each field has the path of the output field and the name of the argument. The coverage is
+        `strict`, `partial`, `optional`, or "" where there is none.
+        """
+        return self.relations.mapping(link)
 
-    def provided_by(self, _tool: int) -> tuple[tuple[int, int, float], ...]:
-        """Return number, source and weight of what is provided to a tool."""
-        return ()
+    def provides(self, tool: int) -> tuple[tuple[int, int, float], ...]:
+        """Return number, other tool and weight of all that a tool provides to others.
 
-    def provision(self, _number: int) -> tuple[str, tuple[tuple[str, str, bool], ...]]:
-        """Return coverage and fields of what a tool provides."""
-        return "", ()
+        It is all that the schemas of the catalogue say, while links are capped.
+        """
+        return self.relations.provides(tool)
+
+    def provided_by(self, tool: int) -> tuple[tuple[int, int, float], ...]:
+        """Return number, other tool and weight of all that others provide to a tool."""
+        return self.relations.provided_by(tool)
+
+    def provision(self, number: int) -> tuple[str, tuple[tuple[str, str, bool], ...]]:
+        """Return coverage and fields of what one tool provides to another.
+
+        They are as those of `mapping`, each field with whether its argument is required.
+        """
+        return self.relations.provision(number)
 
     def groups(self, tool: int) -> memoryview:
         return self.rows("groups_of")[tool]

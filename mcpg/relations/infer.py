@@ -8,34 +8,31 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, TypeVar
 
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
+from mcpg.relations.fields import singular
 from mcpg.relations.model import (
     FOLLOWED_BY,
     PROSE,
+    Coverage,
     Edge,
     EdgeKind,
     EdgeOrigin,
-    Field,
-    FieldKey,
     Operation,
     Relations,
     ToolRelations,
     Vocabulary,
-    accepts,
     build_vocabulary,
-    given_fields,
-    needed_fields,
     operation_of,
     rarity,
-    singular,
     subject_terms,
+    weight_of,
 )
+from mcpg.relations.provides import FieldIndex, Provision, build_field_index, quoted
 from mcpg.relations.workflow import MOST_NEAREST, ServerSteps, steps_by_server
 from mcpg.text import fold
 
@@ -169,19 +166,9 @@ def affordable(
     return chosen
 
 
-def edge_weight(strength: float) -> float:
-    """Bring a *strength* above 0 into (0, 1], in hundredths.
-
-    Saturating: each further bit of evidence adds less. Hundredths keep a document as it is when
-    a tool is added elsewhere in the catalogue and every rarity moves by a hair.
-    """
-    return max(0.01, round(strength / (strength + 1.0), 2))
-
-
-def quoted(words: Sequence[str]) -> str:
-    """Write *words* as a list for people: 'a', 'b' and 'c'."""
-    *head, last = (f"'{word}'" for word in words)
-    return f"{', '.join(head)} and {last}" if head else last
+def strength_of(evidence: float) -> float:
+    """Bring *evidence* above 0 into (0, 1); saturating: each further bit of it adds less."""
+    return evidence / (evidence + 1.0)
 
 
 def related_edges(
@@ -207,196 +194,8 @@ def _related(index: AffinityIndex, position: int, other: int, affinity: float) -
     reason = f"shares {quoted(index.shared_words(position, other))}"
     if tool.source_id == target.source_id:
         reason += ", from the same server"
-    return Edge(EdgeKind.RELATED, tool.id, target.id, edge_weight(affinity), reason)
-
-
-_PARTIAL = 0.7
-_UNQUALIFIED = 0.5
-_LEAST_STRENGTH = 0.15
-# In a handful of tools that all work on one thing its name is common, and yet no idle word.
-_TOO_FEW_TO_COUNT = 16
-_FIELDS_IN_REASON = 3
-# From so many servers, or of so many tools that give something, on a field of one word is generic.
-_FEW_SERVERS = 2
-_MANY_SERVERS = 0.1
-_FEW_GIVERS = 8
-_MANY_GIVERS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """What flows from one tool to another.
-
-    Attributes:
-        strength: Above 0; greater the rarer the fields are and the more of the need they meet.
-        fields: Pairs of the output field and the required argument that it fills, rarest first.
-    """
-
-    strength: float
-    fields: tuple[tuple[str, str], ...]
-
-    @property
-    def reason(self) -> str:
-        """Return for people what flows."""
-        shown = self.fields[:_FIELDS_IN_REASON]
-        names = quoted([given for given, _ in shown])
-        if any(given != needed for given, needed in shown):
-            arguments = quoted([needed for _, needed in shown])
-            verb = (
-                "fills the required argument" if len(shown) == 1 else "fill the required arguments"
-            )
-            return f"its output {_plural('field', shown)} {names} {verb} {arguments} there"
-        verb = "is a required argument" if len(shown) == 1 else "are required arguments"
-        return f"its output {_plural('field', shown)} {names} {verb} there"
-
-
-@dataclass(frozen=True, slots=True)
-class FlowIndex:
-    """Finds the tools that need what a tool gives, by an inverted index from field to tools.
-
-    Attributes:
-        sources: For each tool, its source id.
-        given: For each tool, the fields of its result that it was not itself given.
-        needs: For each tool, how many arguments it requires.
-        postings: For each field, the tools that require it and the argument it is there.
-        holders: For each field, how many tools give or require it.
-        generic: Fields of one word that tools of many servers hold, or most that give anything
-            give: `content` and the like say nothing of what flows.
-        asked: For each tool, the names of its required arguments and the field each one is.
-        offered: For each source, the fields that its tools give.
-    """
-
-    sources: Sequence[str]
-    given: Sequence[Mapping[FieldKey, Field]]
-    needs: Sequence[int]
-    postings: Mapping[FieldKey, Sequence[tuple[int, Field]]]
-    holders: Mapping[FieldKey, int]
-    generic: frozenset[FieldKey]
-    asked: Sequence[Mapping[str, FieldKey]]
-    offered: Mapping[str, AbstractSet[FieldKey]]
-
-    def flows(self, position: int, near: Mapping[int, float]) -> dict[int, Flow]:
-        """Return what flows from the tool at *position* to others, by position.
-
-        Args:
-            position: The tool that gives.
-            near: Tools that share a term with it. A field of one word, such as `message`, names
-                no subject of its own: it counts in full between these, by half between other
-                tools of one server, and nothing between servers.
-        """
-        given = {key: one for key, one in self.given[position].items() if key not in self.generic}
-        found: defaultdict[int, dict[str, tuple[float, str]]] = defaultdict(dict)
-        size = max(_TOO_FEW_TO_COUNT, len(self.needs))
-        for key in affordable(given, self.postings):
-            worth = rarity(self.holders[key], size)
-            for other, needed in self.postings[key]:
-                trust = self._trust(position, other, near) if len(key) == 1 else 1.0
-                if other != position and trust and accepts(needed.types, given[key].types):
-                    found[other][needed.name] = (worth * trust, given[key].name)
-        flows = {
-            other: self._flow(other, fills)
-            for other, fills in found.items()
-            if not self._skips_a_step(position, other, fills)
-        }
-        return {other: flow for other, flow in flows.items() if flow.strength >= _LEAST_STRENGTH}
-
-    def _skips_a_step(self, position: int, other: int, fills: Mapping[str, object]) -> bool:
-        """Return whether *other* lacks an argument that a further tool of its server gives."""
-        known = self.asked[position].values()
-        offered = self.offered[self.sources[other]]
-        return any(
-            key in offered and key not in known
-            for name, key in self.asked[other].items()
-            if name not in fills
-        )
-
-    def _trust(self, position: int, other: int, near: Mapping[int, float]) -> float:
-        if other in near:
-            return 1.0
-        return _UNQUALIFIED if self.sources[position] == self.sources[other] else 0.0
-
-    def _flow(self, other: int, fills: Mapping[str, tuple[float, str]]) -> Flow:
-        ranked = sorted((-weight, needed, given) for needed, (weight, given) in fills.items())
-        total = sum(-weight for weight, _, _ in ranked)
-        share = 1.0 if len(fills) == self.needs[other] else _PARTIAL
-        return Flow(total * share, tuple((given, needed) for _, needed, given in ranked))
-
-
-def build_flow(tools: Sequence[Tool]) -> FlowIndex:
-    """Build the index over *tools*."""
-    needed = [needed_fields(tool) for tool in tools]
-    given = [_given(tool, fields) for tool, fields in zip(tools, needed, strict=True)]
-    postings: defaultdict[FieldKey, list[tuple[int, Field]]] = defaultdict(list)
-    holders: defaultdict[FieldKey, int] = defaultdict(int)
-    for position, fields in enumerate(needed):
-        for field in fields:
-            postings[field.key].append((position, field))
-        for key in {field.key for field in fields} | given[position].keys():
-            holders[key] += 1
-    sources = [tool.source_id for tool in tools]
-    needs = [len(tool.required_arguments) for tool in tools]
-    asked = [{field.name: field.key for field in fields} for fields in needed]
-    offered: defaultdict[str, set[FieldKey]] = defaultdict(set)
-    for source, gives in zip(sources, given, strict=True):
-        offered[source].update(gives)
-    generic = _generic(sources, given, asked)
-    return FlowIndex(sources, given, needs, postings, holders, generic, asked, offered)
-
-
-def _generic(
-    sources: Sequence[str],
-    given: Sequence[Mapping[FieldKey, Field]],
-    asked: Sequence[Mapping[str, FieldKey]],
-) -> frozenset[FieldKey]:
-    """Return the fields of one word that many servers hold, or most that give anything on one."""
-    servers: defaultdict[FieldKey, set[str]] = defaultdict(set)
-    givers: Counter[tuple[str, FieldKey]] = Counter()
-    giving = Counter(source for source, gives in zip(sources, given, strict=True) if gives)
-    for source, gives, asks in zip(sources, given, asked, strict=True):
-        for key in gives.keys() | set(asks.values()):
-            if len(key) == 1:
-                servers[key].add(source)
-        givers.update((source, key) for key in gives if len(key) == 1)
-    most = max(_FEW_SERVERS, len(giving) * _MANY_SERVERS)
-    common = {
-        key
-        for (source, key), count in givers.items()
-        if count > max(_FEW_GIVERS, giving[source]) * _MANY_GIVERS
-    }
-    return frozenset(common | {key for key, held in servers.items() if len(held) > most})
-
-
-def _given(tool: Tool, needed: Sequence[Field]) -> dict[FieldKey, Field]:
-    """Index what *tool* gives by every name that it may be asked for under."""
-    known = {field.key for field in needed}
-    fields = given_fields(tool)
-    subjects = [singular(term) for term in subject_terms(tool.name)] if fields else []
-    # A field's own name goes before what its owner or the tool would make of it.
-    names = [(field.key, field) for field in fields]
-    names += [(key, field) for field in fields for key in _qualified(field, subjects)]
-    given: dict[FieldKey, Field] = {}
-    for key, field in names:
-        # What a tool had to be given is nothing that it finds.
-        if key and key not in known:
-            given.setdefault(key, field)
-    return given
-
-
-def _qualified(field: Field, subjects: Sequence[str]) -> Iterator[FieldKey]:
-    """Name a field of one word in full: the `id` of an order is an `order_id` to others."""
-    if len(field.key) == 1:
-        if field.owner:
-            yield _joined(field.key, field.owner)
-        yield _joined(field.key, tuple(subjects))
-        yield from (_joined(field.key, (subject,)) for subject in subjects)
-
-
-def _joined(key: FieldKey, owner: FieldKey) -> FieldKey:
-    return tuple(sorted({*key, *owner}))
-
-
-def _plural(noun: str, things: Sequence[object]) -> str:
-    return noun if len(things) == 1 else f"{noun}s"
+    weight = weight_of(EdgeKind.RELATED, EdgeOrigin.INFERRED, strength_of(affinity))
+    return Edge(EdgeKind.RELATED, tool.id, target.id, weight, reason)
 
 
 _DOMAINS_PER_TOOL = 4
@@ -448,13 +247,15 @@ class NextStepIndex:
 
     Attributes:
         affinity: What tools have in common.
-        flow: What flows between them.
+        fields: What they give and take.
+        provisions: What each provides to others.
         operations: The kind of work of each tool.
         workflows: What follows what within each server.
     """
 
     affinity: AffinityIndex
-    flow: FlowIndex
+    fields: FieldIndex
+    provisions: Sequence[Sequence[Provision]]
     operations: Sequence[Operation]
     workflows: Mapping[str, ServerSteps]
 
@@ -463,27 +264,34 @@ class NextStepIndex:
 
         Within a server a tool follows when their names, arguments and kinds of work make it likely;
         between servers, and between tools that take nothing, when it does the next kind of work on
-        the same subject; anywhere, when it
-        must be given what this one gives. Where several hold, the strongest evidence counts.
+        the same subject; anywhere, when it must be given what this one gives. Where several hold,
+        the strongest evidence counts, and fields that flow are told.
 
         Args:
             position: The tool that comes first.
             near: The affinity of the tools that share a term with it.
             count: The most edges to make.
         """
-        found: dict[int, tuple[float, str]] = {}
-        for at, chance in self._at_home(position, near).items():
-            found[at] = (chance, "")
+        found = {
+            at: self._inferred(position, at, chance)
+            for at, chance in self._at_home(position, near).items()
+        }
         for at, value in self._by_kind(position, near).items():
-            found[at] = (edge_weight(value), self._reason(position, at))
-        for at, flow in self.flow.flows(position, near).items():
-            weight = edge_weight(flow.strength)
-            # What must be given says more than what is likely: it wins when it is as strong.
-            if at not in found or not found[at][1] or weight >= found[at][0]:
-                found[at] = (max(weight, found.get(at, (0.0, ""))[0]), flow.reason)
-        strengths = {at: weight for at, (weight, _) in found.items()}
-        chosen = self.affinity.strongest(strengths, count)
-        return [self._edge(position, at, *found[at]) for at in chosen]
+            found[at] = self._inferred(position, at, strength_of(value), self._reason(position, at))
+        for provision in self._provided(position):
+            edge = self._edge_of(position, provision)
+            likely = found.get(provision.target)
+            weight = max(edge.weight, likely.weight if likely else 0.0)
+            found[provision.target] = replace(edge, weight=weight)
+        weights = {at: edge.weight for at, edge in found.items()}
+        return [found[at] for at in self.affinity.strongest(weights, count)]
+
+    def _provided(self, position: int) -> Iterator[Provision]:
+        """Return what the tool provides of the needs of others, where nothing comes between."""
+        for provision in self.provisions[position]:
+            is_need = provision.coverage is not Coverage.OPTIONAL
+            if is_need and not self.fields.skips_a_step(position, provision):
+                yield provision
 
     def likeliest(self, position: int) -> Edge | None:
         """Return the likeliest next step of a tool that has no edge, if one is likely at all."""
@@ -493,7 +301,7 @@ class NextStepIndex:
         chances = workflow.chances(position, ())
         likely = {at: one for at, one in chances.items() if one >= _LEAST_CHANCE_OF_ONLY}
         chosen = self.affinity.strongest(likely, 1)
-        return self._edge(position, chosen[0], round(likely[chosen[0]], 2), "") if chosen else None
+        return self._inferred(position, chosen[0], likely[chosen[0]]) if chosen else None
 
     def _at_home(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
         source = self.affinity.sources[position]
@@ -521,11 +329,25 @@ class NextStepIndex:
         shared = quoted(self.affinity.shared_words(position, at))
         return f"{_REASONS[self.operations[at]]}: shares {shared}"
 
-    def _edge(self, position: int, at: int, weight: float, reason: str) -> Edge:
-        tools = self.affinity.tools
+    def _inferred(self, position: int, at: int, strength: float, reason: str = "") -> Edge:
+        tools, kind, origin = self.affinity.tools, EdgeKind.NEXT_STEP, EdgeOrigin.INFERRED
         if not reason:
             reason = self.workflows[tools[position].source_id].reason(position, at)
-        return Edge(EdgeKind.NEXT_STEP, tools[position].id, tools[at].id, weight, reason)
+        weight = weight_of(kind, origin, strength)
+        return Edge(kind, tools[position].id, tools[at].id, weight, reason, origin)
+
+    def _edge_of(self, position: int, provision: Provision) -> Edge:
+        tools = self.affinity.tools
+        return Edge(
+            EdgeKind.NEXT_STEP,
+            tools[position].id,
+            tools[provision.target].id,
+            provision.weight,
+            provision.reason,
+            EdgeOrigin.SCHEMA,
+            provision.fields,
+            provision.coverage,
+        )
 
 
 RELATED_PER_TOOL = 5
@@ -550,7 +372,9 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
     vocabulary = build_vocabulary(tools, memo)
     affinity = build_affinity(tools, vocabulary)
     operations = [operation_of(tool) for tool in tools]
-    steps = NextStepIndex(affinity, build_flow(tools), operations, steps_by_server(tools))
+    fields = build_field_index(tools)
+    provisions, workflows = fields.provisions(), steps_by_server(tools)
+    steps = NextStepIndex(affinity, fields, provisions, operations, workflows)
     stated = authored_edges(catalog)
     by_tool: dict[str, ToolRelations] = {}
     for position, tool in enumerate(tools):

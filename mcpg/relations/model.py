@@ -1,4 +1,4 @@
-"""Edges between tools, and what they are inferred from: fields, operations, vocabulary."""
+"""Edges between tools, and what they are inferred from: operations and vocabulary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import log
 
 from mcpg.build_cache import NO_MEMO, Kind, Memo
-from mcpg.catalog.model import Parameter, Tool, walk_parameters
+from mcpg.catalog.model import Tool
 from mcpg.text import language_of, split_words, stem, stop_words_in
 from mcpg.values import value
 
@@ -25,10 +25,35 @@ class EdgeKind(StrEnum):
 
 
 class EdgeOrigin(StrEnum):
-    """Who says so."""
+    """Where an edge comes from, the most reliable first."""
 
     AUTHORED = "authored"
+    OBSERVED = "observed"
+    SCHEMA = "schema"
     INFERRED = "inferred"
+
+
+class Coverage(StrEnum):
+    """How much of what a tool takes another one provides."""
+
+    STRICT = "strict"
+    PARTIAL = "partial"
+    OPTIONAL = "optional"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMapping:
+    """An output field of one tool that fills an argument of another.
+
+    Attributes:
+        given: Path of the output field, as in `orders[].id`.
+        argument: Name of the argument.
+        required: Whether the argument is required.
+    """
+
+    given: str
+    argument: str
+    required: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +64,11 @@ class Edge:
         kind: What the edge says.
         source: Tool id it leaves.
         target: Tool id it reaches.
-        weight: Strength in (0, 1]; 1 for what an author wrote.
+        weight: Strength in (0, 1], see `weight_of`; 1 for what an author wrote.
         reason: Why, for people ("shares the rare term 'invoice'").
-        origin: Who says so.
+        origin: Where it comes from.
+        fields: The output fields of the source that fill arguments of the target.
+        coverage: How much of what the target takes these are; `None` where there are none.
     """
 
     kind: EdgeKind
@@ -50,6 +77,32 @@ class Edge:
     weight: float
     reason: str
     origin: EdgeOrigin = EdgeOrigin.INFERRED
+    fields: tuple[FieldMapping, ...] = ()
+    coverage: Coverage | None = None
+
+
+KIND_FACTORS = {EdgeKind.NEXT_STEP: 1.0, EdgeKind.RELATED: 0.8}
+ORIGIN_FACTORS = {
+    EdgeOrigin.AUTHORED: 1.0,
+    EdgeOrigin.OBSERVED: 1.0,
+    EdgeOrigin.SCHEMA: 0.7,
+    EdgeOrigin.INFERRED: 0.5,
+}
+COVERAGE_FACTORS = {Coverage.STRICT: 1.0, Coverage.PARTIAL: 0.7, Coverage.OPTIONAL: 0.4}
+"""What a mapping of fields is worth by its coverage; a part of the strength of the evidence."""
+
+LEAST_WEIGHT = 0.01
+
+
+def weight_of(kind: EdgeKind, origin: EdgeOrigin, strength: float) -> float:
+    """Return the weight of an edge that no author gave one, in hundredths of (0, 1].
+
+    It is the factor of its kind times the factor of its origin times the *strength* of the
+    evidence, in (0, 1]. Hundredths keep a document as it is when a tool is added elsewhere in the
+    catalogue and every rarity moves by a hair.
+    """
+    weight = KIND_FACTORS[kind] * ORIGIN_FACTORS[origin] * strength
+    return min(1.0, max(LEAST_WEIGHT, round(weight, 2)))
 
 
 @value
@@ -76,87 +129,6 @@ class Relations:
     def of(self, tool_id: str) -> ToolRelations:
         """Return what is known about *tool_id*; empty when nothing is."""
         return self.by_tool.get(tool_id, ToolRelations())
-
-
-_DEEPEST = 4
-_MOST = 256
-_SHORTEST_PLURAL = 2
-# Marks of list elements and unnamed members, and the dots between the steps of a path.
-_STEPS = re.compile(r"(?:\[\]|\.\*)*\.|(?:\[\]|\.\*)+$")
-_WIDER = {"number": {"integer"}, "string": {"boolean", "integer", "number"}}
-
-FieldKey = tuple[str, ...]
-"""The stems of a field's name, sorted: `orderId` and `id_of_order` are one field."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of a schema.
-
-    Attributes:
-        name: As the schema writes it.
-        key: The stems of its name.
-        types: JSON types that its value may have; empty when the schema does not say.
-        owner: The stems of the name of the field that holds it; empty at the top.
-    """
-
-    name: str
-    key: FieldKey
-    types: frozenset[str]
-    owner: FieldKey = ()
-
-
-def field_key(name: str) -> FieldKey:
-    """Return the stems of *name*, sorted, without repeats."""
-    return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
-
-
-def singular(term: str) -> str:
-    """Take the plural ending off a stem that kept it because it is short, as in `ids`.
-
-    Keys are only ever compared with keys, so a word such as `status` may lose its ending as well.
-    """
-    is_plural = len(term) > _SHORTEST_PLURAL and term.endswith("s") and not term.endswith("ss")
-    return term[:-1] if is_plural else term
-
-
-def given_fields(tool: Tool) -> list[Field]:
-    """List the fields of the structured result of *tool*, of lists and objects the innermost."""
-    if not tool.output_schema:
-        return []
-    found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
-    holders = {_steps(parameter)[:-1] for parameter in found}
-    # Who asks for a name or a number cannot take a record: its own fields are what flows.
-    return [_field(parameter) for parameter in found if _steps(parameter) not in holders]
-
-
-def needed_fields(tool: Tool) -> list[Field]:
-    """List the required arguments of *tool*."""
-    if not tool.required_arguments:
-        return []
-    found = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST)
-    return [_field(parameter) for parameter in found if parameter.required]
-
-
-def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
-    """Whether a value of one of the *given* types can stand where *needed* ones are asked for.
-
-    A list fits everything, for one takes an element out of it or puts one into it.
-    """
-    if not needed or not given or "array" in needed | given:
-        return True
-    wider = needed.union(*(_WIDER.get(kind, ()) for kind in needed))
-    return not wider.isdisjoint(given)
-
-
-def _steps(parameter: Parameter) -> tuple[str, ...]:
-    return tuple(step for step in _STEPS.split(parameter.path) if step)
-
-
-def _field(parameter: Parameter) -> Field:
-    *owners, name = _steps(parameter)
-    types = frozenset(parameter.type.split("|")) if parameter.type else frozenset[str]()
-    return Field(name, field_key(name), types, field_key(owners[-1]) if owners else ())
 
 
 class Operation(StrEnum):

@@ -19,7 +19,8 @@ from operator import mul
 from pathlib import Path
 
 from mcpg.catalog.model import Tool, walk_parameters
-from mcpg.relations.model import field_key, names_operation, rarity, singular, subject_terms
+from mcpg.relations.fields import field_key, singular
+from mcpg.relations.model import names_operation, rarity, subject_terms
 from mcpg.text import operations, split_words, stem
 
 _PREFIX_SHARE = 0.5

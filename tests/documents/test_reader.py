@@ -10,7 +10,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, DocumentError
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 
 if TYPE_CHECKING:
     from mcpg.errors import Diagnostic
@@ -620,6 +620,37 @@ class TestDamage:
         document, found = read(f"---\ngraph_related: [{item}]\n---\nProse.\n")
         assert document.links == (Link(EdgeKind.RELATED, "a", 0.5),)
         assert len(found) == len(("reason", "origin"))
+
+    def test_a_link_says_which_fields_fill_which_arguments(self) -> None:
+        """Coverage and fields of a link are read; an argument is required unless it says not."""
+        fields = "[{given: 'orders[].id', argument: id}, {given: a, argument: b, required: false}]"
+        item = f"{{target: a, origin: schema, coverage: strict, fields: {fields}}}"
+        (link,) = quietly(f"---\ngraph_next_steps: [{item}]\n---\nProse.\n").links
+        assert link.coverage is Coverage.STRICT
+        assert link.fields == (
+            FieldMapping("orders[].id", "id"),
+            FieldMapping("a", "b", required=False),
+        )
+
+    @pytest.mark.parametrize(
+        ("said", "kept"),
+        [
+            ("coverage: whole", 0),
+            ("coverage: [strict]", 0),
+            ("fields: order_id", 0),
+            ("fields: [1, {given: a, argument: b}]", 1),
+            ("fields: [{given: a}]", 0),
+            ("fields: [{given: a, argument: ''}]", 0),
+            ("fields: [{given: a, argument: b, required: maybe}]", 0),
+            (f"fields: [{', '.join(f'{{given: a, argument: b{n}}}' for n in range(300))}]", 256),
+        ],
+    )
+    def test_impossible_fields_are_reported(self, said: str, kept: int) -> None:
+        """What is no mapping or no coverage is reported and left out; the link stays."""
+        document, (found,) = read(f"---\ngraph_related: [{{target: a, {said}}}]\n---\nProse.\n")
+        (link,) = document.links
+        assert (link.coverage, len(link.fields)) == (None, kept)
+        assert found.code is Code.RELATION_INVALID
 
     def test_front_matter_may_be_empty(self) -> None:
         """Two fences with nothing, or a comment, between them say nothing."""

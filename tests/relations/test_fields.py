@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import make_tool
 
-from mcpg.relations.model import accepts, field_key, given_fields, needed_fields
+from mcpg.relations.fields import accepts, field_key, given_fields, taken_fields
 
 
 @pytest.mark.parametrize("name", ["order_id", "orderId", "OrderID", "id-of-order"])
@@ -19,8 +19,8 @@ def test_plural_does_not_part_fields(name: str) -> None:
     assert field_key("business") == ("busi",)
 
 
-def test_needed_fields_are_the_required_arguments() -> None:
-    """Only required arguments of the top level are needed."""
+def test_arguments_are_those_of_the_top_level() -> None:
+    """Arguments are the fields of the top level, required or not."""
     tool = make_tool(
         input_schema={
             "type": "object",
@@ -32,11 +32,13 @@ def test_needed_fields_are_the_required_arguments() -> None:
             "required": ["order_id", "lines", "ghost"],
         }
     )
-    assert [(field.name, sorted(field.types)) for field in needed_fields(tool)] == [
-        ("order_id", ["string"]),
-        ("lines", ["array"]),
+    found = [(field.path, sorted(field.types), field.required) for field in taken_fields(tool)]
+    assert found == [
+        ("order_id", ["string"], True),
+        ("note", ["string"], False),
+        ("lines", ["array"], True),
     ]
-    assert needed_fields(make_tool()) == []
+    assert taken_fields(make_tool()) == []
 
 
 def test_given_fields_are_the_innermost() -> None:

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.infer import STATED, affordable, build_affinity, relate
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, Relations, build_vocabulary
+from mcpg.relations.model import (
+    Coverage,
+    Edge,
+    EdgeKind,
+    EdgeOrigin,
+    FieldMapping,
+    Relations,
+    build_vocabulary,
+)
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -154,8 +162,10 @@ class TestNextSteps:
         step = related(*SHOP).of("order_get").next_steps[0]
         assert step.target in {"invoice_get", "invoice_send"}
         assert step.reason == "its output field 'invoice_id' is a required argument there"
-        assert step.origin is EdgeOrigin.INFERRED
-        assert 0 < step.weight <= 1
+        assert step.origin is EdgeOrigin.SCHEMA
+        assert step.fields == (FieldMapping("invoice_id", "invoice_id"),)
+        assert step.coverage is Coverage.STRICT
+        assert 0 < step.weight <= 0.7
 
     def test_one_inspects_what_was_found_and_acts_on_it(self) -> None:
         """Discovery leads to inspection and inspection to action, on the same subject."""
@@ -414,7 +424,7 @@ class TestAuthored:
         assert found.related[0].origin is EdgeOrigin.AUTHORED
         assert len(targets(found.related)) == len(set(targets(found.related))) <= 5
         assert found.next_steps[0].target == "weather_forecast"
-        assert [edge.origin for edge in found.next_steps[1:]] == [EdgeOrigin.INFERRED] * 2
+        assert [edge.origin for edge in found.next_steps[1:]] == [EdgeOrigin.SCHEMA] * 2
 
     @pytest.mark.parametrize("count", range(6))
     def test_authored_edges_take_their_room(self, count: int) -> None:
@@ -435,7 +445,7 @@ class TestAuthored:
         for edges, cap in ((found.related, 5), (found.next_steps, 5)):
             origins = [edge.origin for edge in edges]
             assert origins.count(EdgeOrigin.AUTHORED) == count
-            assert origins.count(EdgeOrigin.INFERRED) == max(0, cap - count)
+            assert len(origins) == max(count, cap)
             assert len(set(targets(edges))) == len(edges)
 
     def test_impossible_pairs_are_left_out(self) -> None:

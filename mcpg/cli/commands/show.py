@@ -16,7 +16,7 @@ from mcpg.cli.terminal import lines_kept
 from mcpg.cli.text import text
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.gateway.json import card_json, diagnostics_json, hints_json, score_json
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.reports.blocks import Bullets, Code, Column, Facts, Figure, Section, Styled, Table
 from mcpg.values import to_json
 
@@ -43,7 +43,9 @@ class Neighbour:
         uri: URI of its document.
         weight: Strength of the edge in (0, 1].
         reason: Why, for people; "" when nobody says.
-        origin: Who says so.
+        origin: Where the edge comes from.
+        fields: The output fields of the tool that fill arguments of the other one.
+        coverage: How much of what the other takes these are; `None` when nobody says.
     """
 
     kind: EdgeKind
@@ -52,6 +54,8 @@ class Neighbour:
     weight: float
     reason: str
     origin: EdgeOrigin
+    fields: tuple[FieldMapping, ...] = ()
+    coverage: Coverage | None = None
 
     @property
     def name(self) -> str:
@@ -125,6 +129,8 @@ def _card(opened: Opened, name: str) -> Card:
             link.weight,
             link.reason,
             link.origin,
+            link.fields,
+            link.coverage,
         )
         for link in document.links
     )
