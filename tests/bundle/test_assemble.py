@@ -253,7 +253,7 @@ class TestAuthors:
         edges = found.relations.of("order_search").next_steps
         assert [(edge.target, edge.origin) for edge in edges] == [
             ("refund_issue", EdgeOrigin.AUTHORED),
-            ("order_get", EdgeOrigin.INFERRED),
+            ("order_get", EdgeOrigin.SCHEMA),
         ]
 
     def test_document_wins_over_the_manifest(self) -> None:

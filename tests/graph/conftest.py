@@ -8,7 +8,7 @@ from builders import make_tool
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceKind, Tier, ToolExample
 from mcpg.documents.model import Link, ToolDocument, tool_uri
-from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 
 
@@ -56,7 +56,15 @@ def rich() -> ToolDocument:
         links=(
             Link(EdgeKind.RELATED, tool_uri("commerce", "invoice_search"), 0.25, "both \\ pay"),
             Link(EdgeKind.RELATED, "a tool nobody has"),
-            Link(EdgeKind.NEXT_STEP, "urn:x:next step", 1e-7, "", EdgeOrigin.INFERRED),
+            Link(
+                EdgeKind.NEXT_STEP,
+                "urn:x:next step",
+                1e-7,
+                "",
+                EdgeOrigin.SCHEMA,
+                (FieldMapping("parcels[].id", "parcel_id", required=False),),
+                Coverage.OPTIONAL,
+            ),
         ),
         body="## Notes\n\n- by hand",
         states_relations=True,

@@ -92,7 +92,7 @@ def test_an_edge_is_a_statement_with_its_weight_and_reason(rich: ToolDocument) -
     }
     assert statements[1][v.MCPG_STATED_TARGET] == ["a tool nobody has"]
     assert statements[2][v.KB_CONFIDENCE] == ["0.0000001"]
-    assert statements[2][v.MCPG_ORIGIN] == ["inferred"]
+    assert statements[2][v.MCPG_ORIGIN] == ["schema"]
 
 
 def test_groups_and_sources_are_described_once(shop: dict[str, ToolDocument]) -> None:
