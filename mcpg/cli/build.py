@@ -385,6 +385,12 @@ class Intake:
             )
         return sign(self.paths, given, target)
 
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """What is looked at for changes: the sources, and the file that names them."""
+        files = dict.fromkeys(str(one.file) for one in self._entries)
+        return (*files, *self.paths)
+
     def tell(self, output: Output) -> None:
         """Report which configuration file names the sources, for it may start programs."""
         if self._entries:

@@ -158,6 +158,7 @@ Diff = Annotated[
     bool,
     typer.Option("--diff", help="Write nothing; print what would change, exit 1 when it would."),
 ]
+Watch = Annotated[bool, typed(parameters.WATCH)]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace what mcpg did not write."),

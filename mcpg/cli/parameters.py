@@ -166,6 +166,11 @@ ABSTAIN = switch(
     "--abstain",
     text="Return no match when the best one has a low score (below 0.35); exit 1 then.",
 )
+WATCH = switch(
+    "watch",
+    "--watch",
+    text="Run again whenever a file that is read changes, until Ctrl-C.",
+)
 FORMAT = Parameter(
     "form",
     ("--format",),
@@ -221,6 +226,7 @@ COMMON = (
 SEARCH = (
     *QUESTION,
     switch("explain", "--explain", text="Explain the result, as `mcpg explain` does."),
+    WATCH,
     FORMAT,
 )
 

@@ -110,6 +110,15 @@ class Settings:
             )
         return tuple(Setting(path, named.origin) for path in paths)
 
+    def watched(self) -> tuple[str, ...]:
+        """Return what is looked at for changes: configuration files, and what is worked on.
+
+        Raises:
+            McpgError: See `bundles`.
+        """
+        files = (str(file.path) for file in self._files())
+        return (*files, *(str(one.value) for one in self.bundles()))
+
     def sources(self) -> tuple[ConfiguredSource, ...] | None:
         """Return the sources that a configuration file names, `None` where none names any.
 

@@ -62,7 +62,7 @@ def test_one_command_to_an_answer(folder: Path, home: Path, run: Callable[..., R
     done = run("init", "add", "two", "numbers")
     assert done.code == 0
     assert done.out.split()[2] == "add"
-    golden = Path(__file__).parent / "golden" / "init-told.txt"
+    golden = Path(__file__).parent / "told" / "init.txt"
     told = BYTES.sub("<bytes>", done.err.replace(os.path.relpath(home), "<home>"))
     if os.environ.get("MCPG_UPDATE_GOLDEN"):
         golden.write_text(told, "utf-8", newline="\n")

@@ -38,6 +38,7 @@ mcpg bundle manifests/ -o graph.mdld
 mcpg bundle tools.json extra.hints.yaml docs/ -o graph.mdld
 mcpg bundle manifests/ -o graph.mdld --check --diff     # in CI
 mcpg bundle manifests/ -o graph.mdld --embed            # and its vectors
+mcpg bundle manifests/ -o graph.mdld --watch            # again at every change
 mcpg bundle --check                                     # the sources of mcpg.toml
 my-server --list-tools | mcpg bundle - --source-id mine -o -"""
 
@@ -107,6 +108,7 @@ def bundle(
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
+    watch: options.Watch = False,
     form: options.Format = OutputFormat.TEXT,
 ) -> int:
     """Put tools from any sources into one bundle, the file that hosts load and search.
@@ -121,6 +123,30 @@ def bundle(
 
     compares = check or diff
     _check_options(target, form, compares=compares)
+    if watch:
+        _check_watch(sources, target, compares=compares)
+        from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
+
+        again = partial(
+            bundle,
+            output,
+            sources=sources,
+            target=target,
+            strict=strict,
+            allow_missing=allow_missing,
+            force=force,
+            untuned=untuned,
+            embed=embed,
+            embed_with=embed_with,
+            vector_type=vector_type,
+            source_id=source_id,
+            header=header,
+            server_timeout=server_timeout,
+            form=form,
+        )
+        return Watcher(
+            lambda: Intake(sources, settings_of()).watched, output, exclude=[target]
+        ).run(again)
     embedding = _embedding(embed_with, vector_type, target, is_wanted=embed)
     settings = settings_of()
     intake = Intake(sources, settings, source_id=source_id, header=header, seconds=server_timeout)
@@ -260,6 +286,15 @@ def _check_options(target: str, form: OutputFormat, *, compares: bool) -> None:
             "standard output cannot take both the bundle and a report",
             place="--format",
             remedy="write the bundle to a file, or leave out --format",
+        )
+
+
+def _check_watch(sources: Iterable[str] | None, target: str, *, compares: bool) -> None:
+    if compares or STDOUT in (target, *(sources or ())):
+        raise UsageError(
+            "only a bundle in a file can be kept up to date, from sources that can be read again",
+            place="--watch",
+            remedy="leave out --check, --diff and -",
         )
 
 

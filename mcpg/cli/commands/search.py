@@ -15,6 +15,7 @@ mcpg search shipment status
 mcpg search "comit my stagd changes" -b real.mdld -n 3
 mcpg search "refund the customer" --min-score 0.5 --format json | jq -r '.matches[].toolId'
 echo "where is my parcel" | mcpg search -
+mcpg search "where is my parcel" --watch
 mcpg search                        # browse"""
 
 
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
     options.command(app, "search", examples=EXAMPLES, table=SEARCH)(run)
 
 
-def run(output: Output, *, explain: bool, form: str, **asked: Any) -> int:
+def run(output: Output, *, explain: bool, form: str, watch: bool, **asked: Any) -> int:
     """Find the tools that serve a request.
 
     Each match has a score: how sure the search is that the tool is wanted, in [0, 1]. Below the
@@ -35,7 +36,21 @@ def run(output: Output, *, explain: bool, form: str, **asked: Any) -> int:
     """
     from mcpg.cli.query import Question, Showing, answer_explain, answer_search  # noqa: PLC0415 - as above
 
-    question = Question.of(asked)
-    if explain:
-        return answer_explain(question, Showing(form), output)
-    return answer_search(question, form, output)
+    def answer() -> int:
+        question = Question.of(asked)
+        if explain:
+            return answer_explain(question, Showing(form), output)
+        return answer_search(question, form, output)
+
+    if not watch:
+        return answer()
+    from mcpg.cli.open_bundle import settings_of  # noqa: PLC0415 - as above
+    from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few searches watch
+
+    query = Question.of(asked).query  # standard input can be read once
+    asked["query"] = [query] if query else []
+
+    def watched() -> tuple[str, ...]:
+        return settings_of(bundle=asked["bundle"]).watched()
+
+    return Watcher(watched, output).run(answer)

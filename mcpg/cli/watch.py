@@ -1,0 +1,118 @@
+"""`--watch`: run a command again whenever a file that it reads has changed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from mcpg.cli.exits import ExitCode, explained
+from mcpg.cli.output import Output
+from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.sources.watching import Stamp, changed_files, forget_modules, watched_files
+from mcpg.values import counted
+
+Files = Mapping[str, Stamp]
+
+POLL_SECONDS = 0.5
+"""Time between two looks at the files, unless these take longer."""
+
+SETTLE_SECONDS = 0.1
+"""Time for which no file must change before the command runs again, as programs write in pieces."""
+
+# Looking takes no more than a twentieth of the time.
+_MOST_SHARE = 20
+_MOST_NAMED = 3
+
+
+class Watcher:
+    """Runs a command now, and again whenever a file has changed, until it is interrupted.
+
+    A failure is reported, and the next change is waited for. What makes no sense from the start, or
+    is missing, ends it.
+    """
+
+    def __init__(
+        self,
+        sources: Callable[[], Sequence[str]],
+        output: Output,
+        *,
+        exclude: Sequence[str] = (),
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Prepare to watch.
+
+        Args:
+            sources: Returns what is watched, as `read_sources` takes it; asked before each run.
+            output: Where changes are reported.
+            exclude: Beginnings of paths that are not watched, such as the output.
+            pause: Waits for some seconds.
+        """
+        self._sources = sources
+        self._output = output
+        self._exclude = exclude
+        self._pause = pause
+        self._watched: Sequence[str] = ()
+        self._poll = POLL_SECONDS
+
+    def run(self, command: Callable[[], int]) -> int:
+        """Run *command* until somebody interrupts it; return the exit code.
+
+        Raises:
+            McpgError: An option or a setting makes no sense, or a file is missing, at the first
+                run.
+        """
+        try:
+            files = self._look()
+            self._attempt(command, is_first=True)
+            self._output.note(f"watching {counted(len(files), 'file')}; Ctrl-C ends this")
+            while True:
+                files = self._changed(files)
+                self._attempt(command, is_first=False)
+        except KeyboardInterrupt:
+            return ExitCode.DONE
+
+    def _attempt(self, command: Callable[[], int], *, is_first: bool) -> None:
+        try:
+            command()
+        except McpgError as fault:
+            if is_first and isinstance(fault, UsageError | NotFoundError):
+                raise
+            explained(fault, self._output)
+        self._output.flush()
+
+    def _look(self) -> Files:
+        try:
+            self._watched = self._sources()
+        except McpgError:  # a mistake in a configuration file, which is watched still
+            if not self._watched:
+                raise
+        start = time.perf_counter()
+        files = watched_files(self._watched, self._exclude)
+        self._poll = max(POLL_SECONDS, _MOST_SHARE * (time.perf_counter() - start))
+        return files
+
+    def _changed(self, before: Files) -> Files:
+        """Wait until files differ from *before* and change no more; report and return them."""
+        files = self._look()
+        while files == before:
+            self._pause(self._poll)
+            files = self._look()
+        while True:
+            self._pause(SETTLE_SECONDS)
+            settled, files = files, self._look()
+            if files == settled:
+                break
+        changed = changed_files(before, files)
+        forget_modules(changed)
+        names = [_shown(path) for path in changed[:_MOST_NAMED]]
+        more = len(changed) - len(names)
+        self._output.note(f"changed: {', '.join(names)}{f' and {more:,} more' if more else ''}")
+        return files
+
+
+def _shown(path: str) -> str:
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # on another drive
+        return path
