@@ -133,6 +133,10 @@ def by_hand(mode: str) -> None:
             file.write(f"{os.getpid()} {child.pid}")
     for line in sys.stdin:
         answer(mode, json.loads(line))
+    if mode == "farewell":
+        sys.stderr.write("good-bye\n" * 100_000)
+        with open(sys.argv[2], "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write("ended by itself")
 
 
 def by_sdk(mode: str) -> None:

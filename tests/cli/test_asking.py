@@ -74,12 +74,16 @@ def test_one_that_fails(folder: Path, run: Callable[..., Run]) -> None:
 
 
 def test_a_name_in_two_configurations(folder: Path, run: Callable[..., Run]) -> None:
-    """Two servers of one name would be mixed up; the second is refused."""
-    names = [configuration(folder / name, mine="pages") for name in ("a.json", "b.json")]
+    """Two servers of one name would be mixed up; the second is refused, unless it is the same."""
+    names = [configuration(folder / f"{mode}.json", mine=mode) for mode in ("pages", "chatty")]
     done = run("bundle", *names, "--format", "json")
     assert done.json["tools"] == 3
     (failed,) = done.json["diagnostics"]
-    assert (failed["code"], failed["place"]) == ("source_load_failed", "b.json: mine")
+    assert (failed["code"], failed["place"]) == ("source_load_failed", "chatty.json: mine")
+    same = configuration(folder / "same.json", mine="pages")
+    done = run("bundle", names[0], same, "--format", "json", "--strict")
+    (told,) = done.json["diagnostics"]
+    assert (told["severity"], told["place"]) == ("info", "same.json: mine")
 
 
 def test_a_folder_starts_nothing(folder: Path, run: Callable[..., Run]) -> None:

@@ -306,7 +306,11 @@ async def _posix_stdio(
                 group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            await _stop(process)
+            async with anyio.create_task_group() as closing:
+                # What it writes from now on is read, so that it can go on, and not kept.
+                closing.start_soon(_drain, process.stderr, TransportErrors(), drained)
+                await _stop(process)
+                closing.cancel_scope.cancel()
         groups.discard(process.pid)
         for stream in (incoming, messages, answers, outgoing):
             stream.close()

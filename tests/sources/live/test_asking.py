@@ -124,6 +124,15 @@ def test_servers_that_fail_do_not_hinder_the_others() -> None:
     }
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere standard error is not read")
+def test_a_program_that_says_much_in_the_end(tmp_path: Path) -> None:
+    """Whatever a program writes on standard error, it can go on until it ends by itself."""
+    proof = tmp_path / "proof"
+    batch = query_servers([by_hand("farewell", str(proof))], QUICK)
+    assert not batch.diagnostics
+    assert proof.read_text("utf-8") == "ended by itself"
+
+
 class Misbehaving(BaseHTTPRequestHandler):
     """A web server that sends on, or answers without end."""
 
