@@ -146,6 +146,13 @@ class Code:
     GRAPH_RESULTS_CUT = "graph_results_cut"
     INDEX_IN_MEMORY = "index_in_memory"
     RANKING_IGNORED = "ranking_ignored"
+    OBSERVED_INVALID = "observed_invalid"
+    OBSERVED_TOOL_UNKNOWN = "observed_tool_unknown"
+    TRACE_SKIPPED = "trace_skipped"
+    TRACE_REPAIRED = "trace_repaired"
+    TRACE_KNOWN = "trace_known"
+    TRACE_BOUNDED = "trace_bounded"
+    CALLS_NOT_RECORDED = "calls_not_recorded"
     JUDGED_INVALID = "judged_invalid"
     JUDGED_REPEATED = "judged_repeated"
     JUDGED_TOOL_UNKNOWN = "judged_tool_unknown"
@@ -252,6 +259,13 @@ REMEDIES = {
     Code.QUERY_VECTOR_EMPTY: "Add detail, or use a provider that supports the query's language.",
     Code.VECTOR_SEARCH_FAILED: "Retry, or use another provider; the message has its error.",
     Code.GRAPH_FALLBACK: "No action needed.",
+    Code.OBSERVED_INVALID: "Learn it again from the traces, or remove it.",
+    Code.OBSERVED_TOOL_UNKNOWN: "Correct the names, or forget them with `mcpg learn --forget`.",
+    Code.TRACE_SKIPPED: "Correct what writes the traces; the message has the number.",
+    Code.TRACE_REPAIRED: "No action needed.",
+    Code.TRACE_KNOWN: "No action needed; `--fresh` counts everything anew.",
+    Code.TRACE_BOUNDED: "Split the traces by time, and learn from one after the other.",
+    Code.CALLS_NOT_RECORDED: "Check the path and the space there; calls are not affected.",
     Code.JUDGED_INVALID: "Fix the issue that the message names; see the layouts.",
     Code.JUDGED_REPEATED: "Remove one, or give it an id of its own.",
     Code.JUDGED_TOOL_AMBIGUOUS: "Use the id, or `source::name`.",

@@ -29,6 +29,7 @@ from mcpg.bundle.links import (
     with_stated,
 )
 from mcpg.bundle.merge import Places, former_paths, settle, sort_documents
+from mcpg.bundle.observations import observed_edges, with_observed
 from mcpg.catalog.catalog import Catalog, build_catalog, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.documents.markdown import Targets, targets_of, with_pages
@@ -63,6 +64,7 @@ class BundleContext:
         stated: What documents state outside their lists of links.
         memo: What is known of documents that were written before.
         texts: Whether the texts of documents are needed.
+        observed: What was observed of each tool, `None` where no source says.
     """
 
     addresses: Mapping[str, tuple[str, str]]
@@ -72,6 +74,7 @@ class BundleContext:
     stated: Stated
     memo: Memo
     texts: bool
+    observed: Mapping[str, Sequence[Edge]] | None = None
 
 
 _WRITTEN: Kind[str] = Kind(
@@ -117,6 +120,10 @@ def finalise(
     else:
         document = _completed(tool, read.document, context)
         is_kept = read.keeps_text and _says_the_same(read.document, document)
+    if context.observed is not None:
+        seen = with_observed(document, context.observed.get(tool.id, ()), context.addresses)
+        is_kept = is_kept and seen is document
+        document = seen
     try:
         content = read.source.content if read and is_kept else _written(document, context)
     except DocumentError as fault:
@@ -227,7 +234,11 @@ def assemble(
     pages = place_pages(sorted_.pages, addresses.values())
     places = _places(catalog, by_tool, addresses, pages, source_id)
     by_tool, unresolved = settle(by_tool, places)
+    observed, doubtful = (
+        observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
+    )
     context = _context(catalog, by_tool, pages, places, memo, texts=texts)
+    context = replace(context, observed=observed)
     results = [finalise(tool, by_tool.get(tool.id), context) for tool in catalog.tools]
     finished = sorted((item for item, _ in results if item), key=lambda item: item.text.path)
     linked = [resolve_links(page, context.targets) for page in pages]
@@ -240,7 +251,7 @@ def assemble(
         relations=Relations({item.document.tool.id: item.relations for item in finished}),
         diagnostics=(
             *(*batch.diagnostics, *found, *sorted_.diagnostics, *catalog.diagnostics, *left_out),
-            *(*moved, *unresolved, *faults, *context.stated.diagnostics, *dropped),
+            *(*moved, *unresolved, *faults, *context.stated.diagnostics, *dropped, *doubtful),
         ),
         ranking=ranking,
         pages=tuple(with_stated(page, context.stated) for page, _ in linked),

@@ -51,6 +51,19 @@ class FailedSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedFile:
+    """The text of a file of observed calls, not yet parsed.
+
+    Attributes:
+        text: The whole file.
+        place: Its path, for messages.
+    """
+
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class SourceBatch:
     """All that was read from one or more sources.
 
@@ -61,6 +74,7 @@ class SourceBatch:
         bundles: Bundle files, not yet parsed.
         diagnostics: What was noticed.
         failed: Sources that could not be read; a diagnostic has the reason of each.
+        observed: Files of observed calls, not yet parsed.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -69,6 +83,7 @@ class SourceBatch:
     bundles: tuple[RawBundle, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: tuple[FailedSource, ...] = ()
+    observed: tuple[ObservedFile, ...] = ()
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
@@ -81,6 +96,7 @@ class SourceBatch:
             bundles=tuple(item for batch in batches for item in batch.bundles),
             diagnostics=tuple(item for batch in batches for item in batch.diagnostics),
             failed=tuple(item for batch in batches for item in batch.failed),
+            observed=tuple(item for batch in batches for item in batch.observed),
         )
 
 
@@ -104,6 +120,7 @@ _HINTS_YAML = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*tools[ \t]*:
 _BUNDLE = re.compile(
     r'\s*\{\s*"(?:version"\s*:\s*-?\d+\s*,\s*"documents|documents)"', re.IGNORECASE
 )
+_OBSERVED = re.compile(r'\s*\{\s*"schema"\s*:\s*"mcpg/observed/')
 _OPENAPI = re.compile(r'\s*\{\s*"(?:openapi|swagger)"\s*:')
 _OPENAPI_YAML = re.compile(r"""^["']?(?:openapi|swagger)["']?[ \t]*:""", re.MULTILINE)
 _MANIFEST = re.compile(r'\s*(?:\[|\{\s*"(?:tools|jsonrpc|result|functions|nextCursor|name|type)")')
@@ -122,6 +139,14 @@ class FileKind(Enum):
     BUNDLE = auto()
     OPENAPI = auto()
     CLIENT = auto()
+    OBSERVED = auto()
+
+
+_BEGINNINGS = (
+    (_OBSERVED, FileKind.OBSERVED),
+    (_BUNDLE, FileKind.BUNDLE),
+    (_OPENAPI, FileKind.OPENAPI),
+)
 
 
 def may_be_source(name: str) -> bool:
@@ -166,7 +191,8 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
     if lower.endswith((*_MARKDOWN, *_YAML)) or _is_hints_name(lower):
         return FileKind.DOCUMENT if lower.endswith(_MARKDOWN) else FileKind.HINTS
     if lower.endswith(_JSON) or _JSON_START.match(text):
-        is_client = not _MANIFEST.match(text) and is_client_configuration(text)
+        is_other = _MANIFEST.match(text) or _OBSERVED.match(text)
+        is_client = not is_other and is_client_configuration(text)
         return FileKind.CLIENT if is_client else _json_kind(text)
     if lower.endswith(".mdld") or _is_document(text):
         return FileKind.DOCUMENT
@@ -196,10 +222,9 @@ def _is_openapi(text: str) -> bool:
 
 def _json_kind(text: str) -> FileKind:
     """Return what a JSON text is, parsing only where its first member leaves that open."""
-    if _BUNDLE.match(text):
-        return FileKind.BUNDLE
-    if _OPENAPI.match(text):
-        return FileKind.OPENAPI
+    for beginning, kind in _BEGINNINGS:
+        if beginning.match(text):
+            return kind
     if _MANIFEST.match(text) or not text.lstrip().startswith("{"):
         return FileKind.MANIFEST
     try:
@@ -281,6 +306,8 @@ class SourceText:
             return SourceBatch(rules=rules, diagnostics=noticed)
         if kind is FileKind.BUNDLE:
             return SourceBatch(bundles=(RawBundle(self.text, self.place),))
+        if kind is FileKind.OBSERVED:
+            return SourceBatch(observed=(ObservedFile(self.text, self.place),))
         content = self.text.replace("\r\n", "\n").replace("\r", "\n")
         return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
 

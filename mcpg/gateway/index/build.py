@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from mcpg.build_cache import KeptMemo
 from mcpg.bundle import Assembly, assemble
 from mcpg.catalog.catalog import Catalog, build_catalog
-from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
+from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load
 from mcpg.engine.results import NONE, EngineServices
@@ -108,7 +108,7 @@ def matching_engine(graph: FileGraph | CustomGraph, catalog: Catalog, plan: Plan
 def map_documents(
     graph: FileGraph | CustomGraph,
     catalog: Catalog,
-    rules: Iterable[HintRule],
+    batch: SourceBatch,
     plan: Plan,
     memo: KeptMemo,
 ) -> tuple[Assembly, list[Diagnostic]]:
@@ -121,7 +121,8 @@ def map_documents(
     Args:
         graph: Where the documents come from.
         catalog: The tools that the sources have, with their hints.
-        rules: The rules of the sources; the relations that they state hold beside any document.
+        batch: What the sources hold; the relations that rules state and observed calls show hold
+            beside any document.
         plan: How it is built.
         memo: What is known from an earlier run.
 
@@ -132,8 +133,8 @@ def map_documents(
         UnusableGraphError: The documents cannot be had, or are broken.
     """
     # The tools have the hints already.
-    relating = tuple(replace(rule, hints=Hints()) for rule in rules)
-    live = SourceBatch(tools=catalog.tools, rules=relating)
+    relating = tuple(replace(rule, hints=Hints()) for rule in batch.rules)
+    live = SourceBatch(tools=catalog.tools, rules=relating, observed=batch.observed)
     try:
         assembly = _assembled(_documents(graph, catalog), live, plan, memo)
         foreign = _foreign(assembly, catalog)
@@ -300,7 +301,7 @@ def _by_documents(
         if engine is not None:
             diagnostics = (*catalog.diagnostics, *engine.diagnostics)
             return BuiltIndex(engine, lambda: engine.catalog, diagnostics)
-        assembly, found = map_documents(graph, catalog, batch.rules, plan, memo)
+        assembly, found = map_documents(graph, catalog, batch, plan, memo)
     except UnusableGraphError as fault:
         built = _generated(batch, plan, memo)
         return replace(built, diagnostics=(*built.diagnostics, fault.diagnostic))

@@ -1,0 +1,266 @@
+"""Learn edges from observed calls: next steps, and tools that are used together.
+
+An edge is made where one tool follows another more often than it follows any tool: a tool that
+follows everything says nothing. How much more often is tested by the likelihood ratio (Dunning,
+"Accurate methods for the statistics of surprise and coincidence", Computational Linguistics 19,
+1993), and the expected share is shrunk towards that of a tool that follows nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from heapq import nsmallest
+from math import log, sqrt
+
+from mcpg.catalog.catalog import ToolLookup
+from mcpg.catalog.model import Tool
+from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin
+from mcpg.relations.observed import (
+    UNDATED,
+    Observed,
+    PairCounts,
+    ToolCounts,
+    total,
+    turn,
+)
+from mcpg.values import counted
+
+NEXT_STEPS_PER_TOOL = 5
+RELATED_PER_TOOL = 4
+
+HALF_LIFE = 90
+"""Days after which half of what age can take off a weight is taken off."""
+
+_OLDEST_FACTOR = 0.5
+# Of fewer sessions than these an edge is less sure.
+_SURE, _UNSURE_FACTOR = 3, 0.7
+# Observations of a tool that nothing follows, added to those of all other tools.
+_PRIOR = 10.0
+_LEAST_SHARE = 0.1
+_LEAST_SURPRISE = 3.84  # the 95th percentile of chi squared with one degree of freedom
+# A third of what is seen must be more than what is expected.
+_LEAST_GAIN = 1 / 3
+_LEAST_ORDER = 2 / 3
+_LEAST_SUCCESS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedEdge:
+    """An edge and the counts behind it.
+
+    Attributes:
+        edge: The edge.
+        sessions: Sessions in which the target followed the source, or was used together with it.
+        of: Sessions in which the source succeeded.
+        failed: Sessions in which the target failed after the source, and never succeeded.
+        last: The last day on which that was seen, "" where it is not known.
+    """
+
+    edge: Edge
+    sessions: int
+    of: int
+    failed: int
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What is known of two tools, seen from one of them.
+
+    Attributes:
+        target: The other tool.
+        counts: Their counts over all days, this tool first.
+        last: The last day on which they were used together.
+    """
+
+    target: str
+    counts: PairCounts
+    last: str
+
+    @property
+    def followed(self) -> float:
+        """Sessions in which the target followed, by half where other tools came between."""
+        return (self.counts.forward + self.counts.forward_next) / 2
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the target follows mostly where both are used; one session less is certain."""
+        counts = self.counts
+        return counts.forward + 1 >= _LEAST_ORDER * (counts.together + 2)
+
+    @property
+    def success(self) -> float:
+        """The share of sessions in which the target succeeded, of those where it was tried."""
+        tried = self.counts.forward + self.counts.forward_failed
+        return self.counts.forward / tried if tried else 0.0
+
+
+def learned_edges(observed: Observed) -> list[LearnedEdge]:
+    """Return the edges that *observed* calls show, by source, kind and weight.
+
+    Each tool has at most five next steps and four related tools. A pair whose order is clear makes
+    a next step; another pair makes related tools, in both directions.
+    """
+    tools = {name: total(days.values(), ToolCounts()) for name, days in observed.tools.items()}
+    succeeded = {name: counts.succeeded for name, counts in tools.items()}
+    by_tool = _evidence(observed)
+    steps = _Surprise(succeeded, by_tool, lambda one: one.followed)
+    together = _Surprise(succeeded, by_tool, lambda one: float(one.counts.together))
+    newest = observed.newest
+    learned: list[LearnedEdge] = []
+    for source in sorted(by_tool):
+        found = [
+            *_next_steps(source, by_tool[source], steps, succeeded[source], newest),
+            *_related(source, by_tool[source], together, succeeded[source], newest),
+        ]
+        learned += _strongest(found, EdgeKind.NEXT_STEP, NEXT_STEPS_PER_TOOL)
+        learned += _strongest(found, EdgeKind.RELATED, RELATED_PER_TOOL)
+    return learned
+
+
+def _evidence(observed: Observed) -> dict[str, list[_Evidence]]:
+    found: defaultdict[str, list[_Evidence]] = defaultdict(list)
+    for (first, second), days in sorted(observed.pairs.items()):
+        if first not in observed.tools or second not in observed.tools:
+            continue
+        counts = total(days.values(), PairCounts())
+        last = max((day for day, one in days.items() if one.together), default=UNDATED)
+        found[first].append(_Evidence(second, counts, last))
+        found[second].append(_Evidence(first, turn(counts), last))
+    return dict(found)
+
+
+class _Surprise:
+    """How much more often two tools are seen together than is expected."""
+
+    def __init__(
+        self,
+        succeeded: Mapping[str, int],
+        by_tool: Mapping[str, Sequence[_Evidence]],
+        number: Callable[[_Evidence], float],
+    ) -> None:
+        """Prepare to compare.
+
+        Args:
+            succeeded: For each tool, the sessions in which it succeeded.
+            by_tool: What is known of each tool and others.
+            number: Returns how often the target is seen with the source.
+        """
+        self._succeeded = succeeded
+        self._number = number
+        self._all = sum(succeeded.values())
+        self._seen: defaultdict[str, float] = defaultdict(float)
+        for evidence in by_tool.values():
+            for one in evidence:
+                self._seen[one.target] += number(one)
+
+    def strength(self, source: str, one: _Evidence) -> float:
+        """Return how strong the evidence of an edge is, in [0, 1]; 0 for what chance explains.
+
+        It is the geometric mean of the share of the source's sessions, and of the part of this
+        share that is beyond what is expected.
+        """
+        number, sessions = self._number(one), self._succeeded[source]
+        if not sessions:
+            return 0.0
+        share = min(1.0, number / sessions)
+        elsewhere = max(0.0, self._seen[one.target] - number)
+        others = self._all - sessions - self._succeeded[one.target]
+        expected = min(1.0, (elsewhere + 0.5) / (max(0, others) + _PRIOR + 1))
+        if share < _LEAST_SHARE or share <= expected:
+            return 0.0
+        gain = 1 - expected / share
+        is_chance = 2 * sessions * _divergence(share, expected) < _LEAST_SURPRISE
+        return 0.0 if is_chance or gain < _LEAST_GAIN else sqrt(share * gain)
+
+
+def _divergence(share: float, expected: float) -> float:
+    """Return the Kullback-Leibler divergence of two shares, of which the first is greater."""
+    rest = (1 - share) * log((1 - share) / (1 - expected)) if share < 1 else 0.0
+    return share * log(share / expected) + rest
+
+
+def _next_steps(
+    source: str, evidence: Iterable[_Evidence], surprise: _Surprise, of: int, newest: str
+) -> Iterator[LearnedEdge]:
+    for one in evidence:
+        counts = one.counts
+        if not (counts.forward and one.is_ordered and one.success >= _LEAST_SUCCESS):
+            continue
+        strength = surprise.strength(source, one) * one.success
+        reason = f"followed it in {counts.forward:,} of {counted(of, 'session')}"
+        if counts.forward_failed:
+            reason += f", failed in {counts.forward_failed:,}"
+        yield from _edge(
+            EdgeKind.NEXT_STEP, source, one, strength, counts.forward, of, newest, reason
+        )
+
+
+def _related(
+    source: str, evidence: Iterable[_Evidence], surprise: _Surprise, of: int, newest: str
+) -> Iterator[LearnedEdge]:
+    for one in evidence:
+        back = _Evidence(source, turn(one.counts), one.last)
+        if not one.counts.together or one.is_ordered or back.is_ordered:
+            continue
+        number = one.counts.together
+        reason = f"used together with it in {number:,} of {counted(of, 'session')}"
+        strength = surprise.strength(source, one)
+        yield from _edge(EdgeKind.RELATED, source, one, strength, number, of, newest, reason)
+
+
+def _edge(
+    kind: EdgeKind,
+    source: str,
+    one: _Evidence,
+    strength: float,
+    sessions: int,
+    of: int,
+    newest: str,
+    reason: str,
+) -> Iterator[LearnedEdge]:
+    if not strength:
+        return
+    sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
+    weight = max(0.01, round(strength * sure * _recency(one.last, newest), 2))
+    edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
+    yield LearnedEdge(edge, sessions, of, one.counts.forward_failed, one.last)
+
+
+def _recency(last: str, newest: str) -> float:
+    """Return 1 for the newest day of all traces, less the older, and never below a half."""
+    if UNDATED in (last, newest):
+        return 1.0
+    age = (date.fromisoformat(newest) - date.fromisoformat(last)).days
+    return float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
+
+
+def _strongest(found: Iterable[LearnedEdge], kind: EdgeKind, count: int) -> list[LearnedEdge]:
+    own = (one for one in found if one.edge.kind is kind)
+    return nsmallest(count, own, lambda one: (-one.edge.weight, one.edge.target))
+
+
+class ToolNames:
+    """Finds tools by what traces call them."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._lookup = ToolLookup(tuple(tools))
+
+    def __call__(self, name: str, server: str = "") -> str | None:
+        """Return the id of the tool that *name* means, `None` where none or several have it.
+
+        Args:
+            name: An id in any case, `source::name`, or a raw name.
+            server: The source of the tool, "" where it is not stated.
+        """
+        found = self._lookup.get(name)
+        if found is not None:
+            return found.id
+        reference = f"{server}::{name}" if server else name
+        # What is no name may be a pattern, which traces do not have.
+        is_name = self._lookup.is_name(reference)
+        matching = self._lookup.matching(reference) if is_name else ()
+        return matching[0].id if len(matching) == 1 else None

@@ -1,0 +1,317 @@
+"""Sessions of tool calls, counted in bounded memory.
+
+Calls are gathered by session until the session ends; those of sessions that have been quiet for
+longest are counted first when there are too many. A pause ends a session as well, so that one
+process that serves for weeks has many sessions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from hashlib import blake2b
+from operator import itemgetter
+from typing import NamedTuple
+
+from mcpg.relations.observed import (
+    UNDATED,
+    Observed,
+    Pair,
+    PairCounts,
+    ToolCounts,
+    Trace,
+    turn,
+)
+
+WINDOW = 5
+"""How many different steps back a tool is held to have preceded another."""
+
+PAUSE = 1800.0
+"""Seconds without a call after which a session is over."""
+
+_DAY = 86_400.0
+_EPOCH = date(1970, 1, 1).toordinal()
+_LONGEST_KEY = 64
+
+# Counts are kept as lanes of one integer, which are added at once: 40 bits each.
+_LANE = 40
+_MASK = (1 << _LANE) - 1
+_TOGETHER, _FORWARD, _FORWARD_NEXT, _FORWARD_FAILED, _BACKWARD, _BACKWARD_NEXT, _BACKWARD_FAILED = (
+    1 << (_LANE * lane) for lane in range(7)
+)
+_CALLED, _SUCCEEDED, _ONE_CALL, _ONE_FAILURE = (1 << (_LANE * lane) for lane in range(4))
+# What one step says of an ordered pair, by whether its numbers are in order.
+_FOLLOWS = {True: _TOGETHER | _FORWARD, False: _TOGETHER | _BACKWARD}
+_FOLLOWS_NEXT = {
+    True: _TOGETHER | _FORWARD | _FORWARD_NEXT,
+    False: _TOGETHER | _BACKWARD | _BACKWARD_NEXT,
+}
+_FAILS = {True: (_FORWARD, _FORWARD_FAILED), False: (_BACKWARD, _BACKWARD_FAILED)}
+_TOOL_BITS = 20
+_NUMBER = (1 << _TOOL_BITS) - 1
+
+
+class Call(NamedTuple):
+    """A call of a tool, as a session holds it.
+
+    Attributes:
+        start: When it began, in seconds since 1970; `None` where that is not known.
+        end: When it ended, not before its start.
+        tool: The number of the tool.
+        succeeded: Whether it did.
+    """
+
+    start: float | None
+    end: float
+    tool: int
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is held at once.
+
+    Attributes:
+        calls: Calls of sessions that are not counted yet.
+        session: Calls of one session; a longer one is counted in parts.
+        tools: Different tools.
+        pairs: Different pairs of tools, each day by itself.
+    """
+
+    calls: int = 200_000
+    session: int = 4096
+    tools: int = 50_000
+    pairs: int = 500_000
+
+
+@dataclass(slots=True)
+class Noticed:
+    """What was noticed while sessions were counted, in calls unless it says otherwise.
+
+    Attributes:
+        repeated: Calls that were there already: same session, tool, start and end.
+        backwards: Calls that began before the one that stands before them.
+        overlapping: Calls that began while another one of their session was running.
+        parted: Sessions that were counted before they were over, as there were too many calls.
+        tools_left_out: Calls of tools that are too many.
+        pairs_left_out: Pairs of tools in one session that are too many.
+    """
+
+    repeated: int = 0
+    backwards: int = 0
+    overlapping: int = 0
+    parted: int = 0
+    tools_left_out: int = 0
+    pairs_left_out: int = 0
+
+
+class SessionCounter:
+    """Counts the calls of sessions, in whatever order the sessions' calls are mixed.
+
+    Attributes:
+        noticed: What was noticed up to now.
+    """
+
+    def __init__(self, bounds: Bounds = Bounds()) -> None:
+        self.noticed = Noticed()
+        self._bounds = bounds
+        self._open: OrderedDict[str, list[Call]] = OrderedDict()
+        self._held = 0
+        self._numbers: dict[str, int] = {}
+        self._names: list[str] = []
+        self._sessions: Counter[int] = Counter()
+        self._tools: defaultdict[int, int] = defaultdict(int)
+        self._pairs: dict[int, int] = {}
+
+    def add(
+        self, session: str, tool: str, start: float | None, end: float, *, succeeded: bool
+    ) -> None:
+        """Take a call of *tool*; for its times see `Call`."""
+        number = self._numbers.get(tool)
+        if number is None:
+            number = self._numbered(tool)
+            if number is None:
+                return
+        if len(session) > _LONGEST_KEY:
+            session = blake2b(session.encode("utf-8", "surrogatepass")).hexdigest()[:_LONGEST_KEY]
+        calls = self._open.get(session)
+        if calls is None:
+            calls = self._open[session] = []
+        else:
+            self._open.move_to_end(session)
+        calls.append(Call(start, end, number, succeeded))
+        self._held += 1
+        if self._held > self._bounds.calls or len(calls) > self._bounds.session:
+            self._make_room(session)
+
+    def finish(self, traces: frozenset[Trace] = frozenset()) -> Observed:
+        """Count what is still open, and return all counts, as learned from *traces*."""
+        while self._open:
+            self._close(self._open.popitem(last=False)[1])
+        return Observed(
+            {_day(day): count for day, count in self._sessions.items()},
+            self._tool_counts(),
+            self._pair_counts(),
+            traces,
+        )
+
+    def _numbered(self, tool: str) -> int | None:
+        if len(self._names) >= self._bounds.tools:
+            self.noticed.tools_left_out += 1
+            return None
+        self._names.append(tool)
+        self._numbers[tool] = len(self._names) - 1
+        return len(self._names) - 1
+
+    def _make_room(self, session: str) -> None:
+        """Count a session before it is known to be over: a long one, else the quietest."""
+        is_long = len(self._open[session]) > self._bounds.session
+        now = self._open[session][-1].start
+        calls = self._open.pop(session) if is_long else self._open.popitem(last=False)[1]
+        last = calls[-1].start
+        self.noticed.parted += is_long or now is None or last is None or now - last <= PAUSE
+        self._close(calls)
+
+    def _close(self, calls: list[Call]) -> None:
+        self._held -= len(calls)
+        for part in self._parts(self._sorted(calls)):
+            self._count(part)
+
+    def _sorted(self, calls: list[Call]) -> list[Call]:
+        """Return *calls* by their start; one without takes that of the call before it."""
+        known = next((call.start for call in calls if call.start is not None), None)
+        if known is None:
+            return calls
+        last = known
+        dated: list[Call] = []
+        for call in calls:
+            start = call.start
+            if start is None:
+                dated.append(Call(last, last, call.tool, call.succeeded))
+                continue
+            if start < last:
+                self.noticed.backwards += 1
+            last = start
+            dated.append(call)
+        dated.sort(key=itemgetter(0))
+        return dated
+
+    def _parts(self, calls: list[Call]) -> Iterator[list[Call]]:
+        """Cut *calls* at pauses, and drop those that are there twice."""
+        part: list[Call] = []
+        seen: set[Call] = set()
+        ended = 0.0
+        for call in calls:
+            start = call.start
+            if start is not None:
+                if call in seen:
+                    self.noticed.repeated += 1
+                    continue
+                if part and start - ended > PAUSE:
+                    yield part
+                    part, ended = [], start
+                    seen.clear()
+                seen.add(call)
+                self.noticed.overlapping += start < ended
+                ended = max(ended, call.end)
+            part.append(call)
+        if part:
+            yield part
+
+    def _count(self, calls: list[Call]) -> None:
+        """Count one session."""
+        last = calls[-1].start
+        day = 0 if last is None else int(last // _DAY) + _EPOCH
+        self._sessions[day] += 1
+        found: dict[int, int] = {}
+        steps: list[Call] = []
+        failed: list[tuple[int, int]] = []
+        for call in calls:
+            if not call.succeeded:
+                failed += [(step.tool, call.tool) for step in steps[-WINDOW:]]
+            elif steps and steps[-1].tool == call.tool:
+                steps[-1] = call
+            else:
+                _relate(call, steps, found)
+                steps.append(call)
+        for one, other in failed:
+            _fail(one, other, found)
+        self._add_tools(calls, day)
+        self._add_pairs(found, day)
+
+    def _add_tools(self, calls: list[Call], day: int) -> None:
+        of_tool: dict[int, int] = {}
+        for call in calls:
+            so_far = of_tool.get(call.tool, 1)
+            failure = 0 if call.succeeded else 1 << (3 * _LANE)
+            has_succeeded = (so_far >> _LANE & 1 | call.succeeded) << _LANE
+            of_tool[call.tool] = (
+                (so_far & ~(1 << _LANE) | has_succeeded) + (1 << 2 * _LANE) + failure
+            )
+        for tool, counts in of_tool.items():
+            self._tools[day << _TOOL_BITS | tool] += counts
+
+    def _add_pairs(self, found: Mapping[int, int], day: int) -> None:
+        pairs, above = self._pairs, day << (2 * _TOOL_BITS)
+        for pair, counts in found.items():
+            key = above | pair
+            if key in pairs:
+                pairs[key] += counts
+            elif len(pairs) < self._bounds.pairs:
+                pairs[key] = counts
+            else:
+                self.noticed.pairs_left_out += 1
+
+    def _tool_counts(self) -> dict[str, dict[str, ToolCounts]]:
+        found: defaultdict[str, dict[str, ToolCounts]] = defaultdict(dict)
+        for key, counts in self._tools.items():
+            name, day = self._names[key & _NUMBER], _day(key >> _TOOL_BITS)
+            found[name][day] = ToolCounts(*_lanes(counts, 4))
+        return dict(found)
+
+    def _pair_counts(self) -> dict[Pair, dict[str, PairCounts]]:
+        found: defaultdict[Pair, dict[str, PairCounts]] = defaultdict(dict)
+        for key, lanes in self._pairs.items():
+            first = self._names[key >> _TOOL_BITS & _NUMBER]
+            second = self._names[key & _NUMBER]
+            counts = PairCounts(*_lanes(lanes, 7))
+            pair = (first, second) if first < second else (second, first)
+            day = _day(key >> 2 * _TOOL_BITS)
+            found[pair][day] = counts if first < second else turn(counts)
+        return dict(found)
+
+
+def _relate(call: Call, steps: list[Call], found: dict[int, int]) -> None:
+    """Note what the successful *call* says of the *steps* before it."""
+    tool, start = call.tool, call.start
+    marks = _FOLLOWS_NEXT
+    for step in reversed(steps[-WINDOW:]):
+        other = step.tool
+        if other != tool:
+            is_in_order = other < tool
+            pair = other << _TOOL_BITS | tool if is_in_order else tool << _TOOL_BITS | other
+            is_over = start is None or step.end <= start
+            mark = marks[is_in_order] if is_over else _TOGETHER
+            found[pair] = found.get(pair, 0) | mark
+        marks = _FOLLOWS
+
+
+def _fail(one: int, other: int, found: dict[int, int]) -> None:
+    """Note that *other* failed after *one*, unless it succeeded after it as well."""
+    if one == other:
+        return
+    pair = one << _TOOL_BITS | other if one < other else other << _TOOL_BITS | one
+    succeeded, failed = _FAILS[one < other]
+    so_far = found.get(pair, 0)
+    if not so_far & succeeded:
+        found[pair] = so_far | failed
+
+
+def _lanes(counts: int, many: int) -> list[int]:
+    return [counts >> (_LANE * lane) & _MASK for lane in range(many)]
+
+
+def _day(ordinal: int) -> str:
+    return date.fromordinal(ordinal).isoformat() if ordinal else UNDATED

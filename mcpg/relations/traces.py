@@ -1,0 +1,477 @@
+"""Traces of tool calls: lines of JSON, one call each, or exported OpenTelemetry spans.
+
+A line is a JSON object with a session, a tool, a time and whether the call succeeded; common
+spellings of these names are known. A line of an OpenTelemetry export, as the file exporter of the
+collector writes it (OTLP/JSON), holds spans; those of tool calls count, their session is an
+attribute or else the trace. Lines that cannot be used are counted and passed over.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from typing import IO, Any, NamedTuple, cast
+
+from mcpg.errors import SourceError, os_reason
+from mcpg.relations.observed import Trace, usable_name
+from mcpg.relations.sessions import SessionCounter
+
+LONGEST_LINE = 16 << 20
+"""Maximum length of a line in bytes."""
+
+_GZIP = b"\x1f\x8b"
+_BLOCK = 1 << 20
+_EARLIEST, _LATEST = 946_684_800.0, 4_102_444_800.0  # from 2000 up to 2100
+_MOST_LAYOUTS, _MOST_TOOLS, _MOST_UNKNOWN = 1024, 100_000, 1000
+_DECODE = json.JSONDecoder().raw_decode
+_LONGEST_SHOWN = 80
+_PUNCTUATION = re.compile(r"[\W_]+")
+_NO_SESSION = frozenset({"", "0" * 32})
+
+# Names of members as people spell them, without case and punctuation; the first that is there.
+_SESSIONS = (
+    *("session", "sessionid", "mcpsessionid", "conversationid", "genaiconversationid"),
+    *("conversation", "threadid", "runid", "traceid", "trace"),
+)
+_TOOLS = ("toolid", "tool", "genaitoolname", "toolname", "name")
+_SERVERS = ("sourceid", "source", "mcpinvokesourceid", "serverid", "servername", "server")
+_STARTS = (
+    *("start", "starttime", "startedat", "starttimeunixnano", "time", "timestamp", "ts"),
+    *("datetime", "date"),
+)
+_ENDS = ("end", "endtime", "endedat", "endtimeunixnano")
+_SECONDS = ("duration", "durations", "durationseconds", "seconds", "elapsed")
+_MILLISECONDS = ("durationms", "elapsedms", "latencyms")
+_SUCCESS = ("success", "succeeded", "issuccess", "ok")
+_OUTCOMES = ("outcome", "status", "mcpinvokeoutcome")
+_FAILURE = ("iserror", "failed", "error", "errortype", "fault")
+_GOOD = frozenset({"", "ok", "success", "succeeded", "successful", "completed", "done", "unset"})
+_WORDS_FOR_FALSE = frozenset({"", "false", "no", "none", "null", "0"})
+
+
+class Layout(NamedTuple):
+    """Under which names the members of a line stand; "" for one that is not there."""
+
+    session: str
+    tool: str
+    server: str
+    start: str
+    end: str
+    seconds: str
+    milliseconds: str
+    success: str
+    outcome: str
+    failure: str
+
+
+_FIELDS = (
+    *(_SESSIONS, _TOOLS, _SERVERS, _STARTS, _ENDS),
+    *(_SECONDS, _MILLISECONDS, _SUCCESS, _OUTCOMES, _FAILURE),
+)
+
+
+def layout_of(names: Collection[str]) -> Layout:
+    """Return the layout of a line whose members have these *names*."""
+    plain: dict[str, str] = {}
+    for name in names:
+        plain.setdefault(_PUNCTUATION.sub("", name).casefold(), name)
+    found = (next((plain[one] for one in known if one in plain), "") for known in _FIELDS)
+    return Layout(*found)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was read, and what was passed over.
+
+    Attributes:
+        lines: Lines, blank ones left out.
+        calls: Calls that were counted.
+        failures: Those that failed.
+        spans: OpenTelemetry spans, of which those of other operations are no calls.
+        broken: Lines that are no JSON object.
+        too_long: Lines longer than `LONGEST_LINE`.
+        nameless: Calls that name no tool, or not by a usable name.
+        sessionless: Calls without a session.
+        timeless: Calls without a time that makes sense; the order of the lines counts.
+        negative: Calls that end before they begin; they count as if they took no time.
+        unknown: Calls of tools that the catalogue does not have.
+        unknown_tools: These tools, the first thousand, with the number of their calls.
+        cut: Files that ended before they were whole.
+    """
+
+    lines: int = 0
+    calls: int = 0
+    failures: int = 0
+    spans: int = 0
+    broken: int = 0
+    too_long: int = 0
+    nameless: int = 0
+    sessionless: int = 0
+    timeless: int = 0
+    negative: int = 0
+    unknown: int = 0
+    unknown_tools: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
+
+    def add_unknown(self, tool: str) -> None:
+        """Count a call of *tool*, which the catalogue does not have."""
+        self.unknown += 1
+        shown = tool[:_LONGEST_SHOWN]
+        if shown in self.unknown_tools or len(self.unknown_tools) < _MOST_UNKNOWN:
+            self.unknown_tools[shown] += 1
+
+
+class TraceReader:
+    """Reads traces line by line into a counter of sessions.
+
+    Attributes:
+        tally: What was read up to now.
+    """
+
+    def __init__(
+        self, counter: SessionCounter, name_of: Callable[[str, str], str | None] | None = None
+    ) -> None:
+        """Read into *counter*.
+
+        Args:
+            counter: Takes the calls.
+            name_of: Returns the id of a tool by its name and server, "" where no server is stated;
+                `None` for one that is unknown. Without it, tools are called as the traces do.
+        """
+        self.tally = Tally()
+        self._counter = counter
+        self._name_of = name_of or _qualified
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._tools: dict[tuple[Any, Any], str] = {}
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Read all lines of *stream*, which may be compressed by gzip."""
+        start = stream.read(2)
+        whole: IO[bytes] = io.BufferedReader(_Rejoined(start, stream), _BLOCK)
+        lines = cast("IO[bytes]", gzip.GzipFile(fileobj=whole)) if start == _GZIP else whole
+        try:
+            for line in _lines(lines, self.tally):
+                self._take(line)
+        except (EOFError, gzip.BadGzipFile, OSError, ValueError):
+            # A compressed file that is damaged or still being written.
+            if lines is whole:
+                raise
+            self.tally.cut += 1
+
+    def _take(self, line: bytes) -> None:
+        tally = self.tally
+        if line.isspace():
+            return
+        tally.lines += 1
+        try:
+            text = line.decode().strip()
+            record, end = _DECODE(text)
+        except (ValueError, RecursionError):
+            tally.broken += 1
+            return
+        if not isinstance(record, dict) or end < len(text):
+            tally.broken += 1
+        elif "resourceSpans" in record:
+            for span in _spans(record):
+                self._take_span(span)
+        else:
+            self._call(record, self._layout(record))
+
+    def _layout(self, record: dict[str, Any]) -> Layout:
+        names = tuple(record)
+        layout = self._layouts.get(names)
+        if layout is None:
+            layout = layout_of(names)
+            if len(self._layouts) < _MOST_LAYOUTS:
+                self._layouts[names] = layout
+        return layout
+
+    def _take_span(self, span: dict[str, Any]) -> None:
+        """Read a span as a line, if it is of the call of a tool."""
+        self.tally.spans += 1
+        record = _attributes(span)
+        is_call = record.get("gen_ai.operation.name", "execute_tool") == "execute_tool"
+        if "gen_ai.tool.name" not in record or not is_call:
+            return
+        record["startTimeUnixNano"] = span.get("startTimeUnixNano")
+        record["endTimeUnixNano"] = span.get("endTimeUnixNano")
+        status = span.get("status")
+        code = status.get("code") if isinstance(status, dict) else None
+        if code in (2, "STATUS_CODE_ERROR"):
+            record["error.type"] = record.get("error.type") or "error"
+        layout = layout_of(record)
+        if not record.get(layout.session):
+            record["traceId"] = span.get("traceId")
+            layout = layout._replace(session="traceId")
+        self._call(record, layout)
+
+    def _call(self, record: dict[str, Any], layout: Layout) -> None:
+        tally = self.tally
+        name, session = record.get(layout.tool), record.get(layout.session)
+        try:
+            tool: str | None = self._tools[name, record.get(layout.server)]
+        except (KeyError, TypeError):  # a name that is new, or no name at all
+            tool = self._tool(name, record.get(layout.server))
+        if tool is None:
+            return
+        if not isinstance(session, str | int) or session in _NO_SESSION:
+            tally.sessionless += 1
+            return
+        start, end = self._times(record, layout)
+        has_succeeded = _succeeded(record, layout)
+        tally.calls += 1
+        tally.failures += not has_succeeded
+        self._counter.add(str(session), tool, start, end, succeeded=has_succeeded)
+
+    def _tool(self, name: object, server: object) -> str | None:
+        """Return the id of a tool that is called for the first time, or unknown."""
+        if not isinstance(name, str) or not usable_name(name):
+            self.tally.nameless += 1
+            return None
+        source = server if isinstance(server, str) and usable_name(server) else ""
+        tool = self._name_of(name, source)
+        if tool is None:
+            self.tally.add_unknown(_qualified(name, source))
+        elif len(self._tools) < _MOST_TOOLS and (server is None or source):
+            self._tools[name, source or None] = tool
+        return tool
+
+    def _times(self, record: dict[str, Any], layout: Layout) -> tuple[float | None, float]:
+        start = seconds_of(record.get(layout.start))
+        if start is None:
+            self.tally.timeless += 1
+            return None, 0.0
+        took = _duration(record, layout, start)
+        if took < 0:
+            self.tally.negative += 1
+            return start, start
+        # A time in whole seconds was cut by up to one: so much proves nothing about its end.
+        return start, start + (max(0.0, took - 1.0) if start.is_integer() else took)
+
+
+def _qualified(name: str, server: str) -> str:
+    return f"{server}::{name}" if server else name
+
+
+def seconds_of(value: object) -> float | None:
+    """Return a time in seconds since 1970, `None` where it is none between 2000 and 2100.
+
+    Args:
+        value: An ISO 8601 text, or a number of seconds, milliseconds, microseconds or nanoseconds,
+            as its size says. A text without a zone is in UTC.
+    """
+    if type(value) is float and _EARLIEST <= value < _LATEST:
+        return value
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            value = _number(value)
+        else:
+            utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            value = utc.timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    for unit in (1, 1e3, 1e6, 1e9):
+        if _EARLIEST <= value / unit < _LATEST:
+            return value / unit
+    return None
+
+
+def _number(text: str) -> float | int | None:
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        return None
+
+
+def _duration(record: dict[str, Any], layout: Layout, start: float) -> float:
+    if layout.end:
+        end = seconds_of(record.get(layout.end))
+        if end is not None:
+            return end - start
+    name, unit = (layout.seconds, 1.0) if layout.seconds else (layout.milliseconds, 1e3)
+    took = record.get(name)
+    # NaN is not below anything, and a call takes no longer than a century.
+    return took / unit if isinstance(took, int | float) and took < _LATEST else 0.0
+
+
+def _succeeded(record: dict[str, Any], layout: Layout) -> bool:
+    """Return whether a call succeeded: nothing says that it failed."""
+    success = record.get(layout.success)
+    if success is True:
+        return True
+    if success is not None and not _is_true(success):
+        return False
+    outcome = record.get(layout.outcome)
+    has_failed = outcome is not None and not _is_good(outcome)
+    return not (has_failed or _is_true(record.get(layout.failure)))
+
+
+def _is_true(value: object) -> bool:
+    if isinstance(value, str):
+        return value.strip().casefold() not in _WORDS_FOR_FALSE
+    return bool(value)
+
+
+def _is_good(value: object) -> bool:
+    """Return whether an outcome, a word or the status of an HTTP response, is a good one."""
+    if isinstance(value, int):
+        return value < 400  # noqa: PLR2004 - the first status of a failure
+    return not isinstance(value, str) or value.strip().casefold() in _GOOD
+
+
+def _spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the spans of an export, whatever of it is damaged left out."""
+    for resource in _objects(record.get("resourceSpans")):
+        # Exports from before 2022 call scopes instrumentation libraries.
+        scopes = (resource.get(name) for name in ("scopeSpans", "instrumentationLibrarySpans"))
+        for scope in chain.from_iterable(map(_objects, scopes)):
+            yield from _objects(scope.get("spans"))
+
+
+def _attributes(span: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for attribute in _objects(span.get("attributes")):
+        key, value = attribute.get("key"), attribute.get("value")
+        if isinstance(key, str) and isinstance(value, dict):
+            found[key] = next(iter(value.values()), None)
+    return found
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _lines(stream: IO[bytes], tally: Tally) -> Iterator[bytes]:
+    """Yield the lines of *stream* up to `LONGEST_LINE`; what is longer is passed over."""
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            tally.lines += 1
+            tally.too_long += 1
+            while (rest := stream.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                pass
+        else:
+            yield line
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose *start* was read already."""
+
+    def __init__(self, start: bytes, stream: IO[bytes]) -> None:
+        self._start = start
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._start or self._stream.read(len(buffer))
+        data, self._start = data[: len(buffer)], b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+# Which part of a file is new
+
+
+@dataclass(frozen=True, slots=True)
+class NewPart:
+    """The part of a file that was not learned from before.
+
+    Attributes:
+        path: The file.
+        start: Where it begins, 0 for the whole file.
+        trace: The whole file, as it is remembered.
+        known: The trace that ends where the part begins, `None` for the whole file.
+    """
+
+    path: str
+    start: int
+    trace: Trace
+    known: Trace | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all of the file is known."""
+        return self.start == self.trace.size
+
+    def open(self) -> IO[bytes]:
+        """Open the file at the part.
+
+        Raises:
+            SourceError: It cannot be opened.
+        """
+        raw = _opened(self.path)
+        raw.seek(self.start)
+        return io.BufferedReader(_Bounded(raw, self.trace.size - self.start), _BLOCK)
+
+
+def new_part(path: str, known: Collection[Trace]) -> NewPart:
+    """Find what of the file at *path* is not among the *known* traces.
+
+    A file that has grown since begins as it did then, so its digest up to there is known.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    digests = {(trace.size, trace.digest): trace for trace in known}
+    digest, size = hashlib.sha256(), 0
+    found: Trace | None = None
+    with _opened(path) as stream:
+        end = os.fstat(stream.fileno()).st_size
+        is_compressed = stream.peek(2)[:2] == _GZIP
+        for stop in sorted({trace.size for trace in known if trace.size < end} | {end}):
+            while size < stop and (block := stream.read(min(_BLOCK, stop - size))):
+                digest.update(block)
+                size += len(block)
+            trace = digests.get((size, digest.hexdigest()))
+            # In the middle of compressed data nothing can be read.
+            if trace is not None and (size == end or not is_compressed):
+                found = trace
+    whole = Trace(digest.hexdigest(), size)
+    return NewPart(path, found.size if found else 0, whole, found)
+
+
+def _opened(path: str) -> io.BufferedReader:
+    try:
+        stream = io.FileIO(path)
+        if not stream.seekable():
+            raise SourceError(
+                "is a pipe or a device", place=path, remedy="send it to standard input: `-`"
+            )
+        return io.BufferedReader(stream, _BLOCK)
+    except (OSError, ValueError) as fault:
+        raise SourceError(
+            f"cannot be read: {os_reason(fault)}", place=path, remedy="check the path"
+        ) from fault
+
+
+class _Bounded(io.RawIOBase):
+    """The next bytes of a stream, so that what is appended meanwhile is left for the next run."""
+
+    def __init__(self, stream: io.BufferedReader, size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(min(len(buffer), self._left))
+        self._left -= len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
