@@ -31,6 +31,7 @@ COMMANDS = {
     "show": "Show one tool: arguments, hints, place in the graph, origin.",
     "eval": "Measure how well a bundle answers judged queries, and enforce thresholds.",
     "tune": "Fit ranking and scores to your own judged queries, and store them in the bundle.",
+    "learn": "Learn from recorded calls which tools follow each other, for the next bundle.",
     "publish": "Put the words and vectors of a bundle into PostgreSQL, to choose tools there.",
     "invoke": "Call a tool, on its server or in its module, and show the result.",
     "serve": "Serve the tools of many servers as one MCP server.",

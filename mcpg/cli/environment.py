@@ -71,6 +71,7 @@ KEYS = {
         Key("postgres.pool", plain=int),
         Key("postgres.sslmode", plain=str),
         Key("postgres.sslrootcert", plain=str),
+        Key("learn.output", option="--output", plain=str),
         Key("limits.invoke", "MCPG_INVOKE_TIMEOUT"),
         Key("limits.result"),
         Key("serve.http", option="--http", plain=str),
@@ -81,6 +82,7 @@ KEYS = {
         Key("serve.max_result_bytes", option="--max-result-bytes"),
         Key("serve.requests", option="--max-requests"),
         Key("serve.sessions", option="--max-sessions"),
+        Key("serve.record_calls", option="--record-calls", plain=str),
     )
 }
 """Every setting by its name in files."""

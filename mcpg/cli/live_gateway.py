@@ -40,13 +40,20 @@ class Wanted:
     server_timeout: float | None = None
 
 
-def gateway_of(wanted: Wanted, settings: Settings, *, reserved: Collection[str] = ()) -> Gateway:
+def gateway_of(
+    wanted: Wanted,
+    settings: Settings,
+    *,
+    reserved: Collection[str] = (),
+    record_calls: str | None = None,
+) -> Gateway:
     """Make a gateway; nothing is started, and only files that were named are looked at.
 
     Args:
         wanted: What the command line names.
         settings: What is set.
         reserved: Ids that no tool may get.
+        record_calls: File to which calls are appended, `None` for none.
 
     Raises:
         UsageError: An option or a setting makes no sense.
@@ -54,7 +61,7 @@ def gateway_of(wanted: Wanted, settings: Settings, *, reserved: Collection[str] 
     """
     from mcpg.gateway import Gateway  # noqa: PLC0415 - help needs none
 
-    return Gateway(**_arguments(wanted, settings, reserved))
+    return Gateway(**_arguments(wanted, settings, reserved), record_calls=record_calls)
 
 
 def open_wanted(

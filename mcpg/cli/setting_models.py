@@ -126,6 +126,17 @@ class Serve(Table):
     """the maximum number of concurrent HTTP requests"""
     sessions: Annotated[int, Field(ge=1)] = 256
     """the maximum number of concurrent HTTP sessions"""
+    record_calls: str = unset("none")
+    """the file to which calls of tools are appended, without arguments and results, for
+    `mcpg learn`"""
+
+
+class Learn(Table):
+    """The section `[learn]`."""
+
+    output: str = unset("`graph.observed.jsonl`")
+    """the file to which `mcpg learn` adds what it learns; name it in `[[sources]]` as well, so that
+    each build of the bundle has it"""
 
 
 class Postgres(Table):
@@ -170,6 +181,7 @@ class Configuration(Table):
     normalization: Normalization = Normalization()
     store: Store = Store()
     cache: Cache = Cache()
+    learn: Learn = Learn()
     limits: Limits = Limits()
     serve: Serve = Serve()
     postgres: Postgres = Postgres()

@@ -31,7 +31,9 @@ PROJECT_FILE = "pyproject.toml"
 DEFAULT_BUNDLE = "graph.mdld"
 """Name of the bundle that is looked for when nothing names one."""
 
-_PATHS = frozenset({"bundle", "store.path", "postgres.sslrootcert"})
+_PATHS = frozenset(
+    {"bundle", "store.path", "postgres.sslrootcert", "learn.output", "serve.record_calls"}
+)
 _CONFIG_LIMIT = 1024 * 1024
 _PROJECT_TABLE = ("tool", "mcpg")
 # Lines of one value, such as a list; the line of a longer one is not worth the time.

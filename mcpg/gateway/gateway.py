@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -17,6 +19,7 @@ from mcpg.engine.results import NONE, EngineServices
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.gateway.calls import Fault, Invoked, Limits
 from mcpg.gateway.calls.invoke import Invoker
+from mcpg.gateway.calls.record import CallRecorder, RecordedCall
 from mcpg.gateway.index.build import Plan
 from mcpg.gateway.index.manager import IndexManager, Snapshot
 from mcpg.gateway.routing.route import RouteResult, route
@@ -63,6 +66,7 @@ class Gateway:
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
+        record_calls: str | CallRecorder | None = None,
     ) -> None:
         """Create a gateway; nothing is read or started yet.
 
@@ -77,6 +81,8 @@ class Gateway:
             limits: Limits of calls.
             cache_dir: Folder for the indexes of bundles in read-only folders.
             diagnostics: Earlier diagnostics of the sources.
+            record_calls: File to which calls are appended, without arguments and results, for
+                `mcpg learn`; or a recorder, which the gateway closes with itself.
 
         Raises:
             UsageError: Two sources have the same id.
@@ -89,6 +95,10 @@ class Gateway:
         self._observer = equipment.observer
         self._plan = Plan(graph, frozenset(reserved), equipment, cache_dir)
         self._before = tuple(diagnostics)
+        is_path = isinstance(record_calls, str)
+        self._recorder = CallRecorder(record_calls) if is_path else record_calls
+        # What calls belong to where nobody says more.
+        self._session = uuid4().hex
         self._callbacks: list[Callable[[], None]] = []
         self._stack: AsyncExitStack | None = None
 
@@ -97,6 +107,9 @@ class Gateway:
         if self._stack is not None:
             raise UsageError("the gateway is open already", remedy="open it once, and share it")
         async with AsyncExitStack() as stack:
+            if self._recorder is not None:
+                self._recorder.check()
+                stack.callback(self._recorder.close)
             sessions = Sessions(self._live, self._server_changed, self._is_wanted)
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
@@ -126,8 +139,10 @@ class Gateway:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics of the sources, the last build, and a failed newer one."""
-        return (*self._before, *(self._manager.diagnostics if self._stack else ()))
+        """Diagnostics of the sources, the last build, a failed newer one, and recorded calls."""
+        built = self._manager.diagnostics if self._stack else ()
+        recorded = self._recorder.diagnostics if self._recorder is not None else ()
+        return (*self._before, *built, *recorded)
 
     def add(self, source: Source) -> None:
         """Add a source; the next request waits for its tools.
@@ -261,6 +276,7 @@ class Gateway:
         include_disabled: bool = False,
         query: str = "",
         context: Any = None,
+        session: str = "",
     ) -> Invoked:
         """Call a tool; faults are part of the result.
 
@@ -274,12 +290,16 @@ class Gateway:
             include_disabled: As for `Invoker.invoke`.
             query: As for `Invoker.invoke`.
             context: As for `Invoker.invoke`.
+            session: What the call belongs to, such as a conversation: an id without a meaning, for
+                recorded calls and spans. Calls without one are recorded as one session of this
+                gateway.
 
         Raises:
             UsageError: The time is not above 0.
         """
         snapshot = await self.snapshot()
-        with observed_call(self._observer) as report:
+        began, start = time.time(), time.perf_counter()
+        with observed_call(self._observer, session) as report:
             found = await self._in_thread(partial(snapshot.find, tool, source_id, name))
             if isinstance(found, Fault):
                 invoked, owner = Invoked("", faults=(found,)), None
@@ -296,6 +316,11 @@ class Gateway:
                     context=context,
                 )
             report(invoked, owner)
+        if self._recorder is not None and invoked.tool_id:
+            seconds = time.perf_counter() - start
+            belongs_to = session or self._session
+            ids = belongs_to, invoked.tool_id, invoked.source_id
+            self._recorder.record(RecordedCall(began, seconds, *ids, invoked.is_success))
         return invoked
 
     def _open(self) -> IndexManager:
@@ -330,6 +355,7 @@ def not_open() -> UsageError:
 @contextmanager
 def observed_call(
     observer: Observer | None,
+    session: str = "",
 ) -> Iterator[Callable[[Invoked, Source | None], None]]:
     """Report an invocation; the context's function takes its result and the tool's source."""
     if observer is None:
@@ -342,7 +368,7 @@ def observed_call(
         def report(invoked: Invoked, owner: Source | None) -> None:
             outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
             kind = kind_of(owner) if owner else ""
-            record(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id))
+            record(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id, session))
 
         yield report
 

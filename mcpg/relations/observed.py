@@ -117,6 +117,9 @@ class Observed:
         return max(self.sessions, default=UNDATED)
 
 
+NOTHING = Observed()
+"""No counts at all."""
+
 Counts = TypeVar("Counts", ToolCounts, PairCounts)
 
 

@@ -86,6 +86,10 @@ class Bounds:
     pairs: int = 500_000
 
 
+BOUNDS = Bounds()
+"""The bounds that hold unless others are set."""
+
+
 @dataclass(slots=True)
 class Noticed:
     """What was noticed while sessions were counted, in calls unless it says otherwise.
@@ -114,7 +118,7 @@ class SessionCounter:
         noticed: What was noticed up to now.
     """
 
-    def __init__(self, bounds: Bounds = Bounds()) -> None:
+    def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self.noticed = Noticed()
         self._bounds = bounds
         self._open: OrderedDict[str, list[Call]] = OrderedDict()

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
@@ -153,19 +154,23 @@ class TraceReader:
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._tools: dict[tuple[Any, Any], str] = {}
 
-    def read(self, stream: IO[bytes]) -> None:
-        """Read all lines of *stream*, which may be compressed by gzip."""
+    def read(self, stream: IO[bytes], place: str) -> None:
+        """Read all lines of *stream*, which may be compressed by gzip.
+
+        Raises:
+            SourceError: The disk or the sender of the stream at *place* failed.
+        """
         start = stream.read(2)
-        whole: IO[bytes] = io.BufferedReader(_Rejoined(start, stream), _BLOCK)
+        whole = cast("IO[bytes]", io.BufferedReader(_Rejoined(start, stream), _BLOCK))
         lines = cast("IO[bytes]", gzip.GzipFile(fileobj=whole)) if start == _GZIP else whole
         try:
             for line in _lines(lines, self.tally):
                 self._take(line)
-        except (EOFError, gzip.BadGzipFile, OSError, ValueError):
-            # A compressed file that is damaged or still being written.
-            if lines is whole:
-                raise
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            # A compressed file that is damaged, or still being written.
             self.tally.cut += 1
+        except OSError as fault:
+            raise SourceError(f"cannot be read: {os_reason(fault)}", place=place) from fault
 
     def _take(self, line: bytes) -> None:
         tally = self.tally

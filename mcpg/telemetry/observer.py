@@ -161,12 +161,14 @@ class InvokeFacts:
         source_kind: `stdio`, `http`, `function` or `file`; "" where no tool was found.
         tool_name: The tool's name in its source, "" where none was found.
         source_id: The id of its source, "" where none was found.
+        session: What the call belongs to, an id without a meaning; "" where that is not known.
     """
 
     outcome: str
     source_kind: str = ""
     tool_name: str = ""
     source_id: str = ""
+    session: str = ""
 
 
 Facts = TypeVar("Facts")
@@ -262,6 +264,9 @@ ERROR_TYPE = "error.type"
 
 TOOL_NAME = "gen_ai.tool.name"
 """Semantic conventions, "Generative AI", span of an executed tool: its name."""
+
+SESSION_ID = "mcp.session.id"
+"""Semantic conventions, "Model Context Protocol": the session of a call."""
 
 OPERATION = {"gen_ai.operation.name": "execute_tool"}
 """As above: a constant of every such span."""
@@ -398,7 +403,7 @@ ROUTE = Kind(
 INVOKE = Kind(
     "mcpg.invoke",
     _under("mcpg.invoke.", "source_kind", "source_id", "outcome", "duration")
-    | {"tool_name": TOOL_NAME},
+    | {"tool_name": TOOL_NAME, "session": SESSION_ID},
     "duration",
     (_seconds("mcpg.invoke.duration", "How long calls of tools took"),),
     ("source_kind", "outcome"),

@@ -243,4 +243,5 @@ def _invoke_attributes(facts: InvokeFacts) -> Values:
         "source_id": _plain(facts.source_id) or None,
         "tool_name": _plain(facts.tool_name) or None,
         "outcome": facts.outcome,
+        "session": _plain(facts.session) or None,
     }

@@ -35,6 +35,7 @@ EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
 mcpg serve mcp.json --expose all
 mcpg serve mcp.json --http 8080
+mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
 
 
@@ -141,6 +142,16 @@ Requests = Annotated[
         "or 64.",
     ),
 ]
+RecordCalls = Annotated[
+    str | None,
+    typer.Option(
+        "--record-calls",
+        metavar="FILE",
+        help="Append a line for each call of a tool, for `mcpg learn`: time, session, tool and "
+        "success, no arguments and no results. At 64 MiB the file is renamed to FILE.1. Otherwise "
+        "the configuration file, or no record.",
+    ),
+]
 MostSessions = Annotated[
     int | None,
     typer.Option(
@@ -173,6 +184,7 @@ def serve(
     max_result_bytes: ResultBytes = None,
     max_requests: Requests = None,
     max_sessions: MostSessions = None,
+    record_calls: RecordCalls = None,
     source_id: options.SourceId = None,
     header: options.Header = None,
     server_timeout: options.ServerTimeout = None,
@@ -206,6 +218,7 @@ def serve(
         max_result_bytes=max_result_bytes,
         max_requests=max_requests,
         max_sessions=max_sessions,
+        record_calls=record_calls,
     )
     served = served_by(settings, tuple(endpoint or ()))
     address = address_by(settings, is_stdio=stdio)
@@ -321,7 +334,8 @@ def serve_gateway(
             f"nothing can be served without the MCP SDK: {fault.name} is not installed",
             remedy="pip install 'mcpg-graph[mcp]'",
         ) from None
-    gateway = gateway_of(wanted, settings, reserved=META_TOOLS)
+    recorded = _said(settings, "serve.record_calls")
+    gateway = gateway_of(wanted, settings, reserved=META_TOOLS, record_calls=recorded)
     _hush(output)
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
@@ -389,6 +403,8 @@ async def _run(gateway: Gateway, serving: Serving, http: Http | None, output: Ou
             from mcpg.gateway.serve.http import serve_http  # noqa: PLC0415 - an extra
 
             await serve_http(server, http, lambda url: output.note(f"serving at {url}"))
+    if serving.on_diagnostics is not None:
+        serving.on_diagnostics(gateway.diagnostics)
 
 
 class _Noticing:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import os
+import re
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from hashlib import blake2b
 from threading import Thread
 from typing import Any, cast
+from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -131,6 +134,31 @@ class Clients:
         await self._bus.publish(ToolsListChanged())
 
 
+_SESSION_HEADER = "mcp-session-id"
+_TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def session_of(context: ServerRequestContext[Any, Any], own: str) -> str:
+    """Return an id, without a meaning, of what a request belongs to.
+
+    Over standard input there is one client. Over HTTP it is the session of the protocol; requests
+    of protocols without sessions may state a W3C trace, and otherwise each stands alone.
+
+    Args:
+        context: The request.
+        own: The id of this server.
+    """
+    if context.request is None:
+        return own
+    known = str(context.request.headers.get(_SESSION_HEADER) or "")
+    if not known:
+        stated = (context.meta or {}).get("traceparent")
+        trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None
+        known = trace[1] if trace else uuid4().hex
+    # The id of a session is a secret, for whoever has it can use the session.
+    return blake2b(known.encode(), key=own.encode(), digest_size=16).hexdigest()
+
+
 NAME = "mcpg"
 _SHOWN = 120
 _PROGRESS = 500
@@ -155,6 +183,7 @@ class GatewayServer:
         self._clients = Clients()
         self._changed = anyio.Event()
         self._sent: set[int] = set()
+        self._session = uuid4().hex
         self.sdk: Server[Any] = _Announcing(
             NAME,
             version=__version__,
@@ -222,18 +251,23 @@ class GatewayServer:
             shown = None if message is None else line(message, _PROGRESS)
             await context.session.report_progress(done, total, shown)
 
-        result = await self._answer(params.name, params.arguments or {}, progress)
+        session = session_of(context, self._session)
+        result = await self._answer(params.name, params.arguments or {}, progress, session)
         return CallToolResult.model_validate(result)
 
-    async def _answer(self, name: str, arguments: dict[str, Any], progress: Progress) -> JsonObject:
+    async def _answer(
+        self, name: str, arguments: dict[str, Any], progress: Progress, session: str
+    ) -> JsonObject:
         known = self._catalogue.known
         if name in known.listing.meta:
-            return await self._meta.call(name, arguments, progress)
+            return await self._meta.call(name, arguments, progress, session)
         if self._serving.expose is Exposure.ALL:
             known = await self._catalogue.latest()
             declared = known.listing.tools.get(name)
             if declared is not None:
-                invoked = await self._gateway.invoke(name, arguments, progress=progress)
+                invoked = await self._gateway.invoke(
+                    name, arguments, progress=progress, session=session
+                )
                 # In a thread: checking a result against a declared schema may be slow.
                 check = partial(result_of, invoked, self._serving.result_bytes, declared)
                 return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)

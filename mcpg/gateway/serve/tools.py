@@ -282,7 +282,6 @@ class MetaTools:
             SEARCH: self._search,
             ROUTE: self._route,
             DESCRIBE: self._describe,
-            INVOKE: self._invoke,
         }
         if serving.graph_tools:
             # The graph reader takes half a second to import.
@@ -296,13 +295,15 @@ class MetaTools:
             }
 
     async def call(
-        self, name: str, arguments: Arguments, progress: Progress | None = None
+        self, name: str, arguments: Arguments, progress: Progress | None = None, session: str = ""
     ) -> JsonObject:
-        """Return the result of calling the meta-tool *name*."""
+        """Return the result of calling the meta-tool *name*; for *session* see `Gateway.invoke`."""
         invalid = invalid_arguments(name, arguments)
         if invalid is not None:
             return invalid
         try:
+            if name == INVOKE:
+                return await self._invoke(arguments, progress, session)
             return await self._works[name](arguments, progress)
         except McpgError as fault:
             remedy = f" ({fault.remedy})" if fault.remedy else ""
@@ -339,9 +340,12 @@ class MetaTools:
             shown = line(pointer, _MESSAGE)
             return failed(f"the input schema of {tool.id} has no part {shown!r}; omit `pointer`")
 
-    async def _invoke(self, arguments: Arguments, progress: Progress | None) -> JsonObject:
+    async def _invoke(
+        self, arguments: Arguments, progress: Progress | None, session: str
+    ) -> JsonObject:
+        given = arguments.get("arguments", {})
         invoked = await self._gateway.invoke(
-            arguments["toolId"], arguments.get("arguments", {}), progress=progress
+            arguments["toolId"], given, progress=progress, session=session
         )
         return await anyio.to_thread.run_sync(
             result_of, invoked, self._serving.result_bytes, abandon_on_cancel=True

@@ -1,0 +1,381 @@
+"""`mcpg learn`."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpg.cli import build, options
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import open_catalog, settings_of
+from mcpg.cli.output import Output, OutputFormat, check_replaceable
+from mcpg.cli.settings import Settings
+from mcpg.cli.text import text as text_of
+from mcpg.errors import NotFoundError, UsageError
+from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
+from mcpg.gateway.json import diagnostics_json
+from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
+from mcpg.relations.learning import Learner, Lesson
+from mcpg.relations.model import EdgeKind
+from mcpg.relations.observed import (
+    SCHEMA,
+    Observed,
+    decode,
+    encode,
+    merge,
+    names_of,
+    since,
+    without_tools,
+)
+from mcpg.relations.traces import Tally
+from mcpg.reports.blocks import Code, Column, Facts, Section, Table
+from mcpg.sources.model import read_text
+from mcpg.values import counted, to_json
+
+if TYPE_CHECKING:
+    from mcpg.json_types import JsonObject
+    from mcpg.reports.blocks import Block
+
+EXAMPLES = """\
+mcpg learn calls.jsonl             # calls that `mcpg serve --record-calls` recorded
+mcpg learn spans.jsonl.gz -b graph.mdld -o graph.observed.jsonl
+mcpg bundle manifests/ graph.observed.jsonl -o graph.mdld
+mcpg learn --forget billing_refund --forget-before 2026-01-01"""
+
+STDIN = "-"
+DEFAULT_OUTPUT = "graph.observed.jsonl"
+"""The file that is written where nothing names one."""
+
+_MARK = f'{{"schema":"{SCHEMA}"'.encode()
+
+Traces = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TRACES",
+        show_default=False,
+        help="Files of tool calls, one JSON object a line: recorded calls, or OpenTelemetry spans "
+        "as the file exporter of the collector writes them; gzip is read as well. Files that "
+        "`mcpg learn` wrote are added. - reads standard input.",
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        show_default=False,
+        help="The file to which what is learned is added. Otherwise the one in the configuration "
+        f"file, or {DEFAULT_OUTPUT}.",
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Replace what was learned before, in place of adding to it."),
+]
+Forget = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--forget",
+        metavar="TOOL",
+        help="Remove everything about this tool, which the file names by its id. Repeatable.",
+    ),
+]
+ForgetBefore = Annotated[
+    str | None,
+    typer.Option(
+        "--forget-before",
+        metavar="DATE",
+        help="Remove sessions that ended before this day, such as 2026-01-31, in UTC.",
+    ),
+]
+ForgetAll = Annotated[
+    bool, typer.Option("--forget-all", help="Remove everything that was learned before.")
+]
+Shown = Annotated[
+    int,
+    typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of edges to show."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    options.command(app, "learn", examples=EXAMPLES)(learn)
+
+
+def learn(
+    output: Output,
+    *,
+    traces: Traces = None,
+    bundle: options.BundlePaths = None,
+    target: Target = None,
+    fresh: Fresh = False,
+    forget: Forget = None,
+    forget_before: ForgetBefore = None,
+    forget_all: ForgetAll = False,
+    limit: Shown = 20,
+    check: options.Check = False,
+    force: options.Force = False,
+    form: options.Format = OutputFormat.TEXT,
+) -> int:
+    """Learn from recorded calls which tools follow each other, for the next bundle.
+
+    What is learned is added to a file of counts, a source for `mcpg bundle`: next steps and related
+    tools of the origin "observed". A file of traces that was learned from before is not counted
+    again, only what it has grown by. The counts hold names of tools, days and numbers: no
+    arguments, results or ids of sessions. Without a bundle, tools are named as the traces do.
+    """
+    settings = settings_of(bundle=bundle, output=target)
+    chosen = LearnOptions(
+        traces=tuple(traces or ()),
+        target=_target(settings),
+        is_fresh=fresh or forget_all,
+        forgotten=tuple(forget or ()),
+        before=_day(forget_before),
+        is_check=check,
+        force=force,
+    )
+    if not (chosen.traces or chosen.forgotten or chosen.before or forget_all):
+        raise UsageError(
+            "no traces are named", place="TRACES", remedy="name files of recorded calls, or -"
+        )
+    return run(chosen, settings, form, limit, output)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOptions:
+    """What is learned and forgotten.
+
+    Attributes:
+        traces: Files to learn from; `-` is standard input.
+        target: The file of what is learned.
+        is_fresh: Whether what was learned before is dropped.
+        forgotten: Tools to forget.
+        before: The day before which sessions are forgotten, "" for none.
+        is_check: Whether nothing is written.
+        force: Whether to replace a file that is not of this kind.
+    """
+
+    traces: tuple[str, ...]
+    target: str
+    is_fresh: bool
+    forgotten: tuple[str, ...]
+    before: str
+    is_check: bool
+    force: bool
+
+
+def run(
+    chosen: LearnOptions, settings: Settings, form: OutputFormat, limit: int, output: Output
+) -> int:
+    """Learn, forget, write, and return the exit code."""
+    if not chosen.force:
+        check_replaceable(chosen.target, (_MARK,), "file of observed calls")
+    known = _catalogue(settings, output)
+    lesson = _lesson(chosen, known, output)
+    observed = _forgotten(lesson.observed, chosen, known)
+    if chosen.traces and not observed.sessions:
+        output.diagnostics(lesson.diagnostics)
+        remedy = "see the format of recorded calls, or record some: `mcpg serve --record-calls`"
+        output.error("no call could be used: nothing was written", remedy=remedy)
+        return ExitCode.FINDINGS
+    data = encode(observed).encode()
+    is_stale = not is_file(chosen.target) or read_bytes(chosen.target, MAX_BYTES) != data
+    if is_stale and not chosen.is_check:
+        atomic_write(chosen.target, data)
+    edges = learned_edges(observed)
+    if form is OutputFormat.JSON:
+        changes: JsonObject = {"stale" if chosen.is_check else "written": is_stale}
+        output.json(_report(chosen.target, observed, lesson, edges, changes))
+    else:
+        output.diagnostics(lesson.diagnostics)
+        output.text(text_of(learn_blocks(observed, lesson.tally, edges, limit), output))
+    return _judged(chosen, observed, output, is_stale=is_stale)
+
+
+def _target(settings: Settings) -> str:
+    found = settings.find("learn.output")
+    target = str(found.value) if found else DEFAULT_OUTPUT
+    if target == STDIN:
+        raise UsageError("standard output takes the report", place="--output", remedy="name a file")
+    return target
+
+
+def _day(text: str | None) -> str:
+    if text is None:
+        return ""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a date", place="--forget-before", remedy="write it as 2026-01-31"
+        ) from None
+
+
+def _catalogue(settings: Settings, output: Output) -> ToolNames | None:
+    """Return the tools of the bundle, `None` where none is named or found."""
+    try:
+        settings.bundles()
+    except NotFoundError:
+        if settings.find("bundle") is not None:
+            raise
+        output.note("there is no bundle: tools are named as the traces do")
+        return None
+    return ToolNames(open_catalog(settings, output).tools)
+
+
+def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Lesson:
+    is_present = is_file(chosen.target) and not (chosen.is_fresh or chosen.force)
+    added = [path for path in chosen.traces if path != STDIN and _is_observed(path)]
+    counted_before = [chosen.target] if is_present else []
+    before = merge(decode(read_text(Path(path), path), path) for path in (*counted_before, *added))
+    learner = Learner(before, known)
+    with output.progress("reading traces"), build.rarely_collected():
+        for path in dict.fromkeys(chosen.traces):
+            if path == STDIN:
+                learner.read_stream(sys.stdin.buffer)
+            elif path not in added:
+                learner.read(path)
+    return learner.finish()
+
+
+def _is_observed(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(len(_MARK)) == _MARK
+    except (OSError, ValueError):  # reading it reports the error
+        return False
+
+
+def _forgotten(observed: Observed, chosen: LearnOptions, known: ToolNames | None) -> Observed:
+    """Return *observed* without what is to be forgotten.
+
+    Raises:
+        NotFoundError: A tool is not in it.
+    """
+    names = names_of(observed)
+    gone: set[str] = set()
+    for tool in chosen.forgotten:
+        found = {tool, known(tool) if known else None} & names
+        if not found:
+            close = difflib.get_close_matches(tool, names, n=1)
+            raise NotFoundError(
+                f"nothing is known of {tool!r}",
+                place="--forget",
+                remedy=f"did you mean {close[0]!r}?" if close else "use the id of a tool",
+            )
+        gone |= {one for one in found if one is not None}
+    kept = without_tools(observed, gone) if gone else observed
+    return since(kept, chosen.before) if chosen.before else kept
+
+
+def _judged(chosen: LearnOptions, observed: Observed, output: Output, *, is_stale: bool) -> int:
+    facts = ", ".join(
+        (
+            counted(sum(observed.sessions.values()), "session"),
+            counted(len(observed.tools), "tool"),
+            counted(len(observed.pairs), "pair"),
+        )
+    )
+    if chosen.is_check:
+        return build.judged(chosen.target, ["its counts differ"] if is_stale else [], facts, output)
+    output.note(f"{'wrote' if is_stale else 'up to date:'} {chosen.target}: {facts}")
+    return ExitCode.DONE
+
+
+# What `mcpg learn` found, as JSON and as blocks
+
+
+def _report(
+    target: str,
+    observed: Observed,
+    lesson: Lesson,
+    edges: Sequence[LearnedEdge],
+    changes: JsonObject,
+) -> JsonObject:
+    return {
+        "schema": "mcpg/learn/1",
+        "path": target,
+        **changes,
+        "sessions": sum(observed.sessions.values()),
+        "tools": len(observed.tools),
+        "pairs": len(observed.pairs),
+        "first": min(filter(None, observed.sessions), default=None),
+        "last": observed.newest or None,
+        "read": to_json(lesson.tally, without=("unknown_tools",)),
+        "edges": [_edge_json(one) for one in edges],
+        "diagnostics": diagnostics_json(lesson.diagnostics),
+    }
+
+
+def _edge_json(one: LearnedEdge) -> JsonObject:
+    edge = one.edge
+    return {
+        "source": edge.source,
+        "target": edge.target,
+        "kind": edge.kind.value,
+        "weight": edge.weight,
+        "reason": edge.reason,
+        "sessions": one.sessions,
+        "of": one.of,
+        "failed": one.failed,
+        "last": one.last or None,
+    }
+
+
+def learn_blocks(
+    observed: Observed, tally: Tally, edges: Sequence[LearnedEdge], limit: int
+) -> Iterator[Block]:
+    """Return what was read, and the strongest edges, at most *limit*."""
+    days = sorted(filter(None, observed.sessions))
+    calls = sum(one.calls for days_of in observed.tools.values() for one in days_of.values())
+    yield Facts(
+        (
+            ("read", _read(tally)),
+            ("known", f"{counted(calls, 'call')} of {counted(len(observed.tools), 'tool')}"),
+            ("days", f"{days[0]} to {days[-1]}" if days else ""),
+            ("edges", _kinds(edges)),
+        )
+    )
+    ranked = sorted(edges, key=lambda one: (-one.edge.weight, one.edge.source, one.edge.target))
+    rows = tuple(
+        (
+            Code(one.edge.source),
+            "next step" if one.edge.kind is EdgeKind.NEXT_STEP else "related",
+            Code(one.edge.target),
+            f"{one.edge.weight:.2f}",
+            one.edge.reason,
+        )
+        for one in ranked[:limit]
+    )
+    if rows:
+        columns = (
+            Column("tool"),
+            Column("edge"),
+            Column("to"),
+            Column("weight", is_number=True),
+            Column("why"),
+        )
+        is_cut = len(rows) < len(edges)
+        title = f"The strongest {len(rows)} of {len(edges)} edges" if is_cut else "Edges"
+        table = Table(title, columns, rows, has_heads=True)
+        yield Section("edges", title, (table,))
+
+
+def _read(tally: Tally) -> str:
+    if not tally.lines:
+        return ""
+    failures = f", {tally.failures:,} of them failed" if tally.failures else ""
+    return f"{counted(tally.calls, 'call')} in {counted(tally.lines, 'line')}{failures}"
+
+
+def _kinds(edges: Sequence[LearnedEdge]) -> str:
+    steps = sum(one.edge.kind is EdgeKind.NEXT_STEP for one in edges)
+    return f"{counted(steps, 'next step')}, {len(edges) - steps:,} related"

@@ -1,0 +1,158 @@
+"""Learn from traces: read what is new in them, and report what could not be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from mcpg.errors import Code, Diagnostic, info, warning
+from mcpg.relations.observed import NOTHING, Observed, Trace, merge
+from mcpg.relations.sessions import BOUNDS, Bounds, Noticed, SessionCounter
+from mcpg.relations.traces import LONGEST_LINE, Tally, TraceReader, new_part
+from mcpg.values import counted
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What was learned from traces.
+
+    Attributes:
+        observed: The counts, together with those from before.
+        tally: What was read.
+        diagnostics: What could not be used, and what was repaired.
+        skipped: Files that were known already.
+    """
+
+    observed: Observed
+    tally: Tally
+    diagnostics: tuple[Diagnostic, ...]
+    skipped: tuple[str, ...]
+
+
+class Learner:
+    """Learns from traces, one after the other; sessions may go on from one to the next."""
+
+    def __init__(
+        self,
+        before: Observed = NOTHING,
+        name_of: Callable[[str, str], str | None] | None = None,
+        bounds: Bounds = BOUNDS,
+    ) -> None:
+        """Prepare to learn.
+
+        Args:
+            before: What is known already; of a file that was read for it, only what is new counts.
+            name_of: See `TraceReader`.
+            bounds: How much is held at once.
+        """
+        self._before = before
+        self._counter = SessionCounter(bounds)
+        self._reader = TraceReader(self._counter, name_of)
+        self._traces: set[Trace] = set(before.traces)
+        self._skipped: list[str] = []
+
+    def read(self, path: str) -> None:
+        """Learn from the file at *path*, where it is not known.
+
+        Raises:
+            SourceError: It cannot be read.
+        """
+        part = new_part(path, self._traces)
+        if part.is_empty:
+            self._skipped.append(path)
+            return
+        with part.open() as stream:
+            self._reader.read(stream, path)
+        self._traces.discard(part.known or part.trace)
+        self._traces.add(part.trace)
+
+    def read_stream(self, stream: IO[bytes]) -> None:
+        """Learn from *stream*, which is not remembered: the same bytes count again."""
+        self._reader.read(stream, "standard input")
+
+    def finish(self) -> Lesson:
+        """Return what was learned."""
+        learned = self._counter.finish(frozenset(self._traces))
+        before = self._before
+        kept = Observed(before.sessions, before.tools, before.pairs)
+        tally = self._reader.tally
+        found = [*_skipped(tally), *_repaired(tally, self._counter.noticed)]
+        return Lesson(
+            merge([kept, learned]),
+            tally,
+            (*_known(self._skipped), *found, *_bounded(self._counter.noticed)),
+            tuple(self._skipped),
+        )
+
+
+def learn(
+    paths: Iterable[str],
+    before: Observed = NOTHING,
+    name_of: Callable[[str, str], str | None] | None = None,
+) -> Lesson:
+    """Learn from the traces at *paths*.
+
+    Args:
+        paths: Files, in any order of time.
+        before: See `Learner`.
+        name_of: See `TraceReader`.
+
+    Raises:
+        SourceError: A file cannot be read.
+    """
+    learner = Learner(before, name_of)
+    for path in paths:
+        learner.read(path)
+    return learner.finish()
+
+
+def _known(paths: Collection[str]) -> list[Diagnostic]:
+    message = "was learned from before: it is not counted again"
+    return [info(Code.TRACE_KNOWN, message, path) for path in paths]
+
+
+def _skipped(tally: Tally) -> Iterator[Diagnostic]:
+    reasons = (
+        (tally.broken, "line", "not a JSON object"),
+        (tally.too_long, "line", f"longer than {LONGEST_LINE:,} bytes"),
+        (tally.nameless, "call", "without the name of a tool"),
+        (tally.sessionless, "call", "without a session"),
+        (tally.cut, "compressed file", "damaged or cut off"),
+    )
+    for count, noun, reason in reasons:
+        if count:
+            yield warning(Code.TRACE_SKIPPED, f"skipped {counted(count, noun)}: {reason}")
+    if tally.unknown:
+        tools = tally.unknown_tools
+        first = sorted(tools, key=lambda name: (-tools[name], name))[:_SHOWN]
+        names = ", ".join(f"{name!r} ({tools[name]:,})" for name in first)
+        more = ", ..." if len(tools) > _SHOWN else ""
+        message = f"skipped {counted(tally.unknown, 'call')} of tools that are not in the catalogue"
+        yield warning(Code.TRACE_SKIPPED, f"{message}: {names}{more}")
+
+
+def _repaired(tally: Tally, noticed: Noticed) -> Iterator[Diagnostic]:
+    reasons = (
+        (tally.timeless, "without a valid time: the order of the lines counts"),
+        (tally.negative, "with an end before the start: counted as if they took no time"),
+        (noticed.backwards, "earlier than the call before them: sorted by time"),
+        (noticed.repeated, "that are there twice: counted once"),
+        (noticed.overlapping, "that overlap another one: no order between these"),
+    )
+    for count, reason in reasons:
+        if count:
+            yield info(Code.TRACE_REPAIRED, f"{counted(count, 'call')} {reason}")
+
+
+def _bounded(noticed: Noticed) -> Iterator[Diagnostic]:
+    reasons = (
+        (noticed.parted, "session", "counted in parts, as too many were open or one was too long"),
+        (noticed.tools_left_out, "call", "left out: there are too many different tools"),
+        (noticed.pairs_left_out, "pair", "left out: there are too many different pairs of tools"),
+    )
+    for count, noun, reason in reasons:
+        if count:
+            yield warning(Code.TRACE_BOUNDED, f"{counted(count, noun)} {reason}")
