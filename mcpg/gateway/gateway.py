@@ -95,8 +95,9 @@ class Gateway:
         self._observer = equipment.observer
         self._plan = Plan(graph, frozenset(reserved), equipment, cache_dir)
         self._before = tuple(diagnostics)
-        is_path = isinstance(record_calls, str)
-        self._recorder = CallRecorder(record_calls) if is_path else record_calls
+        if isinstance(record_calls, str):
+            record_calls = CallRecorder(record_calls)
+        self._recorder = record_calls
         # What calls belong to where nobody says more.
         self._session = uuid4().hex
         self._callbacks: list[Callable[[], None]] = []
