@@ -191,7 +191,7 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
         InputError: It is a folder, cannot be read, or holds more than *limit* bytes.
     """
     try:
-        with open(path, "rb", opener=_open_at_once) as stream:
+        with open(path, "rb", opener=open_at_once) as stream:
             data = stream.read(limit + 1)
     except FileNotFoundError as fault:
         raise NotFoundError(
@@ -216,7 +216,8 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
     return data
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def open_at_once(path: str, flags: int) -> int:
+    """Open *path* without waiting for who writes to a pipe; an opener for `open`."""
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if hasattr(os, "O_NONBLOCK"):
         os.set_blocking(handle, True)

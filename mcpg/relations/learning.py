@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import IO
 
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.relations.observed import NOTHING, Observed, Trace, merge
+from mcpg.relations.call_traces import LONGEST_LINE, CallReader, Tally, new_part
+from mcpg.relations.observed import NOTHING, LearnedFile, Observed, merge
 from mcpg.relations.sessions import BOUNDS, Bounds, Noticed, SessionCounter
-from mcpg.relations.traces import LONGEST_LINE, Tally, TraceReader, new_part
 from mcpg.values import counted
 
 _SHOWN = 5
@@ -45,13 +45,13 @@ class Learner:
 
         Args:
             before: What is known already; of a file that was read for it, only what is new counts.
-            name_of: See `TraceReader`.
+            name_of: See `CallReader`.
             bounds: How much is held at once.
         """
         self._before = before
         self._counter = SessionCounter(bounds)
-        self._reader = TraceReader(self._counter, name_of)
-        self._traces: set[Trace] = set(before.traces)
+        self._reader = CallReader(self._counter, name_of)
+        self._files: set[LearnedFile] = set(before.files)
         self._skipped: list[str] = []
 
     def read(self, path: str) -> None:
@@ -60,14 +60,14 @@ class Learner:
         Raises:
             SourceError: It cannot be read.
         """
-        part = new_part(path, self._traces)
+        part = new_part(path, self._files)
         if part.is_empty:
             self._skipped.append(path)
             return
         with part.open() as stream:
             self._reader.read(stream, path)
-        self._traces.discard(part.known or part.trace)
-        self._traces.add(part.trace)
+        self._files.discard(part.known or part.file)
+        self._files.add(part.file)
 
     def read_stream(self, stream: IO[bytes]) -> None:
         """Learn from *stream*, which is not remembered: the same bytes count again."""
@@ -75,7 +75,7 @@ class Learner:
 
     def finish(self) -> Lesson:
         """Return what was learned."""
-        learned = self._counter.finish(frozenset(self._traces))
+        learned = self._counter.finish(frozenset(self._files))
         before = self._before
         kept = Observed(before.sessions, before.tools, before.pairs)
         tally = self._reader.tally
@@ -98,7 +98,7 @@ def learn(
     Args:
         paths: Files, in any order of time.
         before: See `Learner`.
-        name_of: See `TraceReader`.
+        name_of: See `CallReader`.
 
     Raises:
         SourceError: A file cannot be read.
@@ -136,15 +136,15 @@ def _skipped(tally: Tally) -> Iterator[Diagnostic]:
 
 def _repaired(tally: Tally, noticed: Noticed) -> Iterator[Diagnostic]:
     reasons = (
-        (tally.timeless, "without a valid time: the order of the lines counts"),
-        (tally.negative, "with an end before the start: counted as if they took no time"),
-        (noticed.backwards, "earlier than the call before them: sorted by time"),
-        (noticed.repeated, "that are there twice: counted once"),
-        (noticed.overlapping, "that overlap another one: no order between these"),
+        (tally.timeless, "no valid time, so the order of the lines counts"),
+        (tally.negative, "an end before the start, so no time between them"),
+        (noticed.backwards, "earlier than the call before, so sorted by time"),
+        (noticed.repeated, "the same as another one, so counted once"),
+        (noticed.overlapping, "at the same time as another one, so in no order"),
     )
     for count, reason in reasons:
         if count:
-            yield info(Code.TRACE_REPAIRED, f"{counted(count, 'call')} {reason}")
+            yield info(Code.TRACE_REPAIRED, f"{counted(count, 'call')}: {reason}")
 
 
 def _bounded(noticed: Noticed) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 
 The counts are sums over sessions, so those of several traces are added. They hold names of tools,
 days and numbers: no arguments, results or ids of sessions. A file of them is JSON Lines, sorted:
-a header with the sessions of each day, the traces that were read, the tools, and pairs of tools.
+a header with the sessions of each day, the files that were read, the tools, and pairs of tools.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Key = TypeVar("Key", str, Pair)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Trace:
+class LearnedFile:
     """A file that was read, so that it is not counted twice.
 
     Attributes:
@@ -103,13 +103,13 @@ class Observed:
         sessions: How many sessions there were.
         tools: The counts of each tool.
         pairs: The counts of each two tools that were used together.
-        traces: The files that were read.
+        files: The call traces that were read.
     """
 
     sessions: Mapping[str, int] = field(default_factory=dict)
     tools: Mapping[str, Mapping[str, ToolCounts]] = field(default_factory=dict)
     pairs: Mapping[Pair, Mapping[str, PairCounts]] = field(default_factory=dict)
-    traces: frozenset[Trace] = frozenset()
+    files: frozenset[LearnedFile] = frozenset()
 
     @property
     def newest(self) -> str:
@@ -148,7 +148,7 @@ def merge(parts: Iterable[Observed]) -> Observed:
         sessions,
         _merged([part.tools for part in parts], ToolCounts()),
         _merged([part.pairs for part in parts], PairCounts()),
-        frozenset(trace for part in parts for trace in part.traces),
+        frozenset(file for part in parts for file in part.files),
     )
 
 
@@ -175,7 +175,7 @@ def renamed(observed: Observed, name_of: Callable[[str], str | None]) -> Observe
         name_of: Returns the new name of a tool, `None` to leave it out.
     """
     names = {old: name_of(old) for old in names_of(observed)}
-    parts = [Observed(observed.sessions, traces=observed.traces)]
+    parts = [Observed(observed.sessions, files=observed.files)]
     for old, days in observed.tools.items():
         new = names[old]
         if new is not None:
@@ -215,7 +215,7 @@ def without_tools(observed: Observed, names: Collection[str]) -> Observed:
         observed.sessions,
         {name: days for name, days in observed.tools.items() if name not in names},
         {pair: days for pair, days in observed.pairs.items() if not set(pair) & {*names}},
-        observed.traces,
+        observed.files,
     )
 
 
@@ -231,7 +231,7 @@ def since(observed: Observed, day: str) -> Observed:
         kept(observed.sessions),
         {name: days for name, days in tools.items() if days},
         {pair: days for pair, days in pairs.items() if days},
-        observed.traces,
+        observed.files,
     )
 
 
@@ -245,8 +245,8 @@ def encode(observed: Observed) -> str:
 
 def _lines(observed: Observed) -> Iterator[JsonObject]:
     yield {"schema": SCHEMA, "sessions": dict(sorted(observed.sessions.items()))}
-    for trace in sorted(observed.traces):
-        yield {"trace": trace.digest, "bytes": trace.size}
+    for file in sorted(observed.files):
+        yield {"file": file.digest, "bytes": file.size}
     for name, days in sorted(observed.tools.items()):
         yield {"tool": name, "days": _numbered(days)}
     for pair, pair_days in sorted(observed.pairs.items()):
@@ -274,7 +274,7 @@ def decode(text: str, place: str) -> Observed:
             raise SourceError(message, place=f"{place}:{number}", remedy=_REMEDY) from fault
     if reader.sessions is None:
         raise SourceError("is not an observed file", place=place, remedy=_REMEDY)
-    return Observed(reader.sessions, reader.tools, reader.pairs, frozenset(reader.traces))
+    return Observed(reader.sessions, reader.tools, reader.pairs, frozenset(reader.files))
 
 
 class _Reader:
@@ -284,7 +284,7 @@ class _Reader:
         self.sessions: dict[str, int] | None = None
         self.tools: dict[str, dict[str, ToolCounts]] = {}
         self.pairs: dict[Pair, dict[str, PairCounts]] = {}
-        self.traces: set[Trace] = set()
+        self.files: set[LearnedFile] = set()
 
     def take(self, members: JsonObject) -> None:
         """Read one line."""
@@ -300,10 +300,10 @@ class _Reader:
         elif "tool" in members:
             self.tools[_name(members["tool"])] = _days(members["days"], ToolCounts)
         else:
-            digest = str(members["trace"])
+            digest = str(members["file"])
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(digest)
-            self.traces.add(Trace(digest, _count(members["bytes"])))
+            self.files.add(LearnedFile(digest, _count(members["bytes"])))
 
 
 def _days(value: Any, kind: type[Counts]) -> dict[str, Counts]:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from mcpg.relations.observed import (
     UNDATED,
+    LearnedFile,
     Observed,
     Pair,
     PairCounts,
     ToolCounts,
-    Trace,
     turn,
 )
 
@@ -150,15 +150,15 @@ class SessionCounter:
         if self._held > self._bounds.calls or len(calls) > self._bounds.session:
             self._make_room(session)
 
-    def finish(self, traces: frozenset[Trace] = frozenset()) -> Observed:
-        """Count what is still open, and return all counts, as learned from *traces*."""
+    def finish(self, files: frozenset[LearnedFile] = frozenset()) -> Observed:
+        """Count what is still open, and return all counts, as learned from *files*."""
         while self._open:
             self._close(self._open.popitem(last=False)[1])
         return Observed(
             {_day(day): count for day, count in self._sessions.items()},
             self._tool_counts(),
             self._pair_counts(),
-            traces,
+            files,
         )
 
     def _numbered(self, tool: str) -> int | None:

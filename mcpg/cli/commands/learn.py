@@ -21,6 +21,7 @@ from mcpg.cli.text import text as text_of
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
 from mcpg.gateway.json import diagnostics_json
+from mcpg.relations.call_traces import Tally
 from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
 from mcpg.relations.learning import Learner, Lesson
 from mcpg.relations.model import EdgeKind
@@ -34,7 +35,6 @@ from mcpg.relations.observed import (
     since,
     without_tools,
 )
-from mcpg.relations.traces import Tally
 from mcpg.reports.blocks import Code, Column, Facts, Section, Table
 from mcpg.sources.model import read_text
 from mcpg.values import counted, to_json

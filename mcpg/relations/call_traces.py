@@ -23,7 +23,8 @@ from itertools import chain
 from typing import IO, Any, NamedTuple, cast
 
 from mcpg.errors import SourceError, os_reason
-from mcpg.relations.observed import Trace, usable_name
+from mcpg.files import open_at_once
+from mcpg.relations.observed import LearnedFile, usable_name
 from mcpg.relations.sessions import SessionCounter
 
 LONGEST_LINE = 16 << 20
@@ -44,7 +45,7 @@ _SESSIONS = (
     *("conversation", "threadid", "runid", "traceid", "trace"),
 )
 _TOOLS = ("toolid", "tool", "genaitoolname", "toolname", "name")
-_SERVERS = ("sourceid", "source", "mcpinvokesourceid", "serverid", "servername", "server")
+_SERVERS = ("sourceid", "source", "mcpginvokesourceid", "serverid", "servername", "server")
 _STARTS = (
     *("start", "starttime", "startedat", "starttimeunixnano", "time", "timestamp", "ts"),
     *("datetime", "date"),
@@ -53,7 +54,7 @@ _ENDS = ("end", "endtime", "endedat", "endtimeunixnano")
 _SECONDS = ("duration", "durations", "durationseconds", "seconds", "elapsed")
 _MILLISECONDS = ("durationms", "elapsedms", "latencyms")
 _SUCCESS = ("success", "succeeded", "issuccess", "ok")
-_OUTCOMES = ("outcome", "status", "mcpinvokeoutcome")
+_OUTCOMES = ("outcome", "status", "mcpginvokeoutcome")
 _FAILURE = ("iserror", "failed", "error", "errortype", "fault")
 _GOOD = frozenset({"", "ok", "success", "succeeded", "successful", "completed", "done", "unset"})
 _WORDS_FOR_FALSE = frozenset({"", "false", "no", "none", "null", "0"})
@@ -131,7 +132,7 @@ class Tally:
             self.unknown_tools[shown] += 1
 
 
-class TraceReader:
+class CallReader:
     """Reads traces line by line into a counter of sessions.
 
     Attributes:
@@ -396,19 +397,19 @@ class NewPart:
     Attributes:
         path: The file.
         start: Where it begins, 0 for the whole file.
-        trace: The whole file, as it is remembered.
-        known: The trace that ends where the part begins, `None` for the whole file.
+        file: The whole file, as it is remembered.
+        known: The file that ends where the part begins, `None` for the whole file.
     """
 
     path: str
     start: int
-    trace: Trace
-    known: Trace | None
+    file: LearnedFile
+    known: LearnedFile | None
 
     @property
     def is_empty(self) -> bool:
         """Whether all of the file is known."""
-        return self.start == self.trace.size
+        return self.start == self.file.size
 
     def open(self) -> IO[bytes]:
         """Open the file at the part.
@@ -418,39 +419,40 @@ class NewPart:
         """
         raw = _opened(self.path)
         raw.seek(self.start)
-        return io.BufferedReader(_Bounded(raw, self.trace.size - self.start), _BLOCK)
+        return io.BufferedReader(_Bounded(raw, self.file.size - self.start), _BLOCK)
 
 
-def new_part(path: str, known: Collection[Trace]) -> NewPart:
-    """Find what of the file at *path* is not among the *known* traces.
+def new_part(path: str, known: Collection[LearnedFile]) -> NewPart:
+    """Find what of the file at *path* is not among the *known* ones.
 
     A file that has grown since begins as it did then, so its digest up to there is known.
 
     Raises:
         SourceError: It cannot be read.
     """
-    digests = {(trace.size, trace.digest): trace for trace in known}
+    digests = {(file.size, file.digest): file for file in known}
     digest, size = hashlib.sha256(), 0
-    found: Trace | None = None
+    found: LearnedFile | None = None
     with _opened(path) as stream:
         end = os.fstat(stream.fileno()).st_size
         is_compressed = stream.peek(2)[:2] == _GZIP
-        for stop in sorted({trace.size for trace in known if trace.size < end} | {end}):
+        for stop in sorted({file.size for file in known if file.size < end} | {end}):
             while size < stop and (block := stream.read(min(_BLOCK, stop - size))):
                 digest.update(block)
                 size += len(block)
-            trace = digests.get((size, digest.hexdigest()))
+            file = digests.get((size, digest.hexdigest()))
             # In the middle of compressed data nothing can be read.
-            if trace is not None and (size == end or not is_compressed):
-                found = trace
-    whole = Trace(digest.hexdigest(), size)
+            if file is not None and (size == end or not is_compressed):
+                found = file
+    whole = LearnedFile(digest.hexdigest(), size)
     return NewPart(path, found.size if found else 0, whole, found)
 
 
 def _opened(path: str) -> io.BufferedReader:
     try:
-        stream = io.FileIO(path)
+        stream = io.FileIO(path, opener=open_at_once)
         if not stream.seekable():
+            stream.close()
             raise SourceError(
                 "is a pipe or a device", place=path, remedy="send it to standard input: `-`"
             )

@@ -1,0 +1,216 @@
+"""`mcpg learn`: counts that are added up, forgotten, checked, and put into the next bundle."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from traces import DAY, START, calls_of, lines_of
+
+from mcpg.relations.observed import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from shop import Run
+
+    Runner = Callable[..., Run]
+
+FILE = "graph.observed.jsonl"
+SESSIONS = [["shipment_create", "shipment_status"]] * 4
+
+
+@pytest.fixture
+def calls(folder: Path) -> Path:
+    """A trace of the shop's tools."""
+    path = folder / "calls.jsonl"
+    path.write_bytes(lines_of(calls_of(SESSIONS)))
+    return path
+
+
+def sessions_in(folder: Path, name: str = FILE) -> int:
+    """Return how many sessions a file counts."""
+    return sum(decode((folder / name).read_text("utf-8"), name).sessions.values())
+
+
+@pytest.mark.usefixtures("graph", "calls")
+def test_what_is_learned_reaches_searches(run: Runner, folder: Path) -> None:
+    """Traces make a file, the file is a source of the bundle, and the bundle shows the edge."""
+    learned = run("learn", "calls.jsonl")
+    assert learned.code == 0
+    assert "followed it in 4 of 4 sessions" in learned.out
+    assert f"wrote {FILE}: 4 sessions, 2 tools, 1 pair" in learned.err
+    assert run("bundle", "tools", FILE, "-q").code == 0
+    assert run("bundle", "tools", FILE, "--check").code == 0
+    shown = run("show", "shipment_create")
+    assert "followed it in 4 of 4 sessions" in shown.out
+    found = run("search", "buy a label for a shipment", "--limit", "1")
+    assert "from shipment_create: followed it in 4 of 4 sessions" in found.out
+    (folder / FILE).unlink()
+    assert run("bundle", "tools", "--check").code == 1
+
+
+@pytest.mark.usefixtures("graph", "calls")
+def test_a_rebuild_by_the_configuration_file_keeps_it(run: Runner, folder: Path) -> None:
+    """The settings name the file once to learn into, and once as a source."""
+    (folder / "mcpg.toml").write_text(
+        '[learn]\noutput = "data/seen.jsonl"\n\n[[sources]]\npath = "tools"\n\n'
+        '[[sources]]\npath = "data/seen.jsonl"\n'
+    )
+    assert run("learn", "calls.jsonl").code == 0
+    assert sessions_in(folder, "data/seen.jsonl") == 4
+    assert run("bundle").code == 0
+    assert run("bundle", "--check").code == 0
+    assert "followed it" in run("show", "shipment_create").out
+
+
+@pytest.mark.usefixtures("graph")
+def test_tools_that_the_bundle_lacks_are_reported(run: Runner, folder: Path) -> None:
+    """They are counted and left out; without a bundle every tool counts."""
+    (folder / "calls.jsonl").write_bytes(lines_of(calls_of([["shipment_create", "fax"]] * 2)))
+    learned = run("learn", "calls.jsonl")
+    assert "skipped 2 calls of tools that are not in the catalogue: 'fax' (2)" in learned.err
+    (folder / "graph.mdld").unlink()
+    free = run("learn", "calls.jsonl", "-o", "free.jsonl")
+    assert "there is no bundle: tools are named as the traces do" in free.err
+    assert "fax" in free.out
+
+
+def test_learning_adds_up_and_never_twice(run: Runner, folder: Path, calls: Path) -> None:
+    """What is learned is added, the same file is not, and `--fresh` begins again."""
+    assert run("learn", "calls.jsonl").code == 0
+    again = run("learn", "calls.jsonl")
+    assert again.code == 0
+    assert "learned from before" in again.err
+    assert "up to date" in again.err
+    assert sessions_in(folder) == 4
+    later = calls_of([["a", "b"]], prefix="t", start=START + DAY)
+    calls.write_bytes(calls.read_bytes() + lines_of(later))
+    assert run("learn", "calls.jsonl").code == 0
+    assert sessions_in(folder) == 5
+    (folder / "other.jsonl").write_bytes(lines_of(later))
+    assert run("learn", "other.jsonl", "--fresh").code == 0
+    assert sessions_in(folder) == 1
+
+
+@pytest.mark.usefixtures("calls")
+def test_files_of_counts_are_added(run: Runner, folder: Path) -> None:
+    """What several machines have learned becomes one file."""
+    run("learn", "calls.jsonl", "-o", "one.jsonl")
+    (folder / "more.jsonl").write_bytes(lines_of(calls_of([["a", "b"]], prefix="t")))
+    run("learn", "more.jsonl", "-o", "other.jsonl")
+    assert run("learn", "one.jsonl", "other.jsonl", "-o", "both.jsonl").code == 0
+    whole = run("learn", "calls.jsonl", "more.jsonl", "-o", "whole.jsonl")
+    assert whole.code == 0
+    assert (folder / "both.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input_is_read(run: Runner, folder: Path, pack: Callable[[bytes], bytes]) -> None:
+    """`-` is a trace as well, compressed or not."""
+    assert run("learn", "-", stdin=pack(lines_of(calls_of(SESSIONS)))).code == 0
+    assert sessions_in(folder) == 4
+
+
+@pytest.mark.usefixtures("calls")
+def test_check_writes_nothing(run: Runner, folder: Path) -> None:
+    """It exits 1 while there is something new to learn."""
+    stale = run("learn", "calls.jsonl", "--check", "--format", "json")
+    assert (stale.code, stale.json["stale"]) == (1, True)
+    assert not (folder / FILE).exists()
+    run("learn", "calls.jsonl")
+    assert run("learn", "calls.jsonl", "--check").code == 0
+
+
+@pytest.mark.usefixtures("graph", "calls")
+def test_the_report_has_every_count(run: Runner) -> None:
+    """JSON has the edges with the numbers behind them, and what was skipped."""
+    report = run("learn", "calls.jsonl", "--format", "json").json
+    assert report["written"] is True
+    assert {name: report[name] for name in ("sessions", "tools", "pairs", "first", "last")} == {
+        "sessions": 4,
+        "tools": 2,
+        "pairs": 1,
+        "first": "2026-05-28",
+        "last": "2026-05-28",
+    }
+    assert report["read"]["lines"] == report["read"]["calls"] == 8
+    (edge,) = report["edges"]
+    assert (edge["source"], edge["kind"], edge["sessions"], edge["of"]) == (
+        "shipment_create",
+        "nextStep",
+        4,
+        4,
+    )
+
+
+def test_what_is_to_be_forgotten_goes(run: Runner, folder: Path) -> None:
+    """A tool, the sessions before a day, or everything; what was learned from stays known."""
+    calls = calls_of([["a", "b", "c"]]) + calls_of([["b", "c"]], prefix="t", start=START + 9 * DAY)
+    (folder / "calls.jsonl").write_bytes(lines_of(calls))
+    run("learn", "calls.jsonl")
+    assert run("learn", "--forget", "a").code == 0
+    assert '"a"' not in (folder / FILE).read_text()
+    assert run("learn", "--forget-before", "2026-06-01").code == 0
+    assert sessions_in(folder) == 1
+    assert run("learn", "calls.jsonl").code == 0
+    assert sessions_in(folder) == 1
+    assert run("learn", "--forget-all").code == 0
+    assert sessions_in(folder) == 0
+    assert run("learn", "calls.jsonl").code == 0
+    assert sessions_in(folder) == 2
+
+
+@pytest.mark.usefixtures("calls")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no traces are named"),
+        (("missing.jsonl",), "missing.jsonl: cannot be read"),
+        (("calls.jsonl", "-o", "-"), "standard output takes the report"),
+        (("--forget-before", "soon"), "'soon' is not a date"),
+        (("calls.jsonl", "--forget", "shipment_creat"), "did you mean 'shipment_create'?"),
+        (("--forget", "x"), "nothing is known of 'x'"),
+        (("calls.jsonl", "-b", "missing.mdld"), "there is no bundle"),
+        (("calls.jsonl", "-o", "calls.jsonl"), "is no file of observed calls"),
+    ],
+)
+def test_bad_usage_is_told(run: Runner, arguments: tuple[str, ...], message: str) -> None:
+    """Exit code 2, and nothing is written."""
+    done = run("learn", *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_trace_without_a_call_is_a_finding(run: Runner, folder: Path) -> None:
+    """Nothing is written, the reasons are reported, and the exit code is 1."""
+    (folder / "calls.jsonl").write_text('{"tool": "a"}\nnonsense\n')
+    done = run("learn", "calls.jsonl")
+    assert done.code == 1
+    assert "no call could be used: nothing was written" in done.err
+    assert "skipped 1 call: without a session" in done.err
+    assert not (folder / FILE).exists()
+
+
+def test_a_damaged_file_of_counts_is_an_error(run: Runner, folder: Path, calls: Path) -> None:
+    """It is not replaced by what is new alone, unless that is asked for."""
+    (folder / FILE).write_text('{"schema":"mcpg/observed/1","sessions":{}}\n{"tool":1}\n')
+    done = run("learn", calls.name)
+    assert done.code == 2
+    assert f"{FILE}:2" in done.err
+    assert run("learn", calls.name, "--fresh").code == 0
+
+
+def test_hostile_names_steer_no_terminal(run: Runner, folder: Path) -> None:
+    """Names of tools in a trace are text of strangers."""
+    evil: list[dict[str, Any]] = calls_of([["\x1b[31ma", "b\u202e\nc"]] * 3)
+    (folder / "calls.jsonl").write_bytes(lines_of(evil))
+    done = run("learn", "calls.jsonl")
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "\u202e" not in done.out
+    parsed = json.loads(run("learn", "calls.jsonl", "--format", "json").out)
+    assert parsed["edges"][0]["source"] == "\x1b[31ma"

@@ -1,0 +1,224 @@
+"""Edges that are learned from observed calls: what is surprising, sure, ordered, recent, sound."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from traces import DAY, START, observed_of
+
+from mcpg.catalog.model import Tool
+from mcpg.relations.learned import (
+    NEXT_STEPS_PER_TOOL,
+    RELATED_PER_TOOL,
+    LearnedEdge,
+    ToolNames,
+    learned_edges,
+)
+from mcpg.relations.model import EdgeKind, EdgeOrigin
+from mcpg.relations.observed import (
+    NOTHING,
+    Observed,
+    PairCounts,
+    ToolCounts,
+    encode,
+    merge,
+)
+
+CHAIN = ("clone", "install", "build", "test", "deploy")
+STEPS = [*pairwise(CHAIN)]
+
+
+def by_pair(
+    observed: Observed, kind: EdgeKind = EdgeKind.NEXT_STEP
+) -> dict[tuple[str, str], LearnedEdge]:
+    """Return the edges of one kind by their ends."""
+    edges = learned_edges(observed)
+    return {(one.edge.source, one.edge.target): one for one in edges if one.edge.kind is kind}
+
+
+def weight(observed: Observed, source: str, target: str) -> float:
+    """Return the weight of a next step, 0 where there is none."""
+    found = by_pair(observed).get((source, target))
+    return found.edge.weight if found else 0.0
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 20])
+def test_a_workflow_is_learned_in_its_order(times: int) -> None:
+    """Each step leads to the next, more surely than to a later one, and never back."""
+    observed = observed_of([CHAIN] * times)
+    found = by_pair(observed)
+    assert {*STEPS} <= found.keys()
+    assert all(CHAIN.index(source) < CHAIN.index(target) for source, target in found)
+    later = [one.edge.weight for pair, one in found.items() if pair not in STEPS]
+    assert min(found[pair].edge.weight for pair in STEPS) > max(later, default=0.0)
+
+
+def test_an_edge_states_its_origin_and_counts() -> None:
+    """The reason has the numbers that a person can check."""
+    observed = observed_of([["a", "b"]] * 14 + [["a", "c"], ["a"], ["a", "b!"]])
+    found = by_pair(observed)["a", "b"]
+    assert found.edge.origin is EdgeOrigin.OBSERVED
+    assert found.edge.reason == "followed it in 14 of 17 sessions, failed in 1"
+    assert (found.sessions, found.of, found.failed, found.last) == (14, 17, 1, "2026-05-29")
+
+
+def test_few_sessions_are_less_sure() -> None:
+    """Three observations count in full, one or two less."""
+    weights = [weight(observed_of([["a", "b"]] * times), "a", "b") for times in (1, 2, 3, 30)]
+    assert weights == sorted(weights)
+    assert weights[1] < 0.75 * weights[2]
+    assert weights[3] - weights[2] < 0.1
+
+
+def test_a_tool_that_follows_everything_follows_nothing() -> None:
+    """A log after every call is no next step of anything; what it hides is found."""
+    generator = random.Random(1)
+    starts = [generator.randrange(20) for _ in range(300)]
+    sessions = [[f"t{at}", "log", f"t{(at + 1) % 20}", "log"] for at in starts]
+    found = by_pair(observed_of(sessions))
+    assert not [pair for pair in found if pair[1] == "log"]
+    assert {(f"t{at}", f"t{(at + 1) % 20}") for at in starts} <= found.keys()
+
+
+def test_chance_makes_hardly_any_edge() -> None:
+    """Of tools that are called at random, next to none are held to follow each other."""
+    generator = random.Random(3)
+    tools = [f"t{number}" for number in range(30)]
+    observed = observed_of([generator.choices(tools, k=4) for _ in range(1000)])
+    assert len(observed.pairs) == 30 * 29 / 2
+    assert len(learned_edges(observed)) < 0.02 * 30 * 29
+
+
+def test_tools_in_any_order_are_related() -> None:
+    """Used together, but none first: related, in both directions, and no next step."""
+    generator = random.Random(2)
+    others = [["x", "y"], ["y", "z"], ["z"]] * 20
+    observed = observed_of([generator.sample(["a", "b"], 2) for _ in range(60)] + others)
+    related = by_pair(observed, EdgeKind.RELATED)
+    assert {("a", "b"), ("b", "a")} <= related.keys()
+    assert related["a", "b"].edge.reason == "used together with it in 60 of 60 sessions"
+    assert not {("a", "b"), ("b", "a")} & by_pair(observed).keys()
+
+
+def test_tools_that_take_turns_follow_each_other() -> None:
+    """A loop, such as click and look, is a next step in both directions."""
+    observed = observed_of([["click", "look"] * 3] * 5 + [["x", "y"]] * 5)
+    assert {("click", "look"), ("look", "click")} <= by_pair(observed).keys()
+
+
+def test_failures_lessen_and_then_refuse() -> None:
+    """A tool that mostly fails after another is no step to recommend."""
+    sound = weight(observed_of([["a", "b"]] * 6), "a", "b")
+    doubtful = weight(observed_of([["a", "b"]] * 4 + [["a", "b!"]] * 2), "a", "b")
+    assert 0 < doubtful < sound
+    assert weight(observed_of([["a", "b"]] * 2 + [["a", "b!"]] * 4), "a", "b") == 0
+    assert learned_edges(observed_of([["a", "b!"]] * 9 + [["a!", "b"]] * 9)) == []
+
+
+def test_what_was_not_seen_for_long_weighs_less() -> None:
+    """Age is counted from the newest session of all, so that the clock has no part in it."""
+    old = observed_of([["a", "b"]] * 5)
+    weights = []
+    for days in (0, 30, 90, 900, 30_000):
+        newer = observed_of([["x", "y"]] * 5, start=min(START + days * DAY, 4.0e9))
+        weights.append(weight(merge([old, newer]), "a", "b"))
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] > weights[2] > weights[3]
+    assert weights[-1] == pytest.approx(weights[0] / 2, abs=0.01)
+
+
+def test_sessions_without_a_day_are_not_old() -> None:
+    """Nothing is known of their age."""
+    undated = Observed(
+        {"": 5},
+        {name: {"": ToolCounts(5, 5, 5, 0)} for name in "ab"},
+        {("a", "b"): {"": PairCounts(5, 5, 5)}},
+    )
+    newer = observed_of([["x", "y"]] * 5)
+    assert weight(merge([undated, newer]), "a", "b") == weight(merge([newer, undated]), "x", "y")
+
+
+def test_a_tool_has_few_edges() -> None:
+    """The strongest are kept, ties in the order of ids."""
+    observed = observed_of([["hub", f"t{n:02}"] for n in range(8)] * 9)
+    targets = [one.edge.target for one in learned_edges(observed) if one.edge.source == "hub"]
+    assert targets == [f"t{n:02}" for n in range(NEXT_STEPS_PER_TOOL)]
+    mixed = [
+        [f"t{n}", "hub"] if times % 2 else ["hub", f"t{n}"] for n in range(8) for times in range(10)
+    ]
+    related = by_pair(observed_of(mixed), EdgeKind.RELATED)
+    assert sum(source == "hub" for source, _ in related) == RELATED_PER_TOOL
+
+
+NUMBERS = st.integers(0, 1 << 40)
+COUNTS = st.builds(PairCounts, *[NUMBERS] * 7)
+TOOLS = st.builds(ToolCounts, *[NUMBERS] * 4)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), TOOLS),
+    st.dictionaries(st.sampled_from([("a", "b"), ("a", "c"), ("b", "c")]), COUNTS),
+)
+def test_any_counts_give_sound_edges(
+    tools: dict[str, ToolCounts], pairs: dict[tuple[str, str], PairCounts]
+) -> None:
+    """Counts of a file may contradict each other; weights stay in (0, 1]."""
+    observed = Observed(
+        {"2026-01-01": 1},
+        {name: {"2026-01-01": counts} for name, counts in tools.items()},
+        {pair: {"2026-01-01": counts} for pair, counts in pairs.items()},
+    )
+    for one in learned_edges(observed):
+        assert 0 < one.edge.weight <= 1
+        assert one.edge.source in tools
+        assert one.edge.target in tools
+
+
+@given(st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=6), max_size=12))
+def test_edges_depend_on_the_counts_alone(sessions: list[list[str]]) -> None:
+    """The order in which sessions were learned changes no edge."""
+    one = observed_of(sessions)
+    parts = [observed_of([session], start=START + at * 4000) for at, session in enumerate(sessions)]
+    joined = merge(reversed(parts))
+    assert encode(joined) == encode(one)
+    assert learned_edges(joined) == learned_edges(one)
+
+
+def test_nothing_was_learned_from_nothing() -> None:
+    """No sessions give no edges."""
+    assert learned_edges(NOTHING) == []
+
+
+class TestNames:
+    """Traces call tools by their ids, by their names, or by both."""
+
+    TOOLS = (
+        Tool(id="shop_get", source_id="shop", name="get"),
+        Tool(id="shop_pay", source_id="shop", name="pay"),
+        Tool(id="bank_pay", source_id="bank", name="pay"),
+        Tool(id="star", source_id="s*", name="*"),
+    )
+
+    @pytest.mark.parametrize(
+        ("name", "server", "found"),
+        [
+            ("shop_get", "", "shop_get"),
+            ("SHOP_GET", "elsewhere", "shop_get"),
+            ("shop::get", "", "shop_get"),
+            ("get", "", "shop_get"),
+            ("get", "shop", "shop_get"),
+            ("get", "bank", None),
+            ("pay", "", None),
+            ("pay", "bank", "bank_pay"),
+            ("bank_*", "", None),
+            ("*", "s*", "star"),
+            ("", "", None),
+        ],
+    )
+    def test_a_name_means_one_tool(self, name: str, server: str, found: str | None) -> None:
+        """An id, or a name that one tool has; patterns mean nothing."""
+        assert ToolNames(self.TOOLS)(name, server) == found
