@@ -238,6 +238,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/graph-search.md",
     "docs/how-to/graph.md",
     "docs/how-to/invoke.md",
+    "docs/how-to/learn.md",
     "docs/how-to/openapi.md",
     "docs/how-to/route.md",
     "docs/how-to/sparql.md",

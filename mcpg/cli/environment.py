@@ -71,7 +71,7 @@ KEYS = {
         Key("postgres.pool", plain=int),
         Key("postgres.sslmode", plain=str),
         Key("postgres.sslrootcert", plain=str),
-        Key("learn.output", option="--output", plain=str),
+        Key("learn.output", plain=str),
         Key("limits.invoke", "MCPG_INVOKE_TIMEOUT"),
         Key("limits.result"),
         Key("serve.http", option="--http", plain=str),

@@ -74,11 +74,18 @@ max_bytes = 4096
 max_result_bytes = 8192
 requests = 8
 sessions = 9
+record_calls = "logs/calls.jsonl"
+
+[learn]
+output = "seen.jsonl"
 
 [telemetry]
 enabled = true
 queries = false
 """
+
+
+PATHS = {"bundle", "store.path", "postgres.sslrootcert", "learn.output", "serve.record_calls"}
 
 
 def refusal(folder: Path, text: str, name: str = "mcpg.toml") -> UsageError:
@@ -103,7 +110,7 @@ def test_every_setting_can_stand_in_a_file(tmp_path: Path) -> None:
         for key, value in flat.items():
             found = Settings(folder).find(key)
             assert found is not None
-            is_path = key in {"bundle", "store.path", "postgres.sslrootcert"}
+            is_path = key in PATHS
             assert found.value == (str(folder / value) if is_path else value)
             assert found.origin == f"{folder / name}: {key}"
 

@@ -132,10 +132,10 @@ def learn(
     again, only what it has grown by. The counts hold names of tools, days and numbers: no
     arguments, results or ids of sessions. Without a bundle, tools are named as the traces do.
     """
-    settings = settings_of(bundle=bundle, output=target)
+    settings = settings_of(bundle=bundle)
     chosen = LearnOptions(
         traces=tuple(traces or ()),
-        target=_target(settings),
+        target=_target(target, settings),
         is_fresh=fresh or forget_all,
         forgotten=tuple(forget or ()),
         before=_day(forget_before),
@@ -200,9 +200,10 @@ def run(
     return _judged(chosen, observed, output, is_stale=is_stale)
 
 
-def _target(settings: Settings) -> str:
-    found = settings.find("learn.output")
-    target = str(found.value) if found else DEFAULT_OUTPUT
+def _target(target: str | None, settings: Settings) -> str:
+    if target is None:
+        found = settings.find("learn.output")
+        return str(found.value) if found else DEFAULT_OUTPUT
     if target == STDIN:
         raise UsageError("standard output takes the report", place="--output", remedy="name a file")
     return target
