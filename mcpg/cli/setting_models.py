@@ -135,8 +135,8 @@ class Learn(Table):
     """The section `[learn]`."""
 
     output: str = unset("`graph.observed.jsonl`")
-    """the file to which `mcpg learn` adds what it learns, unless `-o` names one; name it in `[[sources]]` as well, so that
-    each build of the bundle has it"""
+    """the file to which `mcpg learn` adds what it learns, unless `-o` names one; name it in
+    `[[sources]]` as well, so that each build of the bundle has it"""
 
 
 class Postgres(Table):
