@@ -65,7 +65,7 @@ class Edge:
         predicate: The IRI of that.
         weight: Its strength in (0, 1].
         reason: Why, for people; "" when nobody says.
-        origin: Who says so: `authored`, `observed` or `inferred`.
+        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
     """
 
     source: int

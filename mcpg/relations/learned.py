@@ -17,7 +17,7 @@ from math import log, sqrt
 
 from mcpg.catalog.catalog import ToolLookup
 from mcpg.catalog.model import Tool
-from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin
+from mcpg.relations.model import Edge, EdgeKind, EdgeOrigin, weight_of
 from mcpg.relations.observed import (
     UNDATED,
     Observed,
@@ -225,7 +225,8 @@ def _edge(
     if not strength:
         return
     sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
-    weight = max(0.01, round(strength * sure * _recency(one.last, newest), 2))
+    evidence = strength * sure * _recency(one.last, newest)
+    weight = weight_of(kind, EdgeOrigin.OBSERVED, evidence)
     edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
     yield LearnedEdge(edge, sessions, of, one.counts.forward_failed, one.last)
 
