@@ -12,6 +12,7 @@ from mcpg.bundle import assemble
 from mcpg.code.graph import CodeGraph, CodeScope
 from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind
 from mcpg.code.page import read_page, write_page
+from mcpg.errors import Code
 from mcpg.sources import read_sources
 from mcpg.sources.code import read_files
 
@@ -218,6 +219,57 @@ def test_bad_files_become_diagnostics(tmp_path: Path) -> None:
     assert all(
         word in told for word in ("larger", "binary", "minified", "generated", "syntax", "complex")
     )
+
+
+HOSTILE = {
+    # Each of these would overflow the stack of a parser or of Python, or take minutes.
+    "ambiguous.js": "{a:\n" * 200_000,
+    "comments.js": "/**yield\n" * 60_000,
+    "brackets.py": "x = " + "([\n" * 50_000,
+    "errors.cs": "class A{void f(){g(h(\n" * 4_000,
+    "generics.ts": "a<b<\n" * 10_000,
+    "ladder.py": "".join(f"{' ' * depth}if x:\n" for depth in range(1_200)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_skipped(name: str, tmp_path: Path) -> None:
+    """What nests more deeply than any program is reported, or read without its depths."""
+    files, noticed = read_files(write(tmp_path, {name: HOSTILE[name], "good.py": "def f(): 1\n"}))
+    assert {"f"} == {one.name for file in files for one in file.symbols}
+    assert [one.code for one in noticed] == [Code.CODE_SKIPPED]
+
+
+CHAINS = {
+    "bases": {"a.py": "".join(f"class A{n}(A{n + 1}.x): pass\n" for n in range(1_500))},
+    "classes": {
+        "A.java": "".join(
+            f"class A{n} extends A{n + 1} {{ void f() {{ g(); }}\n" for n in range(250)
+        )
+        + "}" * 250
+    },
+    "exports": {f"m{n}.py": f"from m{n + 1} import x\nx()\n" for n in range(400)},
+    "stars": {f"m{n}.py": f"from m{n + 1} import *\nfoo()\n" for n in range(400)},
+    "types": {
+        "a.py": "".join(f"def f{n}() -> f{n + 1}: return f{n + 1}()\n" for n in range(1_500))
+    },
+    "within itself": {"a.rs": "impl A { fn f() { struct A; g(); x.y(); } }\n"},
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_endless_chains_end(name: str, tmp_path: Path) -> None:
+    """Bases, exports and types that lead from one to the next are followed for some steps."""
+    files, noticed = read_files(write(tmp_path, CHAINS[name]))
+    assert len(files) == len(CHAINS[name])
+    assert noticed == ()
+
+
+def test_files_that_state_too_much_are_skipped(tmp_path: Path) -> None:
+    """More definitions than any hand writes are no source code."""
+    text = "".join(f"def f{n}(): 1\n" for n in range(25_000))
+    files, noticed = read_files(write(tmp_path, {"table.py": text}))
+    assert (files, [one.code for one in noticed]) == ([], [Code.CODE_SKIPPED])
 
 
 def test_the_cache_changes_nothing(tmp_path: Path) -> None:

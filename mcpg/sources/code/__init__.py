@@ -13,10 +13,11 @@ from mcpg.code.model import CodeFile
 from mcpg.code.page import write_page
 from mcpg.errors import Code, Diagnostic, NotFoundError, info
 from mcpg.files import exists, is_file, text_of_path
-from mcpg.sources.code.extract import Facts, UnparsableError, decode_facts, encode_facts, extract
+from mcpg.sources.code.extract import Facts, decode_facts, encode_facts, extract
 from mcpg.sources.code.files import FoundFile, SkippedError, read_source, source_files
 from mcpg.sources.code.grammars import check_installed, language_of_name, query_text
 from mcpg.sources.code.link import link
+from mcpg.sources.code.parse import UnparsableError
 from mcpg.sources.code.repository import repository_of
 from mcpg.sources.model import CODE
 

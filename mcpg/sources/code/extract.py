@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcpg.sources.code.expressions import UNKNOWN, plain_expression, plain_type
-from mcpg.sources.code.grammars import family_of, language, query
+from mcpg.sources.code.grammars import family_of, query
 from mcpg.sources.code.imports import Import, read_import
+from mcpg.sources.code.parse import UnparsableError, parsed
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -32,16 +33,7 @@ _LONGEST_TEXT = 300
 _LONGEST_NAME = 200
 _COMMENT_LINES = 40
 _MOST_DEFINITIONS = 20_000
-# An ordinary file takes a step for about fifty bytes.
-_STEPS_PER_BYTE = 1
-# The time of a query grows with the square of the depth. Depth changes by one from node to node
-# at most, so looking at some nodes suffices.
-_DEEPEST = 1_000
-_SAMPLED = 500
-# The same holds for the width of what cannot be parsed.
-_MOST_UNPARSED = 10_000
-_LEAST_STEPS = 50_000
-_CHUNK = 65_536
+_MOST_MATCHES = 200_000
 
 
 class Definition(NamedTuple):
@@ -149,54 +141,13 @@ def decode_facts(data: bytes) -> Facts:
     )
 
 
-class UnparsableError(Exception):
-    """A file takes too many steps to parse, or nests too deeply, as no ordinary one does."""
-
-
 def extract(source: bytes, grammar: str) -> Facts:
     """Parse *source* with the *grammar* and return what it states.
 
     Raises:
-        UnparsableError: Parsing takes too many steps.
+        UnparsableError: It is too complex, or states too much.
     """
-    return _Extraction(source, grammar).run(_parsed(source, grammar))
-
-
-def _parsed(source: bytes, grammar: str) -> Tree:
-    from tree_sitter import Parser  # noqa: PLC0415 - an extra
-
-    steps = 0
-    most = _LEAST_STEPS + _STEPS_PER_BYTE * len(source)
-
-    def is_too_long(*_: Any) -> bool:
-        # Steps are counted, not seconds, so that equal files give equal results.
-        nonlocal steps
-        steps += 1
-        return steps > most
-
-    def chunk(offset: int, _: Any) -> bytes:
-        return source[offset : offset + _CHUNK]
-
-    try:
-        tree = Parser(language(grammar)).parse(chunk, progress_callback=is_too_long)
-    except ValueError as fault:  # parsing was stopped
-        raise UnparsableError from fault
-    if tree is None:  # pragma: no cover - older versions
-        raise UnparsableError
-    _check_shape(tree)
-    return tree
-
-
-def _check_shape(tree: Tree) -> None:
-    root = tree.root_node
-    broken = [one for one in (root, *root.children) if one.is_error] if root.has_error else []
-    if any(one.child_count > _MOST_UNPARSED for one in broken):
-        raise UnparsableError
-    cursor = tree.walk()
-    for place in range(0, root.descendant_count, _SAMPLED):
-        cursor.goto_descendant(place)
-        if cursor.depth > _DEEPEST:
-            raise UnparsableError
+    return _Extraction(source, grammar).run(parsed(source, grammar))
 
 
 class _Extraction:
@@ -218,6 +169,8 @@ class _Extraction:
         from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
         matches = [found for _, found in QueryCursor(query(self._grammar)).matches(tree.root_node)]
+        if len(matches) > _MOST_MATCHES:
+            raise UnparsableError
         definitions = self._definitions(matches)
         imports: list[Import] = []
         uses: list[Use] = []
@@ -256,9 +209,11 @@ class _Extraction:
                 key = next(name for name in captures if name.startswith("def."))
                 node = captures[key][0]
                 found.setdefault((node.start_byte, -node.end_byte), (key[4:], node, captures))
+        if len(found) > _MOST_DEFINITIONS:
+            raise UnparsableError
         definitions: list[Definition] = []
         open_: list[int] = []
-        for _, (kind, node, captures) in sorted(found.items())[:_MOST_DEFINITIONS]:
+        for _, (kind, node, captures) in sorted(found.items()):
             while open_ and self._ends[open_[-1]] <= node.start_byte:
                 open_.pop()
             parent = open_[-1] if open_ else -1

@@ -27,6 +27,7 @@ _SELF = frozenset({"self", "this", "cls", "Self"})
 _BASE = frozenset({"super", "super()", "base"})
 _DEEPEST = 12
 _MOST_BASES = 64
+_MOST_LEVELS = 100
 _GUESSABLE_WORDS = 2
 # Languages where a bare name can be a member of the type around it.
 _IMPLICIT_SELF = frozenset({"csharp", "java"})
@@ -85,6 +86,10 @@ class _Module:
     def family(self) -> str:
         return family_of(self.grammar)
 
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
 
 _Meaning = _Node | _Module | None
 
@@ -138,6 +143,8 @@ class _Linker:
         self._values: dict[int, _Meaning] = {}
         self._globals: dict[tuple[str, str], _Meaning] = {}
         self._lineages: dict[_Node, list[_Node]] = {}
+        self._open_lineages = 0
+        self._tops: defaultdict[tuple[str, str], list[_Node]] = defaultdict(list)
         for module in self.modules:
             self._grow(module)
         for module in self.modules:
@@ -155,6 +162,8 @@ class _Linker:
             if one.owner or one.kind == IMPL:
                 continue
             (module.top if parent is None else parent.members)[one.name] = node
+            if parent is None:
+                self._tops[module.family, one.name].append(node)
             if node.is_type:
                 self._types[module.family, one.name].append(node)
         for local, name, imported, _ in module.facts.imports:
@@ -221,8 +230,7 @@ class _Linker:
         found = self._types.get((module.family, name), [])
         near = [node for node in found if node.module is module]
         if not near:
-            siblings = set(self._places[module.family].siblings(module.path))
-            near = [node for node in found if node.module.path in siblings]
+            near = [node for node in found if node.module.folder == module.folder]
         if not near and module.facts.package:
             near = [node for node in found if node.module.facts.package == module.facts.package]
         choice = near or found
@@ -232,12 +240,12 @@ class _Linker:
 
     def _look_up(self, name: str, node: _Node | None, module: _Module, depth: int) -> _Meaning:
         """Return what a bare *name* means within *node*, `None` where that is not known."""
-        here = node
-        while here is not None:
+        for here in _around(node):
+            if here.module is not module:
+                break
             is_known, found = self._within(here, name, is_innermost=here is node, depth=depth)
             if is_known:
                 return found
-            here = here.parent if here.parent and here.parent.module is module else None
         return self._global(module, name, depth)
 
     def _within(
@@ -258,6 +266,8 @@ class _Linker:
     def _global(self, module: _Module, name: str, depth: int) -> _Meaning:
         """Return what *name* means at the top of a file, imports included."""
         key = (module.path, name)
+        if depth > _DEEPEST:
+            return self._globals.get(key)
         if key not in self._globals:
             self._globals[key] = None
             self._globals[key] = self._at_top(module, name, depth)
@@ -291,11 +301,7 @@ class _Linker:
         if module.family in {"csharp", "java", "rust"}:
             found = self._type_named(name, module)
             if found is None and module.family == "rust":
-                tops = [
-                    one.top[name]
-                    for one in self.modules
-                    if one.family == "rust" and name in one.top
-                ]
+                tops = self._tops.get(("rust", name), [])
                 found = tops[0] if len(tops) == 1 else None
             return found
         if not files:
@@ -418,12 +424,16 @@ class _Linker:
         known = self._lineages.get(node)
         if known is not None:
             return known
+        if self._open_lineages > _DEEPEST:
+            return [node]
         found = self._lineages[node] = [node]
+        self._open_lineages += 1
         for one in found:
             for base in one.bases if len(found) < _MOST_BASES else ():
                 parent = self._base(base, one)
                 if parent is not None and parent not in found:
                     found.append(parent)
+        self._open_lineages -= 1
         return found
 
     def _base(self, use: Use, node: _Node) -> _Node | None:
@@ -500,6 +510,15 @@ class _Linker:
         return found, outside if found is None else _id(found)
 
 
+def _around(node: _Node | None) -> Iterator[_Node]:
+    """Return *node* and those around it; a member can stand in a type that stands in it."""
+    for _ in range(_MOST_LEVELS):
+        if node is None:
+            return
+        yield node
+        node = node.parent
+
+
 def _outer_name(node: _Node | None) -> str:
     names: list[str] = []
     while node is not None and len(names) < _DEEPEST:
@@ -514,15 +533,11 @@ def _holds_name(node: _Node | None, name: str) -> bool:
 
 
 def _type_around(node: _Node | None) -> _Node | None:
-    while node is not None and not node.is_type:
-        node = node.parent
-    return node
+    return next((one for one in _around(node) if one.is_type), None)
 
 
 def _source(node: _Node | None) -> str:
-    while node is not None and node.definition.kind == IMPL:
-        node = node.parent
-    return node.name if node is not None else ""
+    return next((one.name for one in _around(node) if one.definition.kind != IMPL), "")
 
 
 def _id(found: _Node | _Module) -> str:
