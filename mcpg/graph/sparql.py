@@ -169,14 +169,14 @@ class Limits:
         seconds: Of time, for the whole of it.
         rows: Rows or triples of the answer; what is beyond them is cut, and said.
         size: Bytes of the answer, likewise; and of what another endpoint answers.
-        memory: Bytes that the process may take in which queries are evaluated, where the system
-            knows such a bound.
+        memory: Bytes that evaluating it may take beyond the graph itself, where the system knows
+            such a bound.
     """
 
     seconds: float = 10.0
     rows: int = 1_000
     size: int = 16 * 1024 * 1024
-    memory: int = 8 * 1024 * 1024 * 1024
+    memory: int = 1024 * 1024 * 1024
 
 
 class SparqlEndpoint:
