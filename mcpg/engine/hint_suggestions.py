@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Hints, SourceDocument
@@ -62,8 +62,9 @@ def _hinted(document: ToolDocument, hints: Hints) -> ToolDocument:
 MOST_TOOLS_COMPILED = 20_000
 """In a larger catalogue a change is not proved by compiling it, for that takes too long."""
 
-MOST_TRIED = 1_500
-"""Edits that are tried at most."""
+MOST_READ = 5_000
+"""Words of the query that are read at most, over all edits: each reads the query again. Of a query
+of a dozen words every edit is tried, of one of a thousand characters the first few dozen."""
 
 MOST_ADDED = 6
 """The most words that are proposed."""
@@ -107,11 +108,12 @@ class HintSearch:
         self._own = self._what_if.document.tool.hints
         self._enabling = Hints(enabled_by_default=True) if tool in search.disabled else Hints()
         self._tried: dict[Hints, HintTrial] = {}
+        self._read = 0
 
     @property
     def is_spent(self) -> bool:
         """Whether enough has been tried."""
-        return len(self._tried) >= MOST_TRIED
+        return self._read >= MOST_READ
 
     def trial(self, added: Hints) -> HintTrial:
         """Return where *added* hints would put the tool."""
@@ -180,6 +182,7 @@ class HintSearch:
     def _look(self, added: Hints, search: Search) -> HintTrial:
         index, model = search.index, search.model
         analysis, pool = gather(search, POOL)
+        self._read += len(analysis.clauses)
         documents = dict.fromkeys((*pool.documents, self._tool))
         candidates = extract_features(documents, analysis, index)
         ranked = fuse(candidates, model.weights, len(candidates), pool.ends)
@@ -199,7 +202,7 @@ def best_change(hint_search: HintSearch) -> HintSuggestion | None:
     An alias of the request comes first: it is about this request alone. Otherwise the fewest words
     are added, keywords before an alias, words that the tool lacks before others, words of a subject
     before common ones, short ones before long ones. All single words and pairs are tried, of more
-    words those that go on from the best. What is proposed has been proved.
+    words those that go on from the best, within `MOST_READ`. What is proposed has been proved.
     """
     tried: list[HintTrial] = [hint_search.trial(Hints())]
     for trial in _edits(hint_search, tried):
@@ -233,7 +236,8 @@ def _searched(
     beam: list[tuple[HintWord, ...]] = [()]
     for size in range(1, most + 1):
         sets = sorted(_grown(beam, words, size), key=preference)
-        trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in sets]
+        unspent = takewhile(lambda _: not hint_search.is_spent, sets)
+        trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in unspent]
         tried.extend(trial for trial, _ in trials)
         yield from (trial for trial, _ in trials if trial.is_first)
         trials.sort(key=lambda entry: -entry[0].lead)
@@ -280,6 +284,8 @@ def _last_resorts(
     ]
     edits += [Hints.merge(hints, as_keywords(words)) for hints in alone[:1]]
     for added in edits:
+        if hint_search.is_spent:
+            return
         trial = hint_search.trial(added)
         tried.append(trial)
         if trial.is_first:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from mcpg.bundle import assemble
 from mcpg.catalog.model import HintRule
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
+from mcpg.engine import hint_suggestions
 from mcpg.engine.features import FEATURES
-from mcpg.engine.hint_suggestions import HintSearch
+from mcpg.engine.hint_suggestions import MOST_READ, HintSearch
 from mcpg.engine.trace import FeatureGap, Retrieval
 from mcpg.engine.why_not import reasons
 from mcpg.errors import NotFoundError, UsageError
@@ -21,6 +23,9 @@ from mcpg.sources import SourceBatch
 if TYPE_CHECKING:
     import mcpg
     from mcpg.catalog.model import Tool
+    from mcpg.engine.pipeline import Search
+    from mcpg.engine.query import Analysis
+    from mcpg.engine.retrieval import Pool
     from mcpg.engine.trace import RankExplanation
 
 TOOLS = (
@@ -217,12 +222,31 @@ def test_large_catalogues_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_trying_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """When enough has been tried, what there is has to do."""
-    monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_TRIED", 1)
+    monkeypatch.setattr("mcpg.engine.hint_suggestions.MOST_READ", 10)
     monkeypatch.setattr(HintSearch, "alias", lambda _: None)
     standing = ask("shipment status label", "invoice_list", lexicon=False)
 
     assert standing.change is not None
     assert standing.change.rank_after > 1
+
+
+def test_a_long_request_is_not_read_for_every_edit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long request fewer edits are tried: how much is read does not grow with its square."""
+    read: list[int] = []
+    gathered = hint_suggestions.gather
+
+    def counting(search: Search, pool: int) -> tuple[Analysis, Pool]:
+        found = gathered(search, pool)
+        read.append(len(found[0].clauses))
+        return found
+
+    monkeypatch.setattr(hint_suggestions, "gather", counting)
+    words = " ".join(map("".join, product(("zorb", "vlim", "quen", "drax"), repeat=3)))
+    others = [make_tool(name, description=words, keywords=(words,)) for name in ("one", "two")]
+    ask(words, "card_block", make_engine(*TOOLS, *others))
+
+    assert max(read) == 64
+    assert MOST_READ < sum(read) < MOST_READ + 10 * max(read)
 
 
 def test_a_document_that_would_be_too_long_gets_no_hint() -> None:
