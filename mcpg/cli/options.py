@@ -165,7 +165,23 @@ Force = Annotated[
 ]
 
 
-class HelpfulCommand(TyperCommand):
+class _ShowsHelp:
+    """Shows help as any other output, so that a reader who goes away is no error."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.callback = _show_help
+        return option
+
+
+def _show_help(ctx: typer.Context, _option: Any, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        output_of().text(ctx.get_help())
+        raise typer.Exit
+
+
+class HelpfulCommand(_ShowsHelp, TyperCommand):
     """A command whose help is plain text with examples at its foot."""
 
     def get_help(self, ctx: Any) -> str:
@@ -236,7 +252,7 @@ def keyword(parameter: Parameter) -> inspect.Parameter:
     )
 
 
-class HelpfulGroup(TyperGroup):
+class HelpfulGroup(_ShowsHelp, TyperGroup):
     """A group of commands whose help is plain text."""
 
     def get_help(self, ctx: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import sys
@@ -209,6 +210,9 @@ def _data_stream() -> Iterator[Any]:
 def unwritable(fault: OSError) -> OutputError:
     """Point standard output at nothing, and return the error that says why."""
     silence()
+    if fault.errno == errno.EBADF:
+        remedy = "leave it open, or send the output to /dev/null"
+        return OutputError("is closed", place="standard output", remedy=remedy)
     return OutputError(
         f"cannot be written: {os_reason(fault)}",
         place="standard output",

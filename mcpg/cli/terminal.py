@@ -77,7 +77,10 @@ def is_terminal(stream: TextIO | None) -> bool:
 def prepare_streams() -> None:
     """Make both streams speak UTF-8 with LF on any platform, and never fail on a character."""
     if sys.stdout is None:  # closed by whoever started the program
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        # Its number is taken, lest a file get it, by what cannot be written: data are not lost
+        # without a word.
+        closed = os.open(os.devnull, os.O_RDONLY)
+        sys.stdout = open(closed, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -205,9 +205,11 @@ class TestUsage:
 class TestProcess:
     """What only a real process shows."""
 
-    def test_a_closed_pipe_ends_quietly(self, graph: Path) -> None:
+    @pytest.mark.parametrize("words", ["list --format json", "list --help", "--help"])
+    def test_a_closed_pipe_ends_quietly(self, folder: Path, graph: Path, words: str) -> None:
         """A reader that goes away is no error and leaves no traceback."""
-        command = [*PROGRAM, "list", "-b", str(graph), "--format", "json"]
+        assert graph.parent == folder
+        command = [*PROGRAM, *words.split()]
         reader, writer = os.pipe()
         os.close(reader)
         try:
@@ -219,11 +221,13 @@ class TestProcess:
         assert (done.returncode, done.stderr) == (0, b"")
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-    def test_a_full_disk_is_an_error(self, graph: Path) -> None:
+    @pytest.mark.parametrize("words", ["list", "search shipment", "list --help", "--help"])
+    def test_a_full_disk_is_an_error(self, folder: Path, graph: Path, words: str) -> None:
         """Data that cannot be written is not passed over in silence."""
+        assert graph.parent == folder
         with Path("/dev/full").open("wb") as full:
             done = subprocess.run(
-                [*PROGRAM, "list", "-b", str(graph)],
+                [*PROGRAM, *words.split()],
                 stdout=full,
                 stderr=subprocess.PIPE,
                 check=False,
@@ -233,15 +237,30 @@ class TestProcess:
         assert os.strerror(errno.ENOSPC).lower() in done.stderr.decode().lower()
         assert b"Traceback" not in done.stderr
 
-    def test_a_closed_standard_output_is_no_crash(self, graph: Path) -> None:
-        """A program started without standard output still ends well."""
-        code = (
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [
+            ("list", 2),
+            ("search shipment", 2),
+            ("search shipment --format json", 2),
+            ("--help", 2),
+            ("bundle tools", 0),
+        ],
+    )
+    def test_data_for_a_closed_standard_output_is_an_error(
+        self, folder: Path, graph: Path, words: str, code: int
+    ) -> None:
+        """A program started without standard output fails if it has something to write there."""
+        assert graph.parent == folder
+        program = (
             "import os, sys; os.close(1); sys.stdout = None; from mcpg.cli import main; "
             "sys.exit(main(sys.argv[1:]))"
         )
-        command = [sys.executable, "-c", code, "list", "-b", str(graph)]
+        command = [sys.executable, "-c", program, *words.split()]
         done = subprocess.run(command, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT)
-        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.returncode == code
+        assert (b"standard output: is closed" in done.stderr) == bool(code)
+        assert b"unexpectedly" not in done.stderr
 
     @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
     def test_an_interrupt_leaves_nothing_behind(self, folder: Path) -> None:

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 
 import pytest
 
 from mcpg.cli.output import Color, Output
 from mcpg.cli.terminal import PIPE_WIDTH, is_terminal, prepare_streams
-from mcpg.errors import Code, Diagnostic, error, info, warning
+from mcpg.errors import Code, Diagnostic, OutputError, error, info, warning
 
 
 class Terminal(io.StringIO):
@@ -148,16 +147,17 @@ class TestStreams:
         assert "reading" in terminal.getvalue()
 
     def test_closed_streams_are_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A program without standard streams writes to the null device."""
+        """A program without standard streams talks to nobody, and loses no data silently."""
         monkeypatch.setattr(sys, "stdout", None)
         monkeypatch.setattr(sys, "stderr", None)
         prepare_streams()
-        replaced = sys.stdout
-        Output().text("data")
         Output().note("talk")
-        assert replaced.name == os.devnull
+        Output().flush()
+        Output().text("data")
+        with pytest.raises(OutputError, match="is closed"):
+            Output().flush()
         assert sys.stderr is None
-        replaced.close()
+        sys.stdout.close()
 
     def test_a_closed_stream_is_no_terminal(self) -> None:
         """Nobody looks at a stream that is closed or missing."""
