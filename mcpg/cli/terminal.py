@@ -110,8 +110,6 @@ def _terminal_columns() -> int:
 
 
 _ELLIPSIS = "…"
-_LINE_FEED = 0x0A
-_LAST_OF_BASIC_PLANE = 0xFFFF
 
 
 def one_line(text: str) -> str:
@@ -180,13 +178,10 @@ def _columns(character: str) -> int:
 
 
 def _json_escape(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code == _LINE_FEED:  # between members, where JSON itself puts it
-        return "\n"
-    if code > _LAST_OF_BASIC_PLANE:
-        code -= 0x10000
-        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-    return f"\\u{code:04x}"
+    from mcpg.text.safeyaml import json_form  # noqa: PLC0415 - as above
+
+    # Line feeds stand between members, where JSON itself puts them.
+    return "\n" if found.group() == "\n" else json_form(found)
 
 
 # Wording

@@ -240,7 +240,13 @@ def indented(value: JsonValue, margin: str = "\n") -> str:
     return _compact(value)
 
 
-_compact = json.JSONEncoder(ensure_ascii=False).encode
+def _compact(value: JsonValue) -> str:
+    text = _encode(value)
+    return text if text.isprintable() else _CONTROLS_OF_JSON.sub(_escape, text)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_CONTROLS_OF_JSON = re.compile("[\x7f-\x9f]")  # JSON itself escapes those below 0x20
 
 
 def without_breaks(text: str) -> str:

@@ -31,7 +31,7 @@ from mcpg.graph.terms import (
     context_text,
 )
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
-from mcpg.text.safeyaml import lines_kept
+from mcpg.text.safeyaml import UNSAFE, json_form, lines_kept, turtle_form
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -139,7 +139,8 @@ def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
     yield OPENING
     comma = ""
     for node in nodes:
-        yield f"{comma}\n    {encode(node)}"
+        text = encode(node)
+        yield f"{comma}\n    {text if text.isprintable() else UNSAFE.sub(json_form, text)}"
         comma = ","
     yield "\n  ]\n}\n"
 
@@ -182,11 +183,17 @@ def nquads(triples: Iterable[Triple]) -> Iterator[str]:
 def _nquads_term(value: str | Literal) -> str:
     if not isinstance(value, Literal):
         return f"<{value}>"
-    # The escapes of JSON are escapes of N-Quads, too.
-    text = encode_basestring(value.text)
+    text = _string(value.text)
     if value.language:
         return f"{text}@{value.language}"
     return text if value.datatype == XSD_STRING else f"{text}^^<{value.datatype}>"
+
+
+def _string(text: str) -> str:
+    """Write *text* as a string of Turtle or N-Quads, in which nothing can steer a terminal."""
+    # The escapes of JSON are escapes of both, too.
+    string = encode_basestring(text)
+    return string if string.isprintable() else UNSAFE.sub(turtle_form, string)
 
 
 _SUBJECT, _PREDICATE = itemgetter(0), itemgetter(1)
@@ -235,8 +242,7 @@ def _turtle_term(value: str | Literal, names: _Names) -> str:
     text, datatype, language = value
     if datatype == XSD_BOOLEAN or (datatype == XSD_DECIMAL and "." in text):
         return text
-    # The escapes of JSON are escapes of Turtle, too.
-    quoted = encode_basestring(text)
+    quoted = _string(text)
     if language:
         return f"{quoted}@{language}"
     return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"

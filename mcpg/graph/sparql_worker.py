@@ -17,6 +17,7 @@ import pyoxigraph
 
 from mcpg.graph.terms import PREFIXES, XSD_STRING
 from mcpg.json_types import JsonObject
+from mcpg.text.safeyaml import UNSAFE, turtle_form
 
 SELECT, ASK, GRAPH = "select", "ask", "graph"
 """What an answer holds: rows, a truth, or triples."""
@@ -73,10 +74,15 @@ class Answer:
         form = pyoxigraph.RdfFormat.TURTLE
         written = pyoxigraph.serialize(triples, format=form, prefixes=dict(PREFIXES))
         # A line of Turtle ends at U+000A alone, and no text holds one as it is.
-        lines = (written or b"").decode().split("\n")
+        lines = [_safe(line) for line in (written or b"").decode().split("\n")]
         # The prefixes come first, in an order of chance.
         heads = [*takewhile(lambda line: line.startswith("@prefix "), lines)]
         return "\n".join((*sorted(heads), *lines[len(heads) :]))
+
+
+def _safe(line: str) -> str:
+    """Escape in a *line* of Turtle what would steer a terminal; only tabs stand outside strings."""
+    return "\t".join(UNSAFE.sub(turtle_form, part) for part in line.split("\t"))
 
 
 def shown(term: dict[str, Any] | None) -> str:

@@ -216,12 +216,28 @@ UNSAFE = re.compile(
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _LAST_OF_LATIN = 0xFF
+_LAST_OF_BASIC_PLANE = 0xFFFF
 
 
 def visible_form(found: re.Match[str]) -> str:
     """Write the unsafe character that was *found* as an escape."""
     code = ord(found.group())
     return f"\\x{code:02x}" if code <= _LAST_OF_LATIN else f"\\u{{{code:x}}}"
+
+
+def json_form(found: re.Match[str]) -> str:
+    """Write the unsafe character that was *found* as a string of JSON has it."""
+    code = ord(found.group())
+    if code > _LAST_OF_BASIC_PLANE:
+        code -= 0x10000
+        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return f"\\u{code:04x}"
+
+
+def turtle_form(found: re.Match[str]) -> str:
+    """Write the unsafe character that was *found* as a string of Turtle and N-Quads has it."""
+    code = ord(found.group())
+    return f"\\u{code:04X}" if code <= _LAST_OF_BASIC_PLANE else f"\\U{code:08X}"
 
 
 def lines_kept(text: str) -> str:

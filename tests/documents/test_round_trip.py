@@ -272,3 +272,13 @@ def test_blank_lines_around_a_body_are_tidied() -> None:
     """A body is written without blank lines around it and with LF line ends."""
     document = ToolDocument(make_tool(), "a.md", "urn:a", body="\r\n \r\nHello\r\nyou  \r\n\r\n")
     assert read(write_document(document), "a.md").body == "Hello\nyou"
+
+
+def test_control_characters_of_a_schema_are_escaped() -> None:
+    """A document holds no control character that would steer a terminal, and loses none."""
+    schema = {"type": "object", "properties": {"a\x9b": {"description": "\x7f\x85"}}}
+    document = ToolDocument(make_tool(input_schema=schema), "a.md", "urn:a")
+    text = write_document(document)
+
+    assert text.replace("\n", "").isprintable()
+    assert parse_document(SourceDocument("a.md", text))[0].tool.input_schema == schema

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyoxigraph
+import pytest
 from builders import make_tool
 from generated import documents
 from hypothesis import HealthCheck, given, settings
@@ -12,11 +14,14 @@ from mcpg.documents.model import ToolDocument, tool_uri
 from mcpg.errors import Code
 from mcpg.graph import distinct_documents, triples_of
 from mcpg.graph import terms as v
-from mcpg.graph.exports import nquads, turtle
+from mcpg.graph.exports import framed_json_ld, json_ld, nquads, turtle
 from mcpg.graph.terms import Literal
 from mcpg.graph.triples import number
+from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from mcpg.graph.terms import Triple
 
 wide = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -164,3 +169,22 @@ def plain(quad: pyoxigraph.Quad) -> Triple:
     assert isinstance(value, pyoxigraph.Literal)
     literal = Literal(value.value, value.datatype.value)
     return quad.subject.value, quad.predicate.value, literal
+
+
+UNSAFE_TEXT = "a\x7f\x85\x9b31m\u202e\u2028\ufeff\U000e0041b"
+
+
+@pytest.mark.parametrize("write", [turtle, nquads, json_ld, framed_json_ld])
+def test_no_export_can_steer_a_terminal(write: Callable[..., Iterable[str]]) -> None:
+    """Control characters of C1, and what hides or turns text, are written as escapes."""
+    schema = {"type": "object", "properties": {UNSAFE_TEXT: {"description": UNSAFE_TEXT}}}
+    tool = make_tool(title=UNSAFE_TEXT, description=UNSAFE_TEXT, input_schema=schema)
+    triples = list(triples_of([ToolDocument(tool, "a.md", "urn:a")]))
+    text = "".join(write(triples))
+
+    assert UNSAFE.findall(text.replace("\n", "")) == []
+    if write in (turtle, nquads):
+        kind = TURTLE if write is turtle else NQUADS
+        assert {plain(quad) for quad in pyoxigraph.parse(text.encode(), kind)} == set(triples)
+    else:
+        assert UNSAFE_TEXT in [one.get("title") for one in json.loads(text)["@graph"]]

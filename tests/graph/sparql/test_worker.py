@@ -10,7 +10,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from mcpg.graph.sparql_worker import answered
+from mcpg.graph.sparql_worker import Answer, answered
 from mcpg.graph.worker import READY, serve
 
 DATA = b"<a:a> <a:b> 'x'@en, 'y', 3, _:n . <a:c> <a:b> <a:a> ."
@@ -66,6 +66,15 @@ def test_what_is_wrong_is_told_by_its_kind() -> None:
     """A mistake in the query, and an evaluation that fails, are no crashes."""
     assert ask("SELECT * {")["kind"] == "syntax"
     assert ask("SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }")["kind"] == "evaluation"
+
+
+def test_turtle_of_an_answer_cannot_steer_a_terminal() -> None:
+    """Control characters of literals are written as escapes."""
+    triple = '<urn:a> <urn:b> "x\x9b31m\\ty" .'
+    text = Answer("graph", triples=(triple, triple.replace("urn:b", "urn:c"))).turtle()
+
+    assert text.replace("\n", "").replace("\t", "").isprintable()
+    assert text.count("x\\u009B31m\\ty") == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing bounds memory there")
