@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -128,7 +129,45 @@ Server = StdioServer | HttpServer
 def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
     """Return what may be secret in an address and its headers, also without `Bearer` before it."""
     values = tuple(headers.values())
-    return (url, *values, *(word for value in values for word in value.split()))
+    return (url, *secrets_in([url]), *values, *(word for one in values for word in one.split()))
+
+
+# A name, and what stands between it and what is said of it.
+_NAME = re.compile(
+    r"(?<![\w.-])([\w.-]++)[\"']?\s*+[=:]\s*+[\"']?(?:(?:bearer|basic|token)\s++)?", re.IGNORECASE
+)
+_VALUE = re.compile(r"[^\s\"'&;,]{1,500}")
+# The end of a name such as `--api-key`, `GITHUB_TOKEN`, `X-Auth-Token` or `password`.
+_OF_A_SECRET = re.compile(
+    r"(?:key|token|secret|passw(?:or)?d|passphrase|authorization|credential"
+    r"|(?<![a-z])(?:pwd|pat|auth))s?\Z",
+    re.IGNORECASE,
+)
+_OF_A_USER = re.compile(r"://[^\s/@:]{0,200}:([^\s/@]{1,500})@")
+
+
+def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
+    """Return what may be secret in the arguments of a program, or in an address.
+
+    That is the value of an option, a variable, a header or a part of a query whose name is that of
+    a secret, and the password of a user before a host.
+    """
+    options = pairwise(args)
+    return (
+        *(value for one in args for value in _named_secrets(one)),
+        *(value for name, value in options if name.startswith("-") and _is_secret(name)),
+        *(password for one in args for password in _OF_A_USER.findall(one)),
+    )
+
+
+def _named_secrets(text: str) -> Iterator[str]:
+    for name in _NAME.finditer(text):
+        if _is_secret(name[1]) and (value := _VALUE.match(text, name.end())):
+            yield value[0]
+
+
+def _is_secret(name: str) -> bool:
+    return _OF_A_SECRET.search(name[-20:]) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +321,9 @@ def _program(line: str) -> StdioServer:
             place=_STDIO_PREFIX,
             remedy="write 'stdio:COMMAND ARGUMENT ...' in one pair of quotes",
         )
-    return StdioServer(
-        f"{_STDIO_PREFIX}{PurePath(words[0]).name}", None, words[0], tuple(words[1:])
-    )
+    place = f"{_STDIO_PREFIX}{PurePath(words[0]).name}"
+    args = tuple(words[1:])
+    return StdioServer(place, None, words[0], args, secrets=secrets_in(args))
 
 
 def host_of(address: str) -> str:
@@ -550,7 +589,7 @@ class _Fields:
         env = self._texts("env")
         cwd = self.text("cwd") or None
         args = self._args()
-        secrets = (*env.values(), *self._used)
+        secrets = (*env.values(), *secrets_in(args), *self._used)
         return StdioServer(self._place, name, command, args, env, cwd, secrets)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:

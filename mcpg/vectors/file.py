@@ -324,6 +324,8 @@ def vectors_of(
             vectors = with_clusters(vectors, key, keep_at + CLUSTERS_SUFFIX)
         return Built(vectors, (), 0, tools)
     built = vectors_for(documents(), provider, store=store, known=known or found.file)
+    # As a file keeps them, so that a search scores the same before and after there is one.
+    built = replace(built, vectors=built.vectors.kept_as(FLOAT16))
     if keep_at is not None and key != NO_KEY and built.vectors.dimensions:
         # Those with a gap are never fresh, but whoever asks next has the others from there.
         with suppress(OutputError):

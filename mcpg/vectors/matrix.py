@@ -239,6 +239,11 @@ class ToolVectors:
         how = "approximate" if self._neighbours else "exact"
         return f"{self.fingerprint} {self.stored.kind} {how}"
 
+    def kept_as(self, kind: str) -> ToolVectors:
+        """Return the same vectors with their numbers kept as *kind*; see `stored_as`."""
+        stored = self.stored.kept_as(kind)
+        return ToolVectors(stored, self.present, self.fingerprint, self._neighbours)
+
     def found_by(self, neighbours: Neighbours) -> ToolVectors:
         return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)
 

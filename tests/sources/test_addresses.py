@@ -29,6 +29,7 @@ def test_a_command() -> None:
     assert isinstance(server, StdioServer)
     assert (server.place, server.command) == ("stdio:serve", "/opt/serve")
     assert server.args == ("two words", "--token", "abc")
+    assert server.secrets == ("abc",)
 
 
 def test_an_address() -> None:

@@ -14,6 +14,7 @@ from mcpg.sources.client_config import (
     is_client_configuration,
     read_client_configuration,
 )
+from mcpg.sources.live.errors import redact
 
 ENVIRON = {"TOKEN": "marker-token-1234", "EMPTY": ""}
 
@@ -77,6 +78,47 @@ def test_a_program() -> None:
     assert server.cwd == "/tmp"
     assert "marker-token-1234" in server.secrets
     assert "marker" not in repr(server)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--key=literal-5678"],
+        ["--api-key", "literal-5678"],
+        ["--header", "Authorization: Bearer literal-5678"],
+        ["--header", "X-Api-Key:literal-5678"],
+        ["-c", "GITHUB_TOKEN=literal-5678 serve --verbose"],
+        ["https://example.com/mcp?x=1&api_key=literal-5678&y=2"],
+        ["postgresql://user:literal-5678@example.com/db"],
+        ['{"password": "literal-5678"}'],
+    ],
+)
+def test_secrets_among_the_arguments_are_known(args: list[str]) -> None:
+    """A secret that is written into the arguments is replaced where the server repeats it."""
+    server = one({"command": "run", "args": args})
+    assert redact("say literal-5678.", server.secrets) == ("say ***.", True)
+
+
+def test_other_arguments_are_no_secrets() -> None:
+    """Paths, packages and plain options may be spoken of."""
+    args = ["--path=/home/me/documents", "-y", "@scope/server-files", "--author=somebody-else"]
+    assert one({"command": "run", "args": [*args, "--compat=everything-else"]}).secrets == ()
+
+
+def test_a_secret_in_an_address_is_known_alone() -> None:
+    """A server that repeats the key of its address without the rest of it gives nothing away."""
+    server = one({"url": "https://me:password-1234@example.com/mcp?api_key=literal-5678"})
+    assert redact("literal-5678 password-1234", server.secrets) == ("*** ***", True)
+
+
+def test_arguments_of_any_size_are_looked_through() -> None:
+    """Secrets are looked for in a time that grows with the text."""
+    program = (
+        "from mcpg.sources.client_config import secrets_in\n"
+        "for part in ('a', 'key', 'a:', '://a:', 'key='): secrets_in([part * 300_000])\n"
+        "print('done')"
+    )
+    assert output_of(program) == "done\n"
 
 
 @pytest.mark.parametrize(

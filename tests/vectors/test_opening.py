@@ -53,6 +53,17 @@ def test_a_fresh_file_is_taken_as_it_is(place: str, provider: HashProvider) -> N
     assert provider.asked == []
 
 
+def test_vectors_in_memory_are_those_of_their_file(place: str, provider: HashProvider) -> None:
+    """A search scores the same to the last bit before and after there is a file."""
+    made = vectors_of([], lambda: documents(4), provider, key=KEY, tools=4)
+    read = vectors_of([place], unasked, provider, key=KEY, tools=4)
+    query = provider.vector("a query")
+
+    assert made.embedded == 4
+    assert made.vectors.identity == read.vectors.identity
+    assert made.vectors.cosines(query).tolist() == read.vectors.cosines(query).tolist()
+
+
 def test_of_a_stale_file_what_fits_is_taken(place: str, provider: HashProvider) -> None:
     """Only texts that the file does not have are embedded, and that is told."""
     built = vectors_of([place], lambda: documents(5, 1), provider, key=OTHER, tools=5)
