@@ -184,6 +184,7 @@ class Assembly:
             no search of tools finds them.
         documented: Ids of the tools of which a document was among the sources.
         stale: Ids of the tools that are kept from the last build, because their source failed.
+        unread: Paths of documents that could not be read.
     """
 
     documents: tuple[ToolDocument, ...]
@@ -195,6 +196,7 @@ class Assembly:
     pages: tuple[ToolDocument, ...] = ()
     documented: frozenset[str] = frozenset()
     stale: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
 
 
 def assemble(
@@ -225,6 +227,7 @@ def assemble(
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
     bundled = (document for bundle in bundles for document in bundle.documents)
     read, found = read_documents(batch.documents, list(bundled), source_id, memo)
+    unread = {item.path for item in batch.documents} - {item.source.path for item in read}
     ranking, dropped = _carried(bundles)
     sorted_ = sort_documents(batch.tools, read, reserved)
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
@@ -256,6 +259,7 @@ def assemble(
         ranking=ranking,
         pages=tuple(with_stated(page, context.stated) for page, _ in linked),
         documented=frozenset(by_tool),
+        unread=frozenset(unread),
     )
 
 

@@ -19,7 +19,7 @@ _MOST_NAMED = 12
 
 
 def missing_documents(
-    last: Iterable[SourceDocument], tools: Iterable[Tool], failed: Collection[FailedSource]
+    last: Iterable[SourceDocument], assembly: Assembly, failed: Collection[FailedSource]
 ) -> tuple[ReadDocument, ...]:
     """Return the documents of the last bundle that are missing because sources failed.
 
@@ -28,10 +28,10 @@ def missing_documents(
 
     Args:
         last: The documents of the last bundle.
-        tools: The tools that could be read.
+        assembly: What could be read.
         failed: The sources that could not.
     """
-    tools = tuple(tools)
+    tools = assembly.catalog.tools
     present = {(tool.source_id, tool.name) for tool in tools}
     answered = {tool.source_id for tool in tools}
     read, _ = read_documents(last, (), None, NO_MEMO)
@@ -40,7 +40,10 @@ def missing_documents(
         for item in read
         if _key(item) not in present
         and not names_no_tool(item)
-        and any(_is_of(item.document.tool, one, answered) for one in failed)
+        and (
+            item.source.path in assembly.unread
+            or any(_is_of(item.document.tool, one, answered) for one in failed)
+        )
     )
 
 

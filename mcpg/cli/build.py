@@ -95,7 +95,7 @@ def assembled(
     with output.progress("putting the graph together"):
         put_together = partial(assemble, source_id=intake.source_id, memo=memory.open(batch))
         assembly = put_together(batch)
-        if batch.failed and assembly.catalog.tools:
+        if (batch.failed or assembly.unread) and assembly.catalog.tools:
             assembly = last.completed(assembly, batch, put_together, output)
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
@@ -126,7 +126,7 @@ class LastBuild:
         """Return *assembly*, which is made of *batch*, with the tools of failed sources."""
         from mcpg.bundle import stale  # noqa: PLC0415 - only where a source failed
 
-        missing = stale.missing_documents(self._documents(), assembly.catalog.tools, batch.failed)
+        missing = stale.missing_documents(self._documents(), assembly, batch.failed)
         if missing and not self.allows_missing:
             return stale.with_missing(batch, missing, assemble)
         for source_id, names in stale.names_by_source(missing).items():

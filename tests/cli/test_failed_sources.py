@@ -30,6 +30,17 @@ OPENAPI = {
 }
 
 
+HINTS_OF_DESK = """\
+tools:
+  desk::tool_0:
+    aliases: [the first of all]
+    related: [take_note]
+    nextSteps: [desk::tool_1]
+  take_note:
+    nextSteps: [desk::tool_2]
+"""
+
+
 class WebServer:
     """A server at an address, which can be stopped and started."""
 
@@ -109,7 +120,9 @@ def every_kind(folder: Path, web: dict[str, WebServer], mode: str, manifest: str
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
     (tools / "shop.json").write_text(manifest, "utf-8")
-    (tools / "notes.md").write_text("---\nname: take_note\n---\n\nWrite a note down.\n", "utf-8")
+    name = "take_note" if mode == "pages" else "[take_note"
+    (tools / "notes.md").write_text(f"---\nname: {name}\n---\n\nWrite a note down.\n", "utf-8")
+    (tools / "team.hints.yaml").write_text(HINTS_OF_DESK, "utf-8")
     (folder / "weather.json").write_text(json.dumps(OPENAPI), "utf-8")
     write_client(
         folder,
@@ -139,7 +152,7 @@ def test_every_kind_of_source_may_fail(
     web: dict[str, WebServer],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Servers by every transport, and a broken file: all tools stay as they were, marked stale."""
+    """Servers by every transport, and broken files: all tools stay as they were, marked stale."""
     monkeypatch.setenv("KEY", TOKEN)
     every_kind(folder, web, "pages", json.dumps(MANIFEST))
     assert run("bundle", "--strict").code == 0
@@ -153,13 +166,22 @@ def test_every_kind_of_source_may_fail(
     assert tools_of(run) == before
     assert without_mark(folder / "graph.mdld") == documents
     stale = {item["place"] for item in failed.json["diagnostics"] if item["code"] == "tools_stale"}
-    assert stale == {"shop", "desk", "remote", "older", "named", "by hand itself", "address"}
+    assert stale == {
+        "shop",
+        "desk",
+        "remote",
+        "older",
+        "named",
+        "by hand itself",
+        "address",
+        "local",
+    }
     assert set(failed.json["staleTools"]) == set(read_bundle(folder / "graph.mdld").stale)
-    assert ", 16 stale" in run("bundle").err
+    assert ", 17 stale" in run("bundle").err
     checked = run("bundle", "--check")
     assert checked.code == 1
     assert ": its source failed" in checked.err
-    assert "16 stale" in run("doctor").out
+    assert "17 stale" in run("doctor").out
     for server in web.values():
         server.start()
     every_kind(folder, web, "pages", json.dumps(MANIFEST))
