@@ -21,6 +21,7 @@ from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import standard_input
+from mcpg.code.page import is_code_page
 from mcpg.engine.loading import ignored, ranking_json, ranking_of
 from mcpg.errors import (
     Code,
@@ -100,7 +101,8 @@ def assembled(
     output.diagnostics(assembly.diagnostics)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)
-        output.note("no tool was found in the sources")
+        if not any(map(is_code_page, batch.documents)):
+            output.note("no tool was found in the sources")
     return assembly
 
 
@@ -411,7 +413,7 @@ class Intake:
         """
         live = self.options.live(tell)
         if self._entries:
-            return self._read_configured(live, exclude)
+            return self._read_configured(live, exclude, memo)
         from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
         # One byte more than is accepted, so that too much is noticed without reading it all.
@@ -425,7 +427,9 @@ class Intake:
             memo=memo,
         )
 
-    def _read_configured(self, live: Live, exclude: Collection[str | Path]) -> SourceBatch:
+    def _read_configured(
+        self, live: Live, exclude: Collection[str | Path], memo: Memo
+    ) -> SourceBatch:
         from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
         from mcpg.gateway.sources import FileSource, ServerSource  # noqa: PLC0415
         from mcpg.sources import read_sources  # noqa: PLC0415 - as above
@@ -442,7 +446,10 @@ class Intake:
         parts = [SourceBatch(diagnostics=noticed, failed=self._unusable(noticed, servers))]
         for source_id, group in groupby(files, lambda one: one.source_id):
             paths = [one.path for one in group]
-            parts.append(read_sources(paths, source_id=source_id, exclude=exclude, imports=True))
+            found = read_sources(
+                paths, source_id=source_id, exclude=exclude, imports=True, memo=memo
+            )
+            parts.append(found)
         timeouts = [one.timeout for one in servers]
         parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
         return SourceBatch.join(parts)

@@ -110,7 +110,8 @@ Sources = Annotated[
         "these; - reads a manifest from standard input. Or servers to query: the configuration "
         "file "
         "of an MCP client, 'stdio:COMMAND ARGUMENT ...', or https://HOST/PATH. Or a Python module "
-        "to import: python:MODULE. Otherwise what [[sources]] in mcpg.toml name.",
+        "to import: python:MODULE. Or source code: code:PATH. Otherwise what [[sources]] in "
+        "mcpg.toml name.",
     ),
 ]
 Header = Annotated[

@@ -44,7 +44,7 @@ from mcpg.sources.client_config import (
     server_of,
     without_variables,
 )
-from mcpg.sources.model import PYTHON
+from mcpg.sources.model import CODE, PYTHON
 
 _LONGEST_ID = 200
 _VARIABLE = "write ${NAME} in its place, and set that variable"
@@ -257,8 +257,16 @@ class PythonSource(SourceTable):
     python: Annotated[Filled, _MODULE_NAME]
 
 
+class CodeSource(SourceTable):
+    """A file or folder of [source code](../how-to/code-graph.md), as in `code = "src"`."""
+
+    kind: ClassVar = "code"
+
+    code: Annotated[Filled, _PATH]
+
+
 KINDS: dict[str, type[SourceTable]] = {
-    model.kind: model for model in (PathSource, CommandSource, UrlSource, PythonSource)
+    model.kind: model for model in (PathSource, CommandSource, UrlSource, PythonSource, CodeSource)
 }
 _SOURCE_KEYS = dict.fromkeys((*KINDS, *(key for one in KINDS.values() for key in one.model_fields)))
 _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
@@ -359,7 +367,12 @@ class ConfiguredSource:
         """Its name on the command line: a path from the working folder, or a module."""
         if isinstance(self.entry, PythonSource):
             return f"{PYTHON}{self.entry.python}"
-        path = _below(self.file.parent, self._own["path"])
+        if isinstance(self.entry, CodeSource):
+            return f"{CODE}{self._path(self.entry.code)}"
+        return self._path(self._own["path"])
+
+    def _path(self, path: str) -> str:
+        path = _below(self.file.parent, path)
         try:
             return os.path.relpath(path)
         except ValueError:  # on another drive
@@ -497,6 +510,8 @@ def _derived_name(entry: SourceTable) -> str:
             return PurePath(path).stem or path
         case PythonSource(python=name):
             return name
+        case CodeSource(code=path):
+            return PurePath(path).name or path
     return entry.kind
 
 

@@ -18,7 +18,7 @@ from mcpg.sources.client_config import (
     repeated_name,
     server_at,
 )
-from mcpg.sources.model import PYTHON, FileKind, kind_of_named, missing_source, read_text
+from mcpg.sources.model import CODE, PYTHON, FileKind, kind_of_named, missing_source, read_text
 
 _STDIN = "-"
 
@@ -93,9 +93,9 @@ class Opening:
             timeout: Seconds for a server to list its tools.
             addressing: Where the operations of an OpenAPI document are called.
         """
-        is_module = argument.startswith(PYTHON)
+        is_module, is_code = argument.startswith(PYTHON), argument.startswith(CODE)
         is_server, is_dir = is_address(argument), bool(argument) and is_folder(argument)
-        if not (argument == _STDIN or is_server or is_module or is_dir):
+        if not (argument == _STDIN or is_server or is_module or is_code or is_dir):
             self._named_file(argument, source_id, timeout, addressing)
         elif addressing is not None:
             raise _no_document(argument)
@@ -111,6 +111,9 @@ class Opening:
                 self.server(server, source_id or server.place, timeout, is_fixed=False)
         elif is_module:
             self._file(argument, argument, argument.removeprefix(PYTHON), source_id)
+        elif is_code:
+            real = os.path.realpath(argument.removeprefix(CODE))
+            self._file(f"{CODE}{real}", argument, PurePath(real).name, source_id)
         else:
             real = os.path.realpath(argument)
             self._file(real, argument, PurePath(real).name, source_id)

@@ -389,6 +389,7 @@ def test_names_are_told_from_what_there_is(folder: Path) -> None:
             "python = 'shop.tools:a'",
             "path = '~/tools.json'",
             "path = '..'",
+            "code = 'src/shop'",
         )
     )
     assert [one.name for one in entries(folder, text)] == [
@@ -399,6 +400,7 @@ def test_names_are_told_from_what_there_is(folder: Path) -> None:
         "shop.tools:a",
         "tools",
         "..",
+        "shop",
     ]
 
 

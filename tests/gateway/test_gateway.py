@@ -127,6 +127,16 @@ async def test_one_bundle_is_opened_and_not_built(
         assert ids((await gateway.search("mail")).matches) == ["post_mail_send"]
 
 
+async def test_source_code_beside_tools(manifest: Manifest, tmp_path: Path) -> None:
+    """Source code is a source: it adds symbols to the index, and no tool."""
+    (tmp_path / "login.py").write_text("def login(): pass\n")
+    code = FileSource("code", f"code:{tmp_path / 'login.py'}")
+    async with Gateway([manifest("post", mail_send="Send a mail"), code]) as gateway:
+        assert ids((await gateway.search("login")).matches) == []
+        engine = (await gateway.snapshot()).engine
+        assert [one.definition.place for one in engine.code.named("login")] == ["login.py:1-1"]
+
+
 async def test_reserved_names_are_nobodys_id(manifest: Manifest) -> None:
     """A tool that is called like something reserved has another id, and the name it had."""
     sources = [manifest("mail", search="Search the mail"), manifest("b", other="Do else")]

@@ -66,6 +66,12 @@ def test_each_kind_of_words(folder: Path) -> None:
     assert "marker" not in repr(sources)
 
 
+def test_source_code_is_one_source(folder: Path) -> None:
+    """`code:PATH` is a source by itself, and once, however its path is written."""
+    (folder / "src").mkdir()
+    assert opened("code:src", "code:./src") == (FileSource("src", "code:src"),)
+
+
 def test_a_configuration_is_a_source_for_each_server(folder: Path) -> None:
     """Servers keep their names; what is called alike gives way, wherever it stands."""
     configure(folder / "mcp.json", time={"command": "uvx"}, web={"url": "https://example.com/mcp"})

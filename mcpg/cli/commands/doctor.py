@@ -25,7 +25,7 @@ from mcpg.gateway.sources import FileSource, ServerSource, Source
 from mcpg.json_types import JsonObject
 from mcpg.reports.blocks import Code, Column, Styled, Table
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
-from mcpg.sources.model import PYTHON, Reply, SourceBatch
+from mcpg.sources.model import CODE, PYTHON, Reply, SourceBatch
 from mcpg.values import counted, to_json
 
 if TYPE_CHECKING:
@@ -229,7 +229,8 @@ class _Round:
 
         (batch, count, found), took = timed(read)
         self.batches.append(batch)
-        kind = "python" if source.path.startswith(PYTHON) else "path"
+        kinds = {PYTHON: "python", CODE: "code"}
+        kind = next((kinds[one] for one in kinds if source.path.startswith(one)), "path")
         message = f"{source.path}: {counted(count, 'tool')}, read in {took:g} ms"
         return _judged(name, message, found, count, kind=kind, durationMs=took)
 
