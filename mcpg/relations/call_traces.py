@@ -214,9 +214,9 @@ class CallReader:
         code = status.get("code") if isinstance(status, dict) else None
         if code in (2, "STATUS_CODE_ERROR"):
             record["error.type"] = record.get("error.type") or "error"
-        layout = layout_of(record)
-        if not record.get(layout.session):
-            record["traceId"] = span.get("traceId")
+        record["traceId"] = span.get("traceId")
+        layout = self._layout(record)
+        if not record[layout.session]:
             layout = layout._replace(session="traceId")
         self._call(record, layout)
 

@@ -3,7 +3,10 @@
 An edge is made where one tool follows another more often than it follows any tool: a tool that
 follows everything says nothing. How much more often is tested by the likelihood ratio (Dunning,
 "Accurate methods for the statistics of surprise and coincidence", Computational Linguistics 19,
-1993), and the expected share is shrunk towards that of a tool that follows nothing.
+1993), and the expected share is shrunk towards that of a tool that follows nothing. The more
+sessions there are, the more pairs are seen by chance, so the ratio and the number of sessions that
+an edge needs grow with their logarithm (Schwarz, "Estimating the dimension of a model", Annals of
+Statistics 6, 1978).
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from heapq import nsmallest
-from math import log, sqrt
+from math import log, log10, sqrt
 
 from mcpg.catalog.catalog import ToolLookup
 from mcpg.catalog.model import Tool
@@ -41,6 +44,8 @@ _SURE, _UNSURE_FACTOR = 3, 0.7
 _PRIOR = 10.0
 _LEAST_SHARE = 0.1
 _LEAST_SURPRISE = 3.84  # the 95th percentile of chi squared with one degree of freedom
+# With ten times as many sessions from here on, an edge needs one more.
+_FEW = 10
 # A third of what is seen must be more than what is expected.
 _LEAST_GAIN = 1 / 3
 _LEAST_ORDER = 2 / 3
@@ -107,18 +112,27 @@ def learned_edges(observed: Observed) -> list[LearnedEdge]:
     tools = {name: total(days.values(), ToolCounts()) for name, days in observed.tools.items()}
     succeeded = {name: counts.succeeded for name, counts in tools.items()}
     by_tool = _evidence(observed)
-    steps = _Surprise(succeeded, by_tool, lambda one: one.followed)
-    together = _Surprise(succeeded, by_tool, lambda one: float(one.counts.together))
+    sessions = sum(observed.sessions.values())
+    surprise = max(_LEAST_SURPRISE, log(sessions) if sessions else 0.0)
+    steps = _Surprise(succeeded, by_tool, surprise, lambda one: one.followed)
+    together = _Surprise(succeeded, by_tool, surprise, lambda one: float(one.counts.together))
     newest = observed.newest
+    least = least_sessions(sessions)
     learned: list[LearnedEdge] = []
     for source in sorted(by_tool):
-        found = [
+        every = [
             *_next_steps(source, by_tool[source], steps, succeeded[source], newest),
             *_related(source, by_tool[source], together, succeeded[source], newest),
         ]
+        found = [one for one in every if one.sessions >= least]
         learned += _strongest(found, EdgeKind.NEXT_STEP, NEXT_STEPS_PER_TOOL)
         learned += _strongest(found, EdgeKind.RELATED, RELATED_PER_TOOL)
     return learned
+
+
+def least_sessions(number: int) -> int:
+    """Return how many of a *number* of sessions must show an edge: one of less than 100."""
+    return max(1, int(log10(max(number, 1) / _FEW)) + 1)
 
 
 def _evidence(observed: Observed) -> dict[str, list[_Evidence]]:
@@ -140,6 +154,7 @@ class _Surprise:
         self,
         succeeded: Mapping[str, int],
         by_tool: Mapping[str, Sequence[_Evidence]],
+        least: float,
         number: Callable[[_Evidence], float],
     ) -> None:
         """Prepare to compare.
@@ -147,9 +162,11 @@ class _Surprise:
         Args:
             succeeded: For each tool, the sessions in which it succeeded.
             by_tool: What is known of each tool and others.
+            least: Likelihood ratio, twice its logarithm, below which all is chance.
             number: Returns how often the target is seen with the source.
         """
         self._succeeded = succeeded
+        self._least = least
         self._number = number
         self._all = sum(succeeded.values())
         self._seen: defaultdict[str, float] = defaultdict(float)
@@ -173,7 +190,7 @@ class _Surprise:
         if share < _LEAST_SHARE or share <= expected:
             return 0.0
         gain = 1 - expected / share
-        is_chance = 2 * sessions * _divergence(share, expected) < _LEAST_SURPRISE
+        is_chance = 2 * sessions * _divergence(share, expected) < self._least
         return 0.0 if is_chance or gain < _LEAST_GAIN else sqrt(share * gain)
 
 

@@ -17,6 +17,7 @@ from mcpg.relations.learned import (
     LearnedEdge,
     ToolNames,
     learned_edges,
+    least_sessions,
 )
 from mcpg.relations.model import EdgeKind, EdgeOrigin
 from mcpg.relations.observed import (
@@ -91,6 +92,35 @@ def test_chance_makes_hardly_any_edge() -> None:
     observed = observed_of([generator.choices(tools, k=4) for _ in range(1000)])
     assert len(observed.pairs) == 30 * 29 / 2
     assert len(learned_edges(observed)) < 0.02 * 30 * 29
+
+
+def test_many_sessions_must_show_an_edge_more_often() -> None:
+    """One strange session proves little among a few, and nothing among hundreds."""
+    strange = [["a", "b"]]
+    assert weight(observed_of(strange + [["x", "y"]] * 20), "a", "b") > 0
+    assert weight(observed_of(strange + [["x", "y"]] * 200), "a", "b") == 0
+    assert weight(observed_of(strange * 3 + [["x", "y"]] * 200), "a", "b") > 0
+    sizes = (0, 1, 99, 100, 999, 1000, 10_000)
+    assert [least_sessions(size) for size in sizes] == [1, 1, 1, 2, 2, 3, 4]
+
+
+def test_noise_makes_few_edges() -> None:
+    """Workflows are found although many calls between their steps are of any tool."""
+    generator = random.Random(5)
+    names = [f"t{number}" for number in range(60)]
+    flows = [names[at : at + 4] for at in range(0, 60, 4)]
+    sessions = []
+    for flow in flows * 20:
+        session: list[str] = []
+        for step in flow:
+            session += [generator.choice(names)] * (generator.random() < 0.2)
+            session.append(step)
+        sessions.append(session)
+    found = by_pair(observed_of(sessions)).keys()
+    steps = {pair for flow in flows for pair in pairwise(flow)}
+    sound = {(one, other) for flow in flows for at, one in enumerate(flow) for other in flow[at:]}
+    assert len(found & steps) >= 0.95 * len(steps)
+    assert len(found & sound) >= 0.9 * len(found)
 
 
 def test_tools_in_any_order_are_related() -> None:
