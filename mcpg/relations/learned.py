@@ -279,6 +279,11 @@ class ToolNames:
             return found.id
         reference = f"{server}::{name}" if server else name
         # What is no name may be a pattern, which traces do not have.
-        is_name = self._lookup.is_name(reference)
-        matching = self._lookup.matching(reference) if is_name else ()
-        return matching[0].id if len(matching) == 1 else None
+        if self._lookup.is_name(reference):
+            matching = self._lookup.matching(reference)
+            return matching[0].id if len(matching) == 1 else None
+        # A recorded call has the id of its tool beside its source.
+        source, _, tool_id = reference.partition("::")
+        tool = self._lookup.get(tool_id)
+        is_same = tool is not None and tool.source_id.casefold() == source.strip().casefold()
+        return tool.id if tool is not None and is_same else None

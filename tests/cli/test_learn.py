@@ -108,6 +108,32 @@ def test_files_of_counts_are_added(run: Runner, folder: Path) -> None:
     assert (folder / "both.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
 
 
+@pytest.mark.usefixtures("calls")
+def test_files_of_counts_are_added_once(run: Runner, folder: Path) -> None:
+    """The same calls in two files are noticed, and a file is not added to itself."""
+    run("learn", "calls.jsonl", "-o", "one.jsonl")
+    (folder / "more.jsonl").write_bytes(lines_of(calls_of([["a", "b"]], prefix="t")))
+    run("learn", "calls.jsonl", "more.jsonl", "-o", "both.jsonl")
+    again = run("learn", "one.jsonl", "-o", "both.jsonl")
+    assert "learned from before: it is not added" in again.err
+    assert sessions_in(folder, "both.jsonl") == 5
+    assert run("learn", "both.jsonl", "./both.jsonl", "-o", "both.jsonl").code == 0
+    assert sessions_in(folder, "both.jsonl") == 5
+    twice = run("learn", "both.jsonl", "-o", "one.jsonl")
+    assert "1 file of calls in it were learned from before: their calls count twice" in twice.err
+
+
+@pytest.mark.usefixtures("graph")
+def test_all_names_of_a_tool_are_forgotten(run: Runner, folder: Path) -> None:
+    """What was learned without a bundle may call a tool by another name."""
+    (folder / "calls.jsonl").write_bytes(lines_of(calls_of([["shop::shipment_create", "b"]])))
+    (folder / "graph.mdld").rename(folder / "away.mdld")
+    run("learn", "calls.jsonl")
+    assert "shop::shipment_create" in (folder / FILE).read_text()
+    assert run("learn", "--forget", "shipment_create", "-b", "away.mdld").code == 0
+    assert "shipment_create" not in (folder / FILE).read_text()
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_standard_input_is_read(run: Runner, folder: Path, pack: Callable[[bytes], bytes]) -> None:
     """`-` is a trace as well, compressed or not."""

@@ -238,6 +238,7 @@ def test_what_makes_no_sense_is_refused(run: Callable[..., Run], config: Path) -
         (("--endpoint", "https://sparql.example"), "--graph-tools"),
         (("--strategy", "best"), "best"),
         (("--max-bytes", "100"), "2048"),
+        (("--record-calls", "-"), "belongs to the protocol"),
     ):
         found = run("serve", str(config), *arguments)
         assert (found.code, found.out) == (2, "")

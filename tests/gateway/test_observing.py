@@ -72,6 +72,14 @@ async def test_everything_is_told(manifest: Manifest) -> None:
     assert SECRET not in repr(noting.noted)
 
 
+async def test_the_session_of_a_call_is_told() -> None:
+    """Calls that belong together can be found in an export."""
+    noting = Noting()
+    async with Gateway([FUNCTIONS], equipment=EngineServices(observer=noting)) as gateway:
+        await gateway.invoke("parcel_status", {"number": "7"}, session="s1")
+    assert [facts.session for facts in noting.facts(InvokeFacts)] == ["s1"]
+
+
 async def test_every_outcome_is_told(manifest: Manifest) -> None:
     """What was refused or failed has the code of its fault, and nothing of what was said."""
     noting = Noting()

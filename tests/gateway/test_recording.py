@@ -7,12 +7,14 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 from mcp import Client
 
 from mcpg.gateway import FunctionSource, Gateway, SyncGateway
 from mcpg.gateway.calls.record import CallRecorder, RecordedCall
 from mcpg.gateway.serve import META_TOOLS, Serving
+from mcpg.gateway.serve.http import Http, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.relations.learning import learn
 from mcpg.relations.observed import PairCounts
@@ -101,6 +103,31 @@ async def test_clients_are_told_apart(tmp_path: Path) -> None:
                     await client.call_tool("gateway_tool_invoke", asked)
     first, second, third, fourth = (one["session"] for one in lines(path))
     assert first == second != third == fourth
+
+
+async def test_clients_over_http_are_told_apart(tmp_path: Path) -> None:
+    """A session of the protocol is one; its id, which is a secret, is not recorded."""
+    path = tmp_path / "calls.jsonl"
+    listening = anyio.Event()
+    urls: list[str] = []
+
+    def note(url: str) -> None:
+        urls.append(url)
+        listening.set()
+
+    gateway = Gateway([source()], reserved=META_TOOLS, record_calls=str(path))
+    async with gateway, anyio.create_task_group() as group:
+        group.start_soon(serve_http, GatewayServer(gateway, Serving()), Http("127.0.0.1", 0), note)
+        await listening.wait()
+        for _ in range(2):
+            async with Client(urls[0], mode="legacy") as client:
+                for number in "12":
+                    asked = {"toolId": "parcel_send", "arguments": {"number": number}}
+                    await client.call_tool("gateway_tool_invoke", asked)
+        group.cancel_scope.cancel()
+    first, second, third, fourth = (one["session"] for one in lines(path))
+    assert first == second != third == fourth
+    assert len(first) == 32
 
 
 def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:

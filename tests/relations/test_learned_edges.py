@@ -239,6 +239,8 @@ class TestNames:
             ("shop_get", "", "shop_get"),
             ("SHOP_GET", "elsewhere", "shop_get"),
             ("shop::get", "", "shop_get"),
+            ("Shop::shop_get", "", "shop_get"),
+            ("bank::shop_get", "", None),
             ("get", "", "shop_get"),
             ("get", "shop", "shop_get"),
             ("get", "bank", None),

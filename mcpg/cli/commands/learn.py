@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,8 @@ from mcpg.cli.open_bundle import open_catalog, settings_of
 from mcpg.cli.output import Output, OutputFormat, check_replaceable
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
-from mcpg.errors import NotFoundError, UsageError
+from mcpg.errors import Code as DiagnosticCode
+from mcpg.errors import Diagnostic, NotFoundError, UsageError, info, warning
 from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.call_traces import Tally
@@ -26,6 +28,7 @@ from mcpg.relations.learned import LearnedEdge, ToolNames, learned_edges
 from mcpg.relations.learning import Learner, Lesson
 from mcpg.relations.model import EdgeKind
 from mcpg.relations.observed import (
+    NOTHING,
     SCHEMA,
     Observed,
     decode,
@@ -233,10 +236,9 @@ def _catalogue(settings: Settings, output: Output) -> ToolNames | None:
 
 
 def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Lesson:
-    is_present = is_file(chosen.target) and not (chosen.is_fresh or chosen.force)
+    is_kept = is_file(chosen.target) and not (chosen.is_fresh or chosen.force)
     added = [path for path in chosen.traces if path != STDIN and _is_observed(path)]
-    counted_before = [chosen.target] if is_present else []
-    before = merge(decode(read_text(Path(path), path), path) for path in (*counted_before, *added))
+    before, noticed = _added([chosen.target, *added] if is_kept else added)
     learner = Learner(before, known)
     with output.progress("reading traces"), build.rarely_collected():
         for path in dict.fromkeys(chosen.traces):
@@ -244,7 +246,35 @@ def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Le
                 learner.read_stream(sys.stdin.buffer)
             elif path not in added:
                 learner.read(path)
-    return learner.finish()
+    lesson = learner.finish()
+    return replace(lesson, diagnostics=(*noticed, *lesson.diagnostics))
+
+
+def _added(paths: Sequence[str]) -> tuple[Observed, list[Diagnostic]]:
+    """Return the sum of the observed files at *paths*, each counted once.
+
+    Raises:
+        SourceError: One is damaged.
+    """
+    total = NOTHING
+    noticed: list[Diagnostic] = []
+    seen: set[str] = set()
+    for path in paths:
+        if os.path.realpath(path) in seen:
+            continue
+        seen.add(os.path.realpath(path))
+        part = decode(read_text(Path(path), path), path)
+        shared = len(part.files & total.files)
+        if shared and shared == len(part.files):
+            message = "all its files of calls were learned from before: it is not added"
+            noticed.append(info(DiagnosticCode.TRACE_KNOWN, message, path))
+            continue
+        if shared:
+            files = counted(shared, "file")
+            message = f"{files} of calls in it were learned from before: their calls count twice"
+            noticed.append(warning(DiagnosticCode.TRACE_KNOWN, message, path))
+        total = merge([total, part])
+    return total, noticed
 
 
 def _is_observed(path: str) -> bool:
@@ -264,7 +294,10 @@ def _forgotten(observed: Observed, chosen: LearnOptions, known: ToolNames | None
     names = names_of(observed)
     gone: set[str] = set()
     for tool in chosen.forgotten:
-        found = {tool, known(tool) if known else None} & names
+        meant = known(tool) if known else None
+        found = {tool} & names
+        if known is not None and meant is not None:
+            found |= {name for name in names if known(name) == meant}
         if not found:
             close = difflib.get_close_matches(tool, names, n=1)
             raise NotFoundError(
@@ -272,7 +305,7 @@ def _forgotten(observed: Observed, chosen: LearnOptions, known: ToolNames | None
                 place="--forget",
                 remedy=f"did you mean {close[0]!r}?" if close else "use the id of a tool",
             )
-        gone |= {one for one in found if one is not None}
+        gone |= found
     kept = without_tools(observed, gone) if gone else observed
     return since(kept, chosen.before) if chosen.before else kept
 

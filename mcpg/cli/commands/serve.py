@@ -335,6 +335,9 @@ def serve_gateway(
             remedy="pip install 'mcpg-graph[mcp]'",
         ) from None
     recorded = _said(settings, "serve.record_calls")
+    if recorded == "-":
+        message = "standard output belongs to the protocol"
+        raise UsageError(message, place="--record-calls", remedy="name a file")
     gateway = gateway_of(wanted, settings, reserved=META_TOOLS, record_calls=recorded)
     _hush(output)
     if http is None and is_terminal(sys.stdin):
