@@ -212,7 +212,7 @@ def unwritable(fault: OSError) -> OutputError:
     silence()
     if fault.errno == errno.EBADF:
         remedy = "leave it open, or send the output to /dev/null"
-        return OutputError("is closed", place="standard output", remedy=remedy)
+        return OutputError("is closed for writing", place="standard output", remedy=remedy)
     return OutputError(
         f"cannot be written: {os_reason(fault)}",
         place="standard output",

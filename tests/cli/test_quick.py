@@ -233,9 +233,14 @@ def test_the_bundle_of_the_environment_is_used(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-@pytest.mark.parametrize(("device", "mode"), [("/dev/full", "wb"), (os.devnull, "rb")])
+@pytest.mark.parametrize(
+    ("device", "mode", "reason"),
+    [("/dev/full", "wb", "cannot be written"), (os.devnull, "rb", "is closed for writing")],
+)
 @pytest.mark.usefixtures("bundle")
-def test_output_that_cannot_be_written_is_reported_once(device: str, mode: str) -> None:
+def test_output_that_cannot_be_written_is_reported_once(
+    device: str, mode: str, reason: str
+) -> None:
     """What has been noticed is printed once, then why the matches cannot be."""
     with Path(device).open(mode) as unwritable:
         done = subprocess.run(
@@ -249,7 +254,7 @@ def test_output_that_cannot_be_written_is_reported_once(device: str, mode: str) 
     assert done.returncode == 2
     noticed, error, hint = done.stderr.splitlines()
     assert "low_confidence" in noticed
-    assert error.startswith("error: standard output: cannot be written")
+    assert error.startswith(f"error: standard output: {reason}")
     assert "hint" in hint
 
 
