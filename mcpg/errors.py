@@ -153,6 +153,8 @@ class Code:
     TRACE_KNOWN = "trace_known"
     TRACE_BOUNDED = "trace_bounded"
     CALLS_NOT_RECORDED = "calls_not_recorded"
+    ASK_FALLBACK = "ask_fallback"
+    ASK_NAME_UNKNOWN = "ask_name_unknown"
     JUDGED_INVALID = "judged_invalid"
     JUDGED_REPEATED = "judged_repeated"
     JUDGED_TOOL_UNKNOWN = "judged_tool_unknown"
@@ -266,6 +268,8 @@ REMEDIES = {
     Code.TRACE_KNOWN: "No action needed; `--fresh` counts everything anew.",
     Code.TRACE_BOUNDED: "Split the traces by time, and learn from one after the other.",
     Code.CALLS_NOT_RECORDED: "Check the path and the space there; calls are not affected.",
+    Code.ASK_FALLBACK: "Give the intent with `--intent`, or state the relation in a document.",
+    Code.ASK_NAME_UNKNOWN: "Correct the name; `mcpg list` lists the tools.",
     Code.JUDGED_INVALID: "Fix the issue that the message names; see the layouts.",
     Code.JUDGED_REPEATED: "Remove one, or give it an id of its own.",
     Code.JUDGED_TOOL_AMBIGUOUS: "Use the id, or `source::name`.",

@@ -26,6 +26,7 @@ COMMANDS = {
     "bundle": "Put tools from any sources into one bundle, the file that hosts load and search.",
     "search": "Find the tools that serve a request.",
     "explain": "Search, and explain every part of the result.",
+    "ask": "Answer a question about tools, fields of their schemas, or symbols of source code.",
     "route": "Find the categories of tools that serve a request, and the best tools of each.",
     "list": "List the tools: id, source, description.",
     "show": "Show one tool: arguments, hints, place in the graph, origin.",

@@ -287,6 +287,80 @@ EXPLAIN = (
     REPORT,
 )
 
+ASK = (
+    Parameter(
+        "question",
+        (),
+        "The question, in any words, quoted or not; similar:TOOL asks for what is like a tool, - "
+        "reads the question from standard input.",
+        "QUESTION",
+        repeats=True,
+        is_required=True,
+    ),
+    BUNDLE,
+    Parameter(
+        "intent",
+        ("--intent",),
+        "What the question wants, where mcpg shall not decide it: navigation, relations, "
+        "documentation, examples, similar or search.",
+        "INTENT",
+        choices=("navigation", "relations", "documentation", "examples", "similar", "search"),
+    ),
+    Parameter(
+        "limit",
+        ("--limit", "-n"),
+        "Maximum number of results, from 1 to 200; 50 by default.",
+        "N",
+        kind=int,
+    ),
+    Parameter(
+        "patterns",
+        ("--pattern",),
+        "A wording that always has an intent, such as 'documentation=who owns {tool}'; {tool}, "
+        "{field} and {symbol} stand for what is named, * for any words. Repeatable.",
+        "INTENT=TEMPLATE",
+        repeats=True,
+    ),
+    Parameter(
+        "max_bytes",
+        ("--max-bytes",),
+        "Write at most this many bytes: details are left out first, then results from the end.",
+        "N",
+        kind=int,
+        least=1,
+    ),
+    Parameter(
+        "languages",
+        ("--language",),
+        "Only source code in this language. Repeatable.",
+        "NAME",
+        repeats=True,
+    ),
+    Parameter(
+        "branches",
+        ("--branch",),
+        "Only source code of this branch. Repeatable.",
+        "NAME",
+        repeats=True,
+    ),
+    Parameter(
+        "repositories",
+        ("--repository",),
+        "Only source code of this repository. Repeatable.",
+        "NAME",
+        repeats=True,
+    ),
+    Parameter(
+        "paths",
+        ("--path",),
+        "Only source code at this path: a file, a folder or a glob pattern. Repeatable.",
+        "PATH",
+        repeats=True,
+    ),
+    INCLUDE_DISABLED,
+    FORMAT,
+)
+
 FREQUENT = {"search": SEARCH, "list": LIST, "show": SHOW, "explain": EXPLAIN}
 """The commands that `mcpg.cli.quick` parses."""
 

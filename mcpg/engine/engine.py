@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 from collections.abc import Callable, Iterable
 
-from mcpg.engine.results import DEFAULT_LIMIT, Request, Strategy, check_request
+from mcpg.engine.results import ASK_LIMIT, DEFAULT_LIMIT, Request, Strategy, check_request
 from mcpg.engine.searcher import Searcher
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Hints, Tool
+    from mcpg.code.graph import CodeScope
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.ask import AskResult, IntentPattern
     from mcpg.engine.code_search import CodeSearch
     from mcpg.engine.result_cache import Answering
     from mcpg.engine.results import Context, EngineServices, SearchResult
@@ -159,6 +161,42 @@ class Engine:
                 return result
             return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
         return self._ask(self._answer, request, diagnostics, None)
+
+    def ask(
+        self,
+        question: str | None,
+        *,
+        intent: str = "",
+        limit: int = ASK_LIMIT,
+        include_disabled: bool = False,
+        patterns: Iterable[IntentPattern] = (),
+        scope: CodeScope | None = None,
+    ) -> AskResult:
+        """Answer a question about tools, fields of their schemas, or symbols of source code.
+
+        What the question wants is decided by what it names and by its shape: to find something,
+        its relations, documentation, examples, what is similar, or else a search.
+
+        Args:
+            question: The question, in any words; `similar:ID` asks for what is like a tool.
+            intent: What it wants, one of `mcpg.engine.ask.INTENTS`, where that need not be decided.
+            limit: Most results, at least 1; more than 200 is cut to 200.
+            include_disabled: Whether tools that are off by default may be results.
+            patterns: Wordings that always have an intent, the first that fits counts.
+            scope: The source code that is meant; all of it by default.
+
+        Raises:
+            UsageError: There is no question, *limit* is below 1, or *intent* or a pattern is
+                unknown.
+        """
+        from mcpg.engine.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
+
+        asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
+
+        def search(text: str, most: int) -> SearchResult:
+            return self.search(text, limit=most, include_disabled=include_disabled)
+
+        return self._ask(lambda searcher: searcher.asker().ask(question, asked, search))
 
     def explain(  # noqa: PLR0913 - as above
         self,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine.ask.asker import Asker
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.prerequisites import Memo as NeedMemo
@@ -76,6 +77,7 @@ class Searcher:
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None
         self._normalizer: GuardedNormalizer | None = None
+        self._asker: Asker | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
         self._needs: NeedMemo = {}
@@ -238,6 +240,15 @@ class Searcher:
         from mcpg.engine.vectors import SearchVectors  # noqa: PLC0415 - as above
 
         return SearchVectors(self.semantics())
+
+    def asker(self) -> Asker:
+        """Return what answers questions about the index; nothing is read yet."""
+        from mcpg.engine.ask.asker import Asker  # noqa: PLC0415 - a search answers no questions
+
+        with self._lock:
+            if self._asker is None:
+                self._asker = Asker(self.index)
+            return self._asker
 
     def normalizer(self) -> GuardedNormalizer | None:
         if self.equipment is None or self.equipment.normalizer is None:

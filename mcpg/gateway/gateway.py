@@ -33,6 +33,7 @@ from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.engine import Explanation, SearchResult
+    from mcpg.engine.ask import AskResult
 
     Answer = TypeVar("Answer")
 
@@ -237,6 +238,19 @@ class Gateway:
         """
         snapshot = await self.snapshot()
         return await self._in_thread(partial(snapshot.engine.search, query, **options))
+
+    async def ask(self, question: str | None, **options: Any) -> AskResult:
+        """Answer a question about tools and their relations.
+
+        Args:
+            question: The question, in any words.
+            options: As for `Engine.ask`.
+
+        Raises:
+            UsageError: As for `Engine.ask`.
+        """
+        snapshot = await self.snapshot()
+        return await self._in_thread(partial(snapshot.engine.ask, question, **options))
 
     async def explain(self, query: str | None, **options: Any) -> Explanation:
         """Search, and explain how the result came about.

@@ -13,11 +13,12 @@ SEARCH = "gateway_tools_search"
 ROUTE = "gateway_tools_route"
 DESCRIBE = "gateway_tool_describe"
 INVOKE = "gateway_tool_invoke"
+ASK = "gateway_ask"
 GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
 
-EVERYDAY = (SEARCH, ROUTE, DESCRIBE, INVOKE)
+EVERYDAY = (SEARCH, ROUTE, DESCRIBE, INVOKE, ASK)
 """Meta-tools that every client sees, in order of use."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)

@@ -179,6 +179,7 @@ _TITLES = {
     serve.ROUTE: "Overview of tools by category",
     serve.DESCRIBE: "Describe a tool",
     serve.INVOKE: "Call a tool",
+    serve.ASK: "Answer a question about tools",
     serve.GRAPH_SCHEMA: "Describe the graph of tools",
     serve.GRAPH_SEARCH: "Search the graph of tools",
     serve.GRAPH_EXPORT: "Export the graph of tools",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, Tool
+from mcpg.engine.ask.model import INTENTS
 from mcpg.gateway import serve
 from mcpg.gateway.serve.answers import listed, source_name
 from mcpg.json_types import JsonObject, JsonValue
@@ -20,6 +21,7 @@ from mcpg.values import counted, to_json
 MOST_MATCHES = 50
 MOST_CATEGORIES = 20
 MOST_OF_CATEGORY = 10
+MOST_ANSWERS, USUAL_ANSWERS = 200, 20
 USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY = 5, 5, 3
 EXPORT_FORMATS = ("turtle", "json-ld", "mermaid", "dot")
 USUAL_FORMAT = EXPORT_FORMATS[0]
@@ -150,6 +152,20 @@ INPUTS: dict[str, JsonObject] = {
         },
         "toolId",
     ),
+    serve.ASK: _object(
+        {
+            "question": _described(
+                "The question: where something is, what comes before or after it, what feeds it "
+                "or uses a field, what it does, how it is called, or what is like it. Name the "
+                "tool, the field or the symbol."
+            ),
+            "intent": _described(
+                "What the question wants; by default inferred from it.", {"enum": [*INTENTS]}
+            ),
+            "limit": _count("Maximum number of results.", USUAL_ANSWERS, MOST_ANSWERS),
+        },
+        "question",
+    ),
     serve.GRAPH_SCHEMA: _object({}),
     serve.GRAPH_SEARCH: _object(
         {
@@ -226,6 +242,25 @@ OUTPUTS: dict[str, JsonObject] = {
         },
         "toolId",
         "inputSchema",
+    ),
+    serve.ASK: _object(
+        {
+            "repo": _TEXT,
+            "branch": _TEXT,
+            "query": _TEXT,
+            "intent": _TEXT,
+            "decision": _FREE,
+            "parsed": _FREE,
+            "total": {"type": "integer"},
+            "results": _list(_FREE),
+            "omitted": {"type": "integer"},
+            "suggestions": _list(_FREE),
+            **_COMMON,
+        },
+        "query",
+        "intent",
+        "total",
+        "results",
     ),
     serve.GRAPH_SCHEMA: _object(
         {
@@ -425,6 +460,12 @@ _DESCRIPTIONS = {
         "Call one of the tools behind this server by its id, with its own arguments. The result is "
         "returned unchanged; invalid arguments are reported field by field. It has the effects of "
         "the called tool, which may change or delete data."
+    ),
+    serve.ASK: (
+        "Answer a question about tools by name: what comes before or after a tool, what provides "
+        "its arguments, which tools take a field, how to get from one tool to another, what a "
+        "tool does, an example call, similar tools; also about symbols of source code, where the "
+        f"catalogue has any. To find a tool for a task, use {serve.SEARCH}."
     ),
     serve.GRAPH_SCHEMA: (
         "Describe the graph of the tools behind this server: its classes, its predicates with "

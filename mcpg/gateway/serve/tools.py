@@ -11,12 +11,15 @@ from jsonschema.exceptions import best_match
 from jsonschema.validators import Draft202012Validator
 
 from mcpg.catalog.model import Tool
+from mcpg.engine.ask.budget import fitted
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.engine.results import Match, RankingMode, SearchResult
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
+from mcpg.gateway.ask import answer_members
 from mcpg.gateway.routing.route import RouteResult
 from mcpg.gateway.serve import (
+    ASK,
     DESCRIBE,
     GRAPH_EXPORT,
     GRAPH_SCHEMA,
@@ -25,9 +28,18 @@ from mcpg.gateway.serve import (
     ROUTE,
     SEARCH,
 )
-from mcpg.gateway.serve.answers import failed, first_that_fits, line, prose, result_of
+from mcpg.gateway.serve.answers import (
+    failed,
+    first_that_fits,
+    line,
+    prose,
+    result_of,
+    size,
+    succeeded,
+)
 from mcpg.gateway.serve.schemas import (
     INPUTS,
+    USUAL_ANSWERS,
     USUAL_CATEGORIES,
     USUAL_MATCHES,
     USUAL_OF_CATEGORY,
@@ -40,6 +52,7 @@ from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
+    from mcpg.engine.ask import AskResult, Suggestion
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.serve import Serving
     from mcpg.gateway.serve.catalogue import Catalogue
@@ -282,6 +295,7 @@ class MetaTools:
             SEARCH: self._search,
             ROUTE: self._route,
             DESCRIBE: self._describe,
+            ASK: self._ask,
         }
         if serving.graph_tools:
             # The graph reader takes half a second to import.
@@ -331,6 +345,22 @@ class MetaTools:
         )
         return self._fitted(route_answers(result, known.find))
 
+    async def _ask(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+        result = await self._gateway.ask(
+            arguments["question"],
+            intent=arguments.get("intent", ""),
+            limit=int(arguments.get("limit", USUAL_ANSWERS)),
+        )
+        return await anyio.to_thread.run_sync(self._fitted_answer, result)
+
+    def _fitted_answer(self, result: AskResult) -> JsonObject:
+        def answer(one: AskResult) -> JsonObject:
+            members = answer_members(one, _next_call)
+            return succeeded(members | notes((*one.diagnostics,)))
+
+        shown = fitted(result, lambda one: size(answer(one)), self._serving.answer_bytes)
+        return failed(_NO_ROOM) if shown is None else answer(shown)
+
     async def _describe(self, arguments: Arguments, _: Progress | None) -> JsonObject:
         tool = await self._gateway.describe(arguments["toolId"])
         pointer = arguments.get("pointer", "")
@@ -353,6 +383,16 @@ class MetaTools:
 
     def _fitted(self, answers: Iterator[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
+
+
+_NO_ROOM = "no answer fits the limit of bytes"
+
+
+def _next_call(suggestion: Suggestion) -> JsonObject:
+    """Return *suggestion* as the call of a meta-tool."""
+    command, argument = suggestion.command
+    tool, name = (ASK, "question") if command == "ask" else (DESCRIBE, "toolId")
+    return {"tool": tool, "arguments": {name: argument}, "because": suggestion.text}
 
 
 def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
-SEARCH, ROUTE, DESCRIBE, INVOKE = EVERYDAY
+SEARCH, ROUTE, DESCRIBE, INVOKE, ASK = EVERYDAY
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT = GRAPH_TOOLS
 ALL = Serving(expose=Exposure.ALL)
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
@@ -81,8 +81,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_a_task_is_done_with_four_tools(mode: str, repository: Path) -> None:
-    """A client lists four tools, finds the right one behind them, and has its work done."""
+async def test_a_task_is_done_with_a_few_tools(mode: str, repository: Path) -> None:
+    """A client lists a few tools, finds the right one behind them, and has its work done."""
     async with served(child("gitserver.py"), mode=mode) as client:
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == list(EVERYDAY)
@@ -282,8 +282,8 @@ async def test_hostile_names_get_ids_of_their_own() -> None:
     async with served(child("gitserver.py", "hostile"), serving=ALL) as client:
         listed = (await client.list_tools()).tools
         names = [tool.name for tool in listed]
-        assert names[:4] == list(EVERYDAY)
-        assert len(set(names)) == len(names) == 8
+        assert names[: len(EVERYDAY)] == list(EVERYDAY)
+        assert len(set(names)) == len(names) == len(EVERYDAY) + 4
         assert all(len(name) <= 64 and name.isascii() for name in names)
         impostor = next(
             tool for tool in listed if tool.description == "Not the search of the gateway"
@@ -564,3 +564,16 @@ def test_options_that_make_no_sense_are_refused() -> None:
         Serving(answer_bytes=1000)
     with pytest.raises(UsageError, match="endpoints"):
         Serving(endpoints=("https://elsewhere.example",))
+
+
+async def test_questions_are_answered() -> None:
+    """A question has an answer with calls of meta-tools as suggestions, within the budget."""
+    serving = Serving(answer_bytes=4096)
+    async with served(child("gitserver.py"), serving=serving) as client:
+        found = answer(await client.call_tool(ASK, {"question": "example of git_status"}))
+        assert (found["intent"], found["results"][0]["symbol"]) == ("examples", "git_status")
+        assert found["results"][0]["call"]["arguments"] == {"repo_path": "<repo_path>"}
+        for one in found["suggestions"]:
+            assert not (await client.call_tool(one["tool"], one["arguments"])).is_error
+        refused = await client.call_tool(ASK, {"question": " "})
+        assert refused.is_error

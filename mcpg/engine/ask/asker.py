@@ -1,0 +1,402 @@
+"""Answer questions: recognise names, decide what is wanted, and look it up.
+
+The stages are those of a query orchestrator: parse, decide, look up, suggest. Every answer tells
+the decision and its evidence. A question that names nothing is searched for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mcpg.engine.ask.code import CodeAnswers, code_direction
+from mcpg.engine.ask.intent import decide, residue
+from mcpg.engine.ask.model import (
+    INTENTS,
+    MAX_LIMIT,
+    Answer,
+    AskResult,
+    Decision,
+    Direction,
+    Intent,
+    MentionKind,
+    ParsedQuestion,
+    RelatedItem,
+    Suggestion,
+)
+from mcpg.engine.ask.patterns import IntentPattern, checked, matching
+from mcpg.engine.ask.recognise import Names, recognise
+from mcpg.engine.ask.relations import ToolRelationsAnswers, direction_of
+from mcpg.engine.ask.tokens import Token, language, tokens_of
+from mcpg.engine.ask.tools import ToolAnswers
+from mcpg.engine.results import ASK_LIMIT, MAX_QUERY_CHARACTERS
+from mcpg.engine.results import MAX_LIMIT as MOST_MATCHES
+from mcpg.errors import Code, UsageError, info, warning
+from mcpg.text import joined
+from mcpg.text.literals import literals_of
+from mcpg.values import replace, value
+
+if TYPE_CHECKING:
+    from mcpg.code.graph import CodeScope, Definition
+    from mcpg.engine.ask.model import Mention
+    from mcpg.engine.results import Match, SearchResult
+    from mcpg.errors import Diagnostic
+    from mcpg.index import Index
+
+    Search = Callable[[str, int], SearchResult]
+
+_SIMILAR = re.compile(r"\s*similar:\s*(\S+)\s*(.*)", re.DOTALL | re.IGNORECASE)
+_MOST_KEYWORDS = 32
+_MOST_SUGGESTIONS = 3
+_MOST_RELATED = 6
+_SHORT = 16
+_MODULE = re.compile(r"[A-Za-z_][\w.\-/@]{0,200}\Z")
+
+
+@value
+class AskRequest:
+    """How a question is to be answered.
+
+    Attributes:
+        intent: What it wants, one of `INTENTS`; "" to decide by the question.
+        limit: Most results.
+        include_disabled: Whether tools that are disabled by default may be results.
+        patterns: Wordings that a host gives intents to, the first that fits counts.
+        scope: The source code that is meant; `None` for all.
+    """
+
+    intent: str = ""
+    limit: int = ASK_LIMIT
+    include_disabled: bool = False
+    patterns: tuple[IntentPattern, ...] = ()
+    scope: CodeScope | None = None
+
+
+@value
+class _Question:
+    """A question that was read.
+
+    Attributes:
+        text: The question.
+        tokens: Its words.
+        mentions: What it mentions.
+        literals: Its arguments.
+        terms: After `similar:ID`, what else the others are to do.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    mentions: tuple[Mention, ...]
+    literals: tuple[str, ...]
+    terms: str = ""
+
+    def named(self, kind: str) -> list[str]:
+        """Return the names of the mentions of a *kind*, each once; sure ones if there are any."""
+        ours = [one for one in self.mentions if one.kind == kind]
+        sure = [one for one in ours if one.is_sure]
+        return list(dict.fromkeys(one.name for one in sure or ours))
+
+
+class Asker:
+    """Answers questions about one index; what was read once is kept."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._disabled = frozenset(index.disabled())
+        self.names = Names(index)
+
+    @cached_property
+    def _code(self) -> CodeAnswers:
+        return CodeAnswers(self._index)
+
+    def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
+        """Answer the question *text*; *search* finds the tools for a text.
+
+        Raises:
+            UsageError: There is no question, or *request* asks for something that there is not.
+        """
+        request, diagnostics = _checked(text, request)
+        question = self._read((text or "").strip()[:MAX_QUERY_CHARACTERS])
+        decision = self._decide(question, request)
+        disabled = frozenset[int]() if request.include_disabled else self._disabled
+        tools = ToolAnswers(self._index, self.names, disabled)
+        lookup = _Lookup(question, request, tools, self._code, search)
+        results, decision = lookup.results(decision)
+        if not results and decision.intent != Intent.SEARCH:
+            diagnostics = (*diagnostics, _fallback(decision))
+            results = lookup.searched()
+        diagnostics = (*diagnostics, *self._unknown(question), *lookup.diagnostics)
+        homes = self._homes(results)
+        return AskResult(
+            text or "",
+            decision,
+            self._parsed(question),
+            len(results),
+            tuple(results[: request.limit]),
+            tuple(suggestions(decision, results)),
+            diagnostics,
+            *homes,
+        )
+
+    def _read(self, text: str) -> _Question:
+        found = _SIMILAR.fullmatch(text)
+        terms = found[2].strip() if found else ""
+        tokens = tokens_of(found[1] if found else text)
+        is_symbol = self._code.has if self._index.has_section("pages") else (lambda _: False)
+        mentions = recognise(tokens, self.names, is_symbol)
+        if found and len(mentions) == 1:
+            mentions = tuple(replace(one, spelling="name") for one in mentions)
+        literals = tuple(one.text for one in literals_of(text))
+        return _Question(text, tokens, mentions, literals, terms)
+
+    def _decide(self, question: _Question, request: AskRequest) -> Decision:
+        if request.intent:
+            return Decision(request.intent, 1.0, "caller", ("the caller gives the intent",))
+        if _SIMILAR.fullmatch(question.text):
+            return Decision(Intent.SIMILAR, 1.0, "prefix", ("begins with 'similar:'",))
+        fitting = matching(request.patterns, question.tokens, question.mentions)
+        if fitting is not None:
+            return fitting
+        mentions = question.mentions
+        if mentions and mentions[0].kind != MentionKind.FIELD and _is_whole(mentions[0], question):
+            why = (f"is the name of a {mentions[0].kind}",)
+            return Decision(Intent.NAVIGATION, 1.0, "name", why)
+        return decide(question.tokens, mentions, len(question.literals))
+
+    def _parsed(self, question: _Question) -> ParsedQuestion:
+        tools = [
+            self._index.tool_id(tool)
+            for one in question.mentions
+            if one.kind == MentionKind.TOOL and one.name in question.named(MentionKind.TOOL)
+            for tool in one.tools
+        ]
+        words = (token.folded for token in residue(question.tokens, question.mentions))
+        return ParsedQuestion(
+            tuple(dict.fromkeys(tools)),
+            tuple(question.named(MentionKind.FIELD)),
+            tuple(question.named(MentionKind.SYMBOL)),
+            tuple(dict.fromkeys(words))[:_MOST_KEYWORDS],
+            question.literals,
+            language(question.tokens),
+        )
+
+    def _unknown(self, question: _Question) -> Iterator[Diagnostic]:
+        """Report what has the form of a name and is none here."""
+        if len(question.tokens) > _SHORT:
+            return
+        held = {place for one in question.mentions for place in range(one.start, one.end)}
+        for place, token in enumerate(question.tokens):
+            is_name = token.is_marked or "_" in token.text.strip("_")
+            if is_name and place not in held and token.text not in question.literals:
+                message = f"no tool, field or symbol is called {token.text[:80]!r}"
+                yield info(Code.ASK_NAME_UNKNOWN, message)
+
+    def _homes(self, results: Sequence[Answer]) -> tuple[str, str]:
+        """Return the repository and the branch that all results of code are from."""
+        if not any(one.kind not in {"tool", "page"} for one in results):
+            return "", ""
+        homes = {(one.repository, one.branch) for one in self._code.graph.files}
+        return homes.pop() if len(homes) == 1 else ("", "")
+
+
+class _Lookup:
+    """Looks up what one question wants."""
+
+    def __init__(
+        self,
+        question: _Question,
+        request: AskRequest,
+        tools: ToolAnswers,
+        code: CodeAnswers,
+        search: Search,
+    ) -> None:
+        self._question = question
+        self._request = request
+        self._tools = tools
+        self._code = code
+        self._search = search
+        self.diagnostics: tuple[Diagnostic, ...] = ()
+        words = [token.text for token in question.tokens]
+        sources = [word for word in words if tools.names.sources(word)]
+        kept = question.named(MentionKind.TOOL)
+        named = [one for one in question.mentions if one.name in kept]
+        self._named = tools.named(named, sources)
+        self._fields = question.named(MentionKind.FIELD)
+        self._symbols = question.named(MentionKind.SYMBOL)
+
+    def results(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        """Return all results, and the decision with its direction."""
+        by_intent = {
+            Intent.NAVIGATION: self._located,
+            Intent.DOCUMENTATION: self._documented,
+            Intent.EXAMPLES: self._examples,
+            Intent.SIMILAR: self._similar,
+        }
+        if decision.intent == Intent.SEARCH:
+            return self.searched(), decision
+        if decision.intent == Intent.RELATIONS:
+            return self._related(decision)
+        return by_intent[decision.intent](), decision
+
+    def _definitions(self) -> list[Definition]:
+        return self._code.defined(self._symbols, self._request.scope) if self._symbols else []
+
+    def _located(self) -> list[Answer]:
+        tools = self._tools.located(self._named, self._question.mentions)
+        holders = [] if tools else self._tools.located(self._holders(), ())
+        return [*tools, *self._code.located(self._definitions()), *holders]
+
+    def _holders(self) -> list[int]:
+        """Return the tools that take a field that is named."""
+        fields = self._tools.names.fields if self._fields else {}
+        entries = (fields.get(joined(field)) for field in self._fields)
+        return [tool for entry in entries if entry for tool in entry[1]]
+
+    def _documented(self) -> list[Answer]:
+        tools = self._named or self._holders()
+        cards = self._tools.documented(tools, self._fields)
+        return [*cards, *self._code.located(self._definitions(), "documentation")]
+
+    def _examples(self) -> list[Answer]:
+        tools = self._named or self._holders()
+        users = self._code.related(Direction.CALLERS, self._definitions(), self._request.scope)
+        return [*self._tools.examples(tools, self._fields), *users]
+
+    def _similar(self) -> list[Answer]:
+        words = residue(self._question.tokens, self._question.mentions)
+        terms = self._question.terms or " ".join(token.text for token in words)
+        alike = self._tools.similar(self._named, self._numbers, terms) if self._named else []
+        definitions = self._definitions()
+        return [
+            *alike,
+            *(self._code.similar(definitions, self._request.scope) if definitions else ()),
+        ]
+
+    def _related(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        question, definitions = self._question, self._definitions()
+        if definitions:
+            direction = code_direction(question.tokens, question.mentions)
+            found = self._code.related(direction, definitions, self._request.scope)
+            return found, replace(decision, direction=direction)
+        direction = direction_of(question.tokens, question.mentions, self._tools)
+        if not self._named and not self._fields:
+            return self._imported(), decision
+        relations = ToolRelationsAnswers(self._tools)
+        found = relations.answers(direction, self._named, self._fields)
+        return found, replace(decision, direction=direction)
+
+    def _imported(self) -> list[Answer]:
+        """Return the files that import a library that the question names last."""
+        words = [token.text for token in self._question.tokens]
+        if self._code.is_empty or not words or not _MODULE.match(words[-1]):
+            return []
+        return self._code.importers(words[-1], self._request.scope)
+
+    def searched(self) -> list[Answer]:
+        """Return the tools and symbols that a search for the question finds."""
+        scope, limit = self._request.scope, self._request.limit
+        code = self._code.found(self._question.text, scope, limit) if self._has_code() else []
+        if scope is not None:
+            return code
+        found = self._search(self._question.text, min(limit, MOST_MATCHES))
+        self.diagnostics = found.diagnostics
+        tools = [self._match(one) for one in found.matches]
+        if tools:
+            tools[0] = replace(tools[0], related=tuple(_around(found)))
+        return sorted((*tools, *code), key=lambda one: -one.score)
+
+    def _has_code(self) -> bool:
+        return self._tools.index.has_section("pages")
+
+    def _match(self, match: Match) -> Answer:
+        number = self._tools.index.find_tool(match.tool_id)
+        words = ", ".join(match.evidence.terms)
+        why = (f"matches {words}",) if words else ()
+        return self._tools.answer(number, "match", match.score, why)
+
+    def _numbers(self, text: str, limit: int) -> list[tuple[int, float]]:
+        found = self._search(text, min(limit, MOST_MATCHES))
+        return [(self._tools.index.find_tool(one.tool_id), one.score) for one in found.matches]
+
+
+def _checked(text: str | None, request: AskRequest) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
+    """Check what is asked; too much is cut, with a diagnostic.
+
+    Raises:
+        UsageError: There is no question, the limit is below 1, or the intent is unknown.
+    """
+    if not (text or "").strip():
+        raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
+    if request.limit < 1:
+        raise UsageError(f"the limit is {request.limit}", remedy="ask for at least 1 result")
+    if request.intent and request.intent not in INTENTS:
+        message = f"no intent is called {request.intent[:40]!r}"
+        raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
+    found = []
+    if request.limit > MAX_LIMIT:
+        message = f"{request.limit} results were asked for; {MAX_LIMIT} is the most"
+        found.append(warning(Code.LIMIT_CAPPED, message))
+    if len((text or "").strip()) > MAX_QUERY_CHARACTERS:
+        message = f"only the first {MAX_QUERY_CHARACTERS} characters of the question were read"
+        found.append(warning(Code.QUERY_TRUNCATED, message))
+    limit = min(request.limit, MAX_LIMIT)
+    return replace(request, limit=limit, patterns=checked(request.patterns)), tuple(found)
+
+
+def _is_whole(mention: Mention, question: _Question) -> bool:
+    return mention.is_sure and mention.end - mention.start == len(question.tokens)
+
+
+def _fallback(decision: Decision) -> Diagnostic:
+    what = f"{decision.intent} ({decision.direction})" if decision.direction else decision.intent
+    message = f"nothing answers this question about {what}: these are the results of a search"
+    return info(Code.ASK_FALLBACK, message)
+
+
+def _around(found: SearchResult) -> Iterator[RelatedItem]:
+    """Yield what a search shows around its matches."""
+    groups = (("related", found.related_matches), ("nextStep", found.next_step_matches))
+    for rel, matches in groups:
+        for one in matches[: _MOST_RELATED // 2]:
+            yield RelatedItem(one.tool_id, "tool", rel)
+
+
+def suggestions(decision: Decision, results: Sequence[Answer]) -> Iterator[Suggestion]:
+    """Yield what to ask next, at most three commands."""
+    if not results:
+        return
+    best = results[0]
+    name = best.symbol
+    if best.kind == "tool":
+        follow: Iterable[Suggestion] = _about_tool(decision, results)
+    elif best.kind in {"page", "file"}:
+        follow = ()
+    else:
+        follow = _about_symbol(decision, name)
+    for _, one in zip(range(_MOST_SUGGESTIONS), follow, strict=False):
+        yield one
+
+
+def _about_tool(decision: Decision, results: Sequence[Answer]) -> Iterator[Suggestion]:
+    name = results[0].symbol
+    others = [one.symbol for one in results[1:] if one.kind == "tool"]
+    if decision.intent != Intent.DOCUMENTATION:
+        yield Suggestion(f"the card of {name}", ("show", name))
+    if decision.intent == Intent.SIMILAR and others:
+        yield Suggestion("the same for another tool", ("ask", f"similar:{others[0]}"))
+    if decision.intent != Intent.EXAMPLES:
+        yield Suggestion(f"a call of {name}", ("ask", f"example of {name}"))
+    if decision.intent != Intent.RELATIONS:
+        yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
+    if decision.intent != Intent.SIMILAR:
+        yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
+
+
+def _about_symbol(decision: Decision, name: str) -> Iterator[Suggestion]:
+    if decision.direction != Direction.CALLERS:
+        yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
+    if decision.direction != Direction.CALLEES:
+        yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
+    yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))

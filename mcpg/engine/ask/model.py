@@ -1,0 +1,242 @@
+"""Questions about a catalogue: what they are about, and what answers them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.values import value
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcpg.errors import Diagnostic
+
+
+class Intent:
+    """The names of what a question may want."""
+
+    NAVIGATION = "navigation"
+    RELATIONS = "relations"
+    DOCUMENTATION = "documentation"
+    EXAMPLES = "examples"
+    SIMILAR = "similar"
+    SEARCH = "search"
+
+
+INTENTS = (
+    Intent.NAVIGATION,
+    Intent.RELATIONS,
+    Intent.DOCUMENTATION,
+    Intent.EXAMPLES,
+    Intent.SIMILAR,
+    Intent.SEARCH,
+)
+
+
+class Direction:
+    """The names of what a question about relations asks for."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    FEEDS = "feeds"
+    CONSUMES = "consumes"
+    USES_FIELD = "uses_field"
+    GIVES_FIELD = "gives_field"
+    BOTH = "both"
+    PATH = "path"
+    CALLERS = "callers"
+    CALLEES = "callees"
+    SUBTYPES = "subtypes"
+    SUPERTYPES = "supertypes"
+    IMPORTERS = "importers"
+    REFERENCES = "references"
+
+
+class MentionKind:
+    """The names of what a question may mention."""
+
+    TOOL = "tool"
+    FIELD = "field"
+    SYMBOL = "symbol"
+
+
+class Spelling:
+    """How a question spells a name, the surest first."""
+
+    NAME = "name"
+    """As a name: in one piece, with its seams, or marked as one."""
+    REPAIRED = "repaired"
+    """As a name, with a typing error."""
+    SPOKEN = "spoken"
+    """As words with spaces between them."""
+    WORD = "word"
+    """As a single word that may mean something else."""
+
+
+SURE = (Spelling.NAME, Spelling.REPAIRED)
+"""The spellings that show that the name is meant."""
+
+
+@value
+class Mention:
+    """Something with a name that a question mentions.
+
+    Attributes:
+        kind: One of `MentionKind`.
+        text: The name as the question spells it.
+        name: The name as it is.
+        spelling: One of `Spelling`.
+        tools: Numbers of the tools with this name; of a field, of those that take or return it.
+        start: Place of its first token.
+        end: Place after its last token.
+    """
+
+    kind: str
+    text: str
+    name: str
+    spelling: str
+    tools: tuple[int, ...]
+    start: int
+    end: int
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the name is certainly meant."""
+        return self.spelling in SURE
+
+
+@value
+class Decision:
+    """The intent of a question, and why.
+
+    Attributes:
+        intent: One of `INTENTS`.
+        probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
+        decided_by: `model`, `name`, `prefix`, `pattern`, `caller` or `default`.
+        evidence: What speaks most for the intent, for people, the strongest first.
+        direction: For relations, one of `Direction`; "" otherwise.
+    """
+
+    intent: str
+    probability: float
+    decided_by: str
+    evidence: tuple[str, ...] = ()
+    direction: str = ""
+
+
+@value
+class ParsedQuestion:
+    """The parts of a question.
+
+    Attributes:
+        tools: Ids of the tools that it names.
+        fields: Fields that it names.
+        symbols: Symbols of code that it names.
+        keywords: Its other words that carry content.
+        literals: Its arguments, such as paths and dates.
+        language: Its language, `None` when that cannot be told.
+    """
+
+    tools: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
+    language: str | None = None
+
+
+@value
+class RelatedItem:
+    """Something that is related to an answer.
+
+    Attributes:
+        name: Tool id, or id of a symbol.
+        kind: What it is, as in `Answer`.
+        rel: How it is related, such as `nextStep` or `called_by`.
+        file: Where it is defined.
+        line: On which line, `None` where that is not known.
+    """
+
+    name: str
+    kind: str
+    rel: str
+    file: str = ""
+    line: int | None = None
+
+
+@value
+class Answer:
+    """One result of a question.
+
+    Attributes:
+        file: The document of the tool or page, or the source file.
+        lines: Lines of the definition in the file, such as `10-24`; "" where there are none.
+        score: How good the answer is, in [0, 1].
+        type: What it is to the question, such as `tool`, `before`, `caller` or `example`.
+        symbol: Tool id, id of a symbol, or title of a page.
+        kind: `tool`, `page`, or the kind of the symbol.
+        sig: Its signature.
+        docs: What is documented.
+        related: What it is related to.
+        why: What speaks for it, at most three.
+        call: For an example, an object that holds the arguments of a call.
+        card: For documentation, the whole description.
+    """
+
+    file: str
+    lines: str
+    score: float
+    type: str
+    symbol: str
+    kind: str
+    sig: str = ""
+    docs: str = ""
+    related: tuple[RelatedItem, ...] = ()
+    why: tuple[str, ...] = ()
+    call: Any = None
+    card: Any = None
+
+
+@value
+class Suggestion:
+    """What to ask next.
+
+    Attributes:
+        text: What one learns from it.
+        command: Arguments of `mcpg`, such as `("show", "git_add")`.
+    """
+
+    text: str
+    command: tuple[str, ...]
+
+
+@value
+class AskResult:
+    """The answer to a question.
+
+    Attributes:
+        query: The question as given.
+        decision: What it was taken to want, and why.
+        parsed: Its parts.
+        total: How many results there are, those beyond the limit included.
+        results: The first of them, best first.
+        suggestions: What to ask next, at most three.
+        diagnostics: What was noticed.
+        repository: The repository of all results that are code, "" otherwise.
+        branch: The branch of all results that are code, "" otherwise.
+        omitted: How many results a byte budget left out.
+    """
+
+    query: str
+    decision: Decision
+    parsed: ParsedQuestion
+    total: int = 0
+    results: tuple[Answer, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    repository: str = ""
+    branch: str = ""
+    omitted: int = 0
+
+
+MAX_LIMIT = 200

@@ -1,0 +1,302 @@
+"""Recognise what a question mentions: tools, fields of schemas and symbols of code, by name.
+
+A name counts as meant when it stands in one piece with its seams (`git_commit`, `gitCommit`), when
+quotation marks or a noun beside it mark it, or when it is no common word. Names spelt as words with
+spaces, and single common words, are mentions of a lesser kind: *find the next open issue* may
+hold the name of a tool by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import walk_parameters
+from mcpg.engine.ask.model import Mention, MentionKind, Spelling
+from mcpg.text import joined, lexicon, split_words, stop_words_of
+from mcpg.text.spelling import allowed_edits, edit_distance, signature
+from mcpg.text.words import share_of_texts
+from mcpg.values import replace
+
+if TYPE_CHECKING:
+    from mcpg.engine.ask.tokens import Token
+    from mcpg.index import Index
+
+_MOST_WORDS = 6
+_LEAST_PIECES = 2
+_SHORTEST_NAME = 2
+_SHORTEST_REPAIRED = 5
+_ENGLISH = "english"
+# A word in more texts of a hundred words than this is rather meant as a word.
+_COMMON_NAME = 0.0
+_FIELD_DEPTH = 4
+_MOST_FIELDS = 128
+_SEPARATORS = ("::", "/", ".", ":")
+
+
+FieldEntry = tuple[str, tuple[int, ...], tuple[int, ...]]
+"""The name of a field, the tools that take it, and the tools that return it."""
+
+
+class Names:
+    """Looks up tools and fields of an index by the joined forms of their names."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def tools(self, text: str) -> tuple[int, ...]:
+        """Return the tools whose name or id is *text*, however its words are joined.
+
+        `source::name` means the tool of that source alone.
+        """
+        found = self._named(joined(text))
+        if found:
+            return found
+        for sign in _SEPARATORS:
+            source, _, name = text.rpartition(sign)
+            if source and name:
+                of_source = joined(source)
+                named = self._named(joined(name))
+                kept = [one for one in named if joined(self._index.source_id(one)) == of_source]
+                if kept:
+                    return tuple(kept)
+        return ()
+
+    def _named(self, key: str) -> tuple[int, ...]:
+        """Return the tools with a name or id, not an alias, that joined is *key*."""
+        if len(key) < _SHORTEST_NAME:
+            return ()
+        index = self._index
+        return tuple(
+            one
+            for one in index.exact(key)
+            if key in {joined(index.tool_name(one)), joined(index.tool_id(one))}
+        )
+
+    def sources(self, text: str) -> bool:
+        """Return whether *text* is the name of a source."""
+        return joined(text) in self._sources
+
+    def is_hyphenated(self, tools: Iterable[int]) -> bool:
+        """Return whether the name of one of *tools* holds a hyphen."""
+        return any("-" in self._index.tool_name(tool) for tool in tools)
+
+    @cached_property
+    def _sources(self) -> frozenset[str]:
+        return frozenset(joined(self._index.source_id(one)) for one in range(len(self._index)))
+
+    @cached_property
+    def fields(self) -> dict[str, FieldEntry]:
+        """The fields of all schemas, by their joined names."""
+        return self.fields_of(range(len(self._index)))
+
+    def fields_of(self, tools: Iterable[int]) -> dict[str, FieldEntry]:
+        """Return the fields of the schemas of *tools*, as `fields` has them."""
+        names: dict[str, str] = {}
+        taken: dict[str, dict[int, None]] = {}
+        given: dict[str, dict[int, None]] = {}
+        for number in tools:
+            tool = self._index.record(number).tool
+            for schema, held in ((tool.input_schema, taken), (tool.output_schema or {}, given)):
+                found = walk_parameters(schema, max_depth=_FIELD_DEPTH, max_parameters=_MOST_FIELDS)
+                for parameter in found:
+                    name = parameter.path.rpartition(".")[2].replace("[]", "").replace("*", "")
+                    key = joined(name)
+                    if key:
+                        names.setdefault(key, name)
+                        held.setdefault(key, {})[number] = None
+        return {
+            key: (name, tuple(taken.get(key, ())), tuple(given.get(key, ())))
+            for key, name in names.items()
+        }
+
+    def repaired(self, text: str) -> str:
+        """Return the joined name of a tool or field that *text* misspells, or ""."""
+        key = joined(text)
+        allowed = allowed_edits(key)
+        if len(key) < _SHORTEST_REPAIRED or not allowed:
+            return ""
+        mine = signature(key)
+        for bound in range(1, allowed + 1):
+            near = [
+                name
+                for name, theirs in self._signatures
+                if abs(len(name) - len(key)) <= bound
+                and (mine ^ theirs).bit_count() <= 2 * bound
+                and edit_distance(key, name, bound) is not None
+            ]
+            if near:
+                return min(near, key=lambda name: (not self._named(name), name))
+        return ""
+
+    @cached_property
+    def _signatures(self) -> tuple[tuple[str, int], ...]:
+        index = self._index
+        names = {joined(index.tool_name(one)) for one in range(len(index))}
+        return tuple((name, signature(name)) for name in sorted({*names, *self.fields}) if name)
+
+
+def recognise(
+    tokens: Sequence[Token],
+    names: Names,
+    is_symbol: Callable[[str], bool] = lambda _: False,
+) -> tuple[Mention, ...]:
+    """Return what *tokens* mention, in order of place; mentions do not overlap."""
+    found = [
+        one for place in range(len(tokens)) if (one := _single(tokens, place, names, is_symbol))
+    ]
+    taken = {place for one in found for place in range(one.start, one.end) if one.is_sure}
+    spoken = list(_spoken(tokens, names, taken))
+    held = taken.union(*(range(one.start, one.end) for one in spoken))
+    kept = [one for one in found if one.is_sure or one.start not in held]
+    mentions = sorted((*kept, *spoken), key=lambda one: one.start)
+    fields = [*_fields_of(tokens, mentions, names)]
+    promoted = [_promoted(one, (*mentions, *fields)) for one in mentions]
+    return tuple(sorted((*promoted, *fields), key=lambda one: one.start))
+
+
+def _single(
+    tokens: Sequence[Token], place: int, names: Names, is_symbol: Callable[[str], bool]
+) -> Mention | None:
+    """Return what the word at *place* is the name of."""
+    token = tokens[place]
+    if not any(map(str.isalpha, token.text)):
+        return None
+    is_form = token.is_identifier or token.is_marked
+    tools = names.tools(token.text)
+    if tools and (is_form or len(tokens) == 1 or token.folded not in stop_words_of(_ENGLISH)):
+        sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and _is_rare(token))
+        spelling = Spelling.NAME if sure and not _is_prose(token, names, tools) else Spelling.WORD
+        return _mention(MentionKind.TOOL, token, tools, spelling, place)
+    if is_symbol(token.text) and (is_form or _looks_like_symbol(tokens, place)):
+        return _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
+    return _field_or_slip(token, names, place) if is_form else None
+
+
+def _field_or_slip(token: Token, names: Names, place: int) -> Mention | None:
+    """Return the field that *token* names, or the tool or field that it misspells."""
+    key = joined(token.text)
+    if len(key) < _SHORTEST_NAME:
+        return None
+    if key in names.fields:
+        spelling = Spelling.WORD if _is_prose(token, names, ()) else Spelling.NAME
+        return _field(token, key, names, spelling, place)
+    return _repaired(token, names, place)
+
+
+def _mention(
+    kind: str, token: Token, tools: tuple[int, ...], spelling: str, place: int, name: str = ""
+) -> Mention:
+    return Mention(kind, token.text, name or token.text, spelling, tools, place, place + 1)
+
+
+def _field(token: Token, key: str, names: Names, spelling: str, place: int) -> Mention:
+    name, taken, given = names.fields[key]
+    tools = tuple(dict.fromkeys((*taken, *given)))
+    return _mention(MentionKind.FIELD, token, tools, spelling, place, name)
+
+
+def _repaired(token: Token, names: Names, place: int) -> Mention | None:
+    is_cut = len(split_words(token.text)) >= _LEAST_PIECES
+    if not is_cut or any(map(str.isdigit, token.text)):
+        return None
+    key = names.repaired(token.text)
+    if not key:
+        return None
+    tools = names.tools(key)
+    if tools:
+        return _mention(MentionKind.TOOL, token, tools, Spelling.REPAIRED, place, key)
+    if "-" in token.text:
+        return None
+    return _field(token, key, names, Spelling.REPAIRED, place)
+
+
+def _is_prose(token: Token, names: Names, tools: tuple[int, ...]) -> bool:
+    """Return whether a hyphen joins two words of prose that a name has as well: `check-in`."""
+    text = token.text
+    if token.is_marked or "-" not in text or any(sign in text for sign in "_.:/"):
+        return False
+    has_case = text != text.lower()
+    return not has_case and text.count("-") == 1 and not names.is_hyphenated(tools)
+
+
+def is_pointed_at(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a noun beside the word says that it is a name: `the fetch tool`."""
+    after = tokens[place + 1] if place + 1 < len(tokens) and not tokens[place].ends else None
+    before = tokens[place - 1] if place and not tokens[place - 1].ends else None
+    beside = [one for one in (after, before) if one is not None]
+    return any(_NOUN in one.cues or "parameter" in one.cues for one in beside)
+
+
+_NOUN = "thing"
+
+
+def _is_rare(token: Token) -> bool:
+    """Return whether the word is no usual one of English."""
+    return (
+        len(token.folded) > _LONGEST_COMMON
+        and share_of_texts(token.folded, _ENGLISH) <= _COMMON_NAME
+        and not lexicon.zipf_frequency(token.folded, _ENGLISH)
+    )
+
+
+_LONGEST_COMMON = 11
+# In a longer question, even a rare word may stand for itself.
+_SHORT = 16
+
+
+def _looks_like_symbol(tokens: Sequence[Token], place: int) -> bool:
+    text = tokens[place].text
+    return (text[:1].isupper() and place > 0) or is_pointed_at(tokens, place)
+
+
+def _spoken(tokens: Sequence[Token], names: Names, taken: set[int]) -> Iterable[Mention]:
+    """Return the names of tools that are spelt as several words, the longest first."""
+    place = 0
+    while place < len(tokens):
+        for count in range(min(_MOST_WORDS, len(tokens) - place), 1, -1):
+            window = range(place, place + count)
+            part = tokens[place : place + count]
+            if taken.intersection(window) or any(one.ends for one in part[:-1]):
+                continue
+            text = " ".join(one.text for one in part)
+            tools = names.tools("".join(one.folded for one in part))
+            if tools:
+                whole = count == len(tokens)
+                spelling = Spelling.NAME if whole else Spelling.SPOKEN
+                yield Mention(MentionKind.TOOL, text, text, spelling, tools, place, place + count)
+                place += count - 1
+                break
+        place += 1
+
+
+def _fields_of(
+    tokens: Sequence[Token], mentions: Sequence[Mention], names: Names
+) -> Iterable[Mention]:
+    """Return the fields, spelt as single words, of tools that are mentioned as well."""
+    mentioned = {tool for one in mentions if one.kind == MentionKind.TOOL for tool in one.tools}
+    fields = names.fields_of(sorted(mentioned)) if mentioned else {}
+    held = {place for one in mentions for place in range(one.start, one.end)}
+    for place, token in enumerate(tokens):
+        if place in held:
+            continue
+        key = joined(token.text)
+        is_named = token.is_marked or is_pointed_at(tokens, place)
+        if len(key) < _SHORTEST_NAME:
+            continue
+        if not is_named and (token.cues or token.folded in stop_words_of(_ENGLISH)):
+            continue
+        entry = fields.get(key)
+        if entry is not None:
+            yield _field(token, key, names, Spelling.NAME if is_named else Spelling.WORD, place)
+
+
+def _promoted(mention: Mention, mentions: Sequence[Mention]) -> Mention:
+    """Return *mention*, a sure one if a sure field is of its tool alone: `max_length in fetch`."""
+    fields = (one for one in mentions if one.kind == MentionKind.FIELD and one.is_sure)
+    if mention.spelling != Spelling.WORD or not any(
+        set(one.tools) <= set(mention.tools) for one in fields
+    ):
+        return mention
+    return replace(mention, spelling=Spelling.NAME)

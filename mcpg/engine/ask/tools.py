@@ -1,0 +1,253 @@
+"""Answers that are tools: their places, signatures, cards, examples and lookalikes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import walk_parameters
+from mcpg.engine.ask.calls import made_up_call
+from mcpg.engine.ask.model import Answer, MentionKind, RelatedItem
+from mcpg.text import joined, split_words, stem
+from mcpg.values import replace, to_json
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
+    from mcpg.engine.ask.model import Mention
+    from mcpg.engine.ask.recognise import Names
+    from mcpg.index import Index
+    from mcpg.json_types import JsonObject
+
+    Found = Callable[[str, int], Sequence[tuple[int, float]]]
+    """Searches: the numbers of the best tools for a text, with their scores."""
+
+_MOST_ARGUMENTS = 8
+_MOST_RELATED = 6
+_MOST_WHY = 3
+_SUMMARY = 300
+_PAGE_DOCS = 400
+_MOST_SIMILAR = 10
+_LEAST_LIKENESS = 0.08
+# How alike tools are: by their names, by the rank that a search by the text of one gives the
+# other, by a stated relation, by a name in the description.
+_OF_NAMES, _OF_TEXTS, _OF_EDGES, _OF_DESCRIPTION = 0.35, 0.35, 0.2, 0.3
+_OF_TERMS = 0.5
+_SHARED = 0.5
+
+
+class ToolAnswers:
+    """Makes answers of the tools of an index."""
+
+    def __init__(self, index: Index, names: Names, disabled: frozenset[int]) -> None:
+        self.index = index
+        self.names = names
+        self.disabled = disabled
+
+    def answer(
+        self,
+        tool: int,
+        kind: str,
+        score: float,
+        why: Iterable[str] = (),
+        related: Iterable[RelatedItem] = (),
+    ) -> Answer:
+        """Return *tool* as an answer of a *kind*."""
+        document = self.index.record(tool)
+        return Answer(
+            document.path,
+            "",
+            min(1.0, max(0.0, score)),
+            kind,
+            document.tool.id,
+            "tool",
+            signature(document.tool),
+            self.index.summary(tool)[:_SUMMARY],
+            tuple(related)[:_MOST_RELATED],
+            tuple(why)[:_MOST_WHY],
+        )
+
+    def named(self, mentions: Sequence[Mention], spoken_sources: Iterable[str]) -> list[int]:
+        """Return the tools that are mentioned, in order; a source in the question narrows them."""
+        sources = frozenset(map(joined, spoken_sources))
+        found: dict[int, None] = {}
+        for one in mentions:
+            if one.kind == MentionKind.TOOL:
+                ours = [tool for tool in one.tools if self.source_key(tool) in sources]
+                found |= dict.fromkeys(ours or one.tools)
+        return list(found)
+
+    def source_key(self, tool: int) -> str:
+        """Return the joined form of the source of *tool*."""
+        return joined(self.index.source_id(tool))
+
+    def neighbours(self, tool: int) -> Iterator[RelatedItem]:
+        """Yield the tools that edges lead to from *tool*, the strongest first."""
+        edges = sorted(self.index.edges(tool), key=lambda edge: (-edge[3], edge[1]))
+        for _, target, kind, _ in edges:
+            document = self.index.record(target)
+            yield RelatedItem(document.tool.id, "tool", str(kind), document.path)
+
+    def located(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
+        """Return where *tools* are."""
+        spelt = {tool: one for one in reversed(mentions) for tool in one.tools}
+        answers = []
+        for tool in tools:
+            mention = spelt.get(tool)
+            name = self.index.tool_name(tool)
+            is_exact = mention is None or joined(mention.text) in {
+                joined(name),
+                joined(self.index.tool_id(tool)),
+            }
+            why = f"is called {name!r} on {self.index.source_id(tool)!r}"
+            answers.append(self.answer(tool, "tool", 1.0 if is_exact else 0.9, (why,)))
+        return answers
+
+    def documented(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
+        """Return the cards of *tools*, with what they document of *fields*, and pages on them."""
+        answers = []
+        for tool in tools:
+            document = self.index.record(tool)
+            why = list(_described_fields(document.tool, fields))
+            answer = self.answer(tool, "documentation", 1.0, why, self.neighbours(tool))
+            answers.append(_with_card(answer, document))
+        return [*answers, *self._pages(tools)]
+
+    def _pages(self, tools: Sequence[int]) -> Iterator[Answer]:
+        names = [self.index.tool_name(tool) for tool in tools]
+        for page in self.index.pages():
+            if page.further.get("entry_type") == "source-code":
+                continue
+            held = [name for name in names if name in page.body]
+            if held:
+                why = (f"mentions {', '.join(map(repr, held))}",)
+                docs = " ".join(page.tool.description.split())[:_PAGE_DOCS]
+                title = page.tool.title or page.tool.name
+                yield Answer(page.path, "", 0.5, "page", title, "page", "", docs, (), why)
+
+    def examples(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
+        """Return example requests of *tools* that authors give, and calls made up for them."""
+        answers = []
+        for tool in tools:
+            document = self.index.record(tool)
+            for example in document.tool.hints.examples:
+                why = ("is an example of its author",)
+                one = self.answer(tool, "example", 1.0, why)
+                answers.append(replace(one, docs=example.input, call=to_json(example)))
+            answers.append(self._made_up(tool, document.tool, fields))
+        return answers
+
+    def _made_up(self, tool: int, described: Tool, fields: Sequence[str]) -> Answer:
+        made, unfollowed = made_up_call(described.input_schema, fields)
+        why = ["is synthesised from the input schema"]
+        if unfollowed:
+            why.append(f"does not follow the pattern of {', '.join(map(repr, unfollowed))}")
+        call: JsonObject = {"name": described.name, "arguments": made, "synthesised": True}
+        return replace(self.answer(tool, "example", 0.8, why), call=call)
+
+    def similar(self, tools: Sequence[int], search: Found, terms: str = "") -> list[Answer]:
+        """Return what is like *tools*: these first if there are several, then others with reasons.
+
+        Args:
+            tools: The tools to compare with.
+            search: Finds tools for a text.
+            terms: What else the other is to do.
+        """
+        likeness: dict[int, float] = {}
+        reasons: dict[int, dict[str, None]] = {}
+        for tool in tools:
+            for other, amount, why in self._alike(tool, search):
+                if other not in tools and other not in self.disabled:
+                    likeness[other] = likeness.get(other, 0.0) + amount
+                    reasons.setdefault(other, {})[why] = None
+        if terms:
+            found = search(terms, _MOST_SIMILAR * 2)
+            for rank, (other, _) in enumerate(found):
+                if other in likeness:
+                    likeness[other] += _OF_TERMS / (1 + rank)
+                    reasons[other][f"fits {terms!r}"] = None
+        kept = [one for one in likeness if likeness[one] >= _LEAST_LIKENESS]
+        ranked = sorted(kept, key=lambda one: (-round(likeness[one], 9), one))[:_MOST_SIMILAR]
+        compared = [self.answer(one, "compared", 1.0, ("is named",)) for one in tools]
+        return [
+            *(compared if len(tools) > 1 else ()),
+            *(self.answer(one, "similar", likeness[one], reasons[one]) for one in ranked),
+        ]
+
+    def _alike(self, tool: int, search: Found) -> Iterator[tuple[int, float, str]]:
+        index = self.index
+        document = index.record(tool)
+        for other in range(len(index)):
+            share = _shared_words(index.tool_name(tool), index.tool_name(other))
+            if other != tool and share >= _SHARED:
+                is_same = joined(index.tool_name(tool)) == joined(index.tool_name(other))
+                why = "has the same name" if is_same else "has a name that is easily confused"
+                yield other, _OF_NAMES * share, why
+        name = " ".join(split_words(document.tool.name))
+        text = f"{name}. {index.summary(tool)}"
+        for rank, (other, score) in enumerate(search(text, 2 * _MOST_SIMILAR)):
+            if other != tool:
+                amount = _OF_TEXTS * (0.5 / (1 + rank) + 0.5 * score)
+                yield other, amount, "is found by the description of the other"
+        for link, other, kind, weight in index.edges(tool):
+            if str(kind) == "related":
+                yield other, _OF_EDGES * weight, index.reason(link) or "is stated to be related"
+        for other in self.mentioned_in(tool, document):
+            yield other, _OF_DESCRIPTION, "the description names it"
+
+    def mentioned_in(self, tool: int, document: ToolDocument) -> Iterator[int]:
+        """Yield the tools of the same source whose names stand in the description of *tool*."""
+        words = document.tool.description.replace("`", " ").replace("(", " ").split()
+        source = self.index.source_id(tool)
+        for word in dict.fromkeys(word.strip(".,;:!?)'\"") for word in words):
+            if "_" in word or "-" in word or word != word.lower():
+                for other in self.names.tools(word):
+                    if other != tool and self.index.source_id(other) == source:
+                        yield other
+
+
+def signature(tool: Tool) -> str:
+    """Return *tool* as a call with its arguments, optional ones with a question mark."""
+    found = walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_ARGUMENTS + 1)
+    parts = [
+        f"{one.path}{'' if one.required else '?'}: {one.type or 'any'}"
+        for one in found[:_MOST_ARGUMENTS]
+    ]
+    more = [", ..."] if len(found) > _MOST_ARGUMENTS else []
+    return f"{tool.name}({', '.join(parts)}{''.join(more)})"
+
+
+def _described_fields(tool: Tool, fields: Sequence[str]) -> Iterator[str]:
+    wanted = {joined(field) for field in fields}
+    for schema, what in ((tool.input_schema, "argument"), (tool.output_schema or {}, "result")):
+        for one in walk_parameters(schema) if wanted else ():
+            if joined(one.path.rpartition(".")[2].replace("[]", "")) in wanted:
+                required = " (required)" if one.required and what == "argument" else ""
+                about = [" ".join(one.description.split())[:_SUMMARY]]
+                about += [f"values: {', '.join(one.values)}"[:_SUMMARY]] if one.values else []
+                said = "; ".join(filter(None, about))
+                kind = f"{what} {one.path!r}: {one.type or 'any'}{required}"
+                yield f"{kind}. {said}" if said else kind
+
+
+def _shared_words(one: str, other: str) -> float:
+    """Return the share of words that two names have in common (Jaccard)."""
+    first, second = ({stem(word) for word in split_words(name)} for name in (one, other))
+    return len(first & second) / len(first | second) if first and second else 0.0
+
+
+def _with_card(answer: Answer, document: ToolDocument) -> Answer:
+    tool = document.tool
+    card: JsonObject = {
+        "toolId": tool.id,
+        "sourceId": tool.source_id,
+        "toolName": tool.name,
+        "displayName": tool.display_name,
+        "description": tool.description,
+        "requiredArguments": list(tool.required_arguments),
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+        "notes": document.body or None,
+    }
+    return replace(answer, card=card)

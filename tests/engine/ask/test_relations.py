@@ -1,0 +1,147 @@
+"""Questions about relations between tools, in both directions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from builders import make_engine, make_tool
+
+from mcpg.catalog.model import HintRule
+
+if TYPE_CHECKING:
+    from mcpg.engine import Engine
+
+
+def schema(*names: str, required: int = 1) -> dict[str, Any]:
+    """Return a schema of texts, of which the first are required."""
+    properties = {name: {"type": "string"} for name in names}
+    return {"type": "object", "properties": properties, "required": [*names[:required]]}
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> Engine:
+    """Return an engine over four steps that authors put in order, and a tool apart."""
+    names = ("clone_source", "npm_install", "run_build", "deploy_prod", "paint_fence")
+    following = pairwise(names[:4])
+    rules = tuple(HintRule(name, next_steps=(after,)) for name, after in following)
+    return make_engine(*(make_tool(name) for name in names), rules=rules)
+
+
+@pytest.fixture(scope="module")
+def shop() -> Engine:
+    """Return an engine over tools whose fields feed each other."""
+    orders = make_tool(
+        "find_orders",
+        description="Find orders of a customer.",
+        input_schema=schema("customer_email"),
+        output_schema=schema("order_ref"),
+    )
+    return make_engine(
+        orders,
+        make_tool("ship_order", description="Ship.", input_schema=schema("order_ref", "carrier")),
+        make_tool("refund_order", description="Refund.", input_schema=schema("order_ref")),
+        make_tool("list_stores", description="List stores."),
+        make_tool("close_store", description="Close.", input_schema=schema("store_id")),
+        make_tool(
+            "start_audit",
+            description="Fails while a store is open: run close_store first.",
+            input_schema=schema("year"),
+        ),
+    )
+
+
+def symbols(engine: Engine, question: str) -> list[str]:
+    """Return the results of *question*, and hold that it is taken for one about relations."""
+    answer = engine.ask(question)
+    assert answer.decision.intent == "relations", answer.decision
+    return [one.symbol for one in answer.results]
+
+
+def test_before(pipeline: Engine) -> None:
+    """All that leads to a tool comes before it, the nearest first."""
+    assert symbols(pipeline, "what comes before deploy_prod")[:3] == [
+        "run_build",
+        "npm_install",
+        "clone_source",
+    ]
+
+
+def test_after(pipeline: Engine) -> None:
+    """What a tool leads to comes after it."""
+    assert symbols(pipeline, "what should I run after clone_source?") == ["npm_install"]
+
+
+def test_reasons_are_given(pipeline: Engine) -> None:
+    """Every relation has its reason."""
+    answer = pipeline.ask("what comes before deploy_prod")
+    assert all(one.why for one in answer.results)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how do I get from clone_source to deploy_prod",
+        "show the steps between clone_source and deploy_prod",
+    ],
+)
+def test_a_path(pipeline: Engine, question: str) -> None:
+    """A path leads from the first tool to the last, in order."""
+    assert symbols(pipeline, question) == [
+        "clone_source",
+        "npm_install",
+        "run_build",
+        "deploy_prod",
+    ]
+
+
+def test_what_uses_a_field(shop: Engine) -> None:
+    """All tools that take a field are its users."""
+    assert symbols(shop, "which tools need an order_ref") == ["refund_order", "ship_order"]
+
+
+def test_what_returns_a_field(shop: Engine) -> None:
+    """Tools whose result holds a field produce it."""
+    assert symbols(shop, "where does order_ref come from") == ["find_orders"]
+
+
+def test_what_feeds_an_argument(shop: Engine) -> None:
+    """The source of an argument is the tool that returns it."""
+    assert symbols(shop, "where do I get the order_ref for ship_order")[0] == "find_orders"
+
+
+def test_what_consumes_a_result(shop: Engine) -> None:
+    """A field that a tool returns is consumed by those that take it."""
+    answer = shop.ask("what can take the order_ref that find_orders returns")
+    assert answer.decision.direction == "consumes"
+    assert [one.symbol for one in answer.results] == ["refund_order", "ship_order"]
+
+
+def test_a_reader_stands_in_for_missing_schemas(shop: Engine) -> None:
+    """Where no schema tells who returns an id, tools that read such things are offered."""
+    answer = shop.ask("which tool supplies store_id for close_store")
+    assert answer.results[0].symbol == "list_stores"
+    assert "no schema says" in answer.results[0].why[0]
+
+
+def test_a_description_that_names_a_tool(shop: Engine) -> None:
+    """A tool that the description names is evidence, too."""
+    assert symbols(shop, "what must run before start_audit") == ["close_store"]
+
+
+def test_nothing_related_is_searched_for(pipeline: Engine) -> None:
+    """Where no relation is known, a search answers, and a diagnostic says so."""
+    answer = pipeline.ask("what comes before paint_fence")
+    assert "ask_fallback" in [one.code for one in answer.diagnostics]
+    assert {one.type for one in answer.results} == {"match"}
+
+
+def test_circles_end() -> None:
+    """Paths in a circle of tools are found and end."""
+    names = [f"turn_{letter}" for letter in "abcdef"]
+    rules = tuple(
+        HintRule(name, next_steps=(names[(place + 1) % 6],)) for place, name in enumerate(names)
+    )
+    engine = make_engine(*map(make_tool, names), rules=rules)
+    assert symbols(engine, "how do I get from turn_b to turn_a") == [*names[1:], names[0]]
