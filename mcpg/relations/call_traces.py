@@ -33,7 +33,9 @@ LONGEST_LINE = 16 << 20
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1 << 20
 _EARLIEST, _LATEST = 946_684_800.0, 4_102_444_800.0  # from 2000 up to 2100
-_MOST_LAYOUTS, _MOST_TOOLS, _MOST_UNKNOWN = 1024, 100_000, 1000
+# What is remembered of the lines before, to read the next faster.
+_MOST_LAYOUTS, _LONGEST_NAMES, _MOST_TOOLS = 1024, 2048, 50_000
+_MOST_UNKNOWN = 1000
 _DECODE = json.JSONDecoder().raw_decode
 _LONGEST_SHOWN = 80
 _PUNCTUATION = re.compile(r"[\W_]+")
@@ -197,7 +199,7 @@ class CallReader:
         layout = self._layouts.get(names)
         if layout is None:
             layout = layout_of(names)
-            if len(self._layouts) < _MOST_LAYOUTS:
+            if len(self._layouts) < _MOST_LAYOUTS and sum(map(len, names)) < _LONGEST_NAMES:
                 self._layouts[names] = layout
         return layout
 

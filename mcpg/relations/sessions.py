@@ -81,7 +81,7 @@ class Bounds:
         calls: Calls of sessions that are not counted yet.
         session: Calls of one session; a longer one is counted in parts.
         tools: Different tools.
-        pairs: Different pairs of tools, each day by itself.
+        pairs: Different pairs of tools, each day by itself; as many tools of a day.
     """
 
     calls: int = 200_000
@@ -130,7 +130,7 @@ class SessionCounter:
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
         self._sessions: Counter[int] = Counter()
-        self._tools: defaultdict[int, int] = defaultdict(int)
+        self._tools: dict[int, int] = {}
         self._pairs: dict[int, int] = {}
 
     def add(
@@ -258,8 +258,15 @@ class SessionCounter:
             of_tool[call.tool] = (
                 (so_far & ~(1 << _LANE) | has_succeeded) + (1 << 2 * _LANE) + failure
             )
+        tools, above = self._tools, day << _TOOL_BITS
         for tool, counts in of_tool.items():
-            self._tools[day << _TOOL_BITS | tool] += counts
+            key = above | tool
+            if key in tools:
+                tools[key] += counts
+            elif len(tools) < self._bounds.pairs:
+                tools[key] = counts
+            else:
+                self.noticed.tools_left_out += 1
 
     def _add_pairs(self, found: Mapping[int, int], day: int) -> None:
         pairs, above = self._pairs, day << (2 * _TOOL_BITS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from traces import DAY, START, calls_of, lines_of
 
+from mcpg.cli.commands import learn as learn_command
 from mcpg.relations.observed import decode
 
 if TYPE_CHECKING:
@@ -228,6 +229,18 @@ def test_a_damaged_file_of_counts_is_an_error(run: Runner, folder: Path, calls: 
     assert done.code == 2
     assert f"{FILE}:2" in done.err
     assert run("learn", calls.name, "--fresh").code == 0
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_file_that_could_not_be_read_is_not_written(
+    run: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the size of a source the advice is to forget what is old."""
+    monkeypatch.setattr(learn_command, "MAX_BYTES", 100)
+    done = run("learn", "calls.jsonl")
+    assert done.code == 2
+    assert "--forget-before" in done.err
+    assert not (folder / FILE).exists()
 
 
 def test_hostile_names_steer_no_terminal(run: Runner, folder: Path) -> None:

@@ -166,13 +166,22 @@ def test_a_long_session_is_counted_in_parts() -> None:
 
 def test_too_many_tools_and_pairs_are_left_out() -> None:
     """Invented names do not fill the memory; how many were left out is reported."""
-    counter = SessionCounter(Bounds(tools=3, pairs=2))
+    counter = SessionCounter(Bounds(tools=4, pairs=4))
     for call in calls_of([["a", "b", "c", "d", "e"]]):
         counter.add(call["session"], call["tool"], call["time"], call["time"] + 1, succeeded=True)
     observed = counter.finish()
-    assert {*observed.tools} == {"a", "b", "c"}
-    assert len(observed.pairs) == 2
-    assert (counter.noticed.tools_left_out, counter.noticed.pairs_left_out) == (2, 1)
+    assert {*observed.tools} == {"a", "b", "c", "d"}
+    assert len(observed.pairs) == 4
+    assert (counter.noticed.tools_left_out, counter.noticed.pairs_left_out) == (1, 2)
+
+
+def test_invented_days_do_not_fill_the_memory() -> None:
+    """Clocks may state any day; the counts of a tool on a day are bounded as well."""
+    counter = SessionCounter(Bounds(pairs=3))
+    for number in range(10):
+        counter.add(f"s{number}", "a", START + number * DAY, START + number * DAY, succeeded=True)
+    assert len(counter.finish().tools["a"]) == 3
+    assert counter.noticed.tools_left_out == 7
 
 
 def test_ids_of_sessions_of_any_length_are_told_apart() -> None:

@@ -20,7 +20,7 @@ from mcpg.cli.output import Output, OutputFormat, check_replaceable
 from mcpg.cli.settings import Settings
 from mcpg.cli.text import text as text_of
 from mcpg.errors import Code as DiagnosticCode
-from mcpg.errors import Diagnostic, NotFoundError, UsageError, info, warning
+from mcpg.errors import Diagnostic, NotFoundError, OutputError, UsageError, info, warning
 from mcpg.files import MAX_BYTES, atomic_write, is_file, read_bytes
 from mcpg.gateway.json import diagnostics_json
 from mcpg.relations.call_traces import Tally
@@ -190,6 +190,12 @@ def run(
         output.error("no call could be used: nothing was written", remedy=remedy)
         return ExitCode.FINDINGS
     data = encode(observed).encode()
+    if len(data) > MAX_BYTES:
+        raise OutputError(
+            f"would hold more than {MAX_BYTES:,} bytes",
+            place=chosen.target,
+            remedy="forget the oldest sessions: `mcpg learn --forget-before DATE`",
+        )
     is_stale = not is_file(chosen.target) or read_bytes(chosen.target, MAX_BYTES) != data
     if is_stale and not chosen.is_check:
         atomic_write(chosen.target, data)
