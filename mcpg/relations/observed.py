@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -140,7 +140,9 @@ def merge(parts: Iterable[Observed]) -> Observed:
     Of two traces the sum counts both, also where they are the same file: who reads the traces
     leaves out what is known.
     """
-    parts = list(parts)
+    parts = [part for part in parts if part != NOTHING]
+    if len(parts) == 1:
+        return parts[0]
     sessions: Counter[str] = Counter()
     for part in parts:
         sessions.update(part.sessions)
@@ -155,16 +157,13 @@ def merge(parts: Iterable[Observed]) -> Observed:
 def _merged(
     parts: Iterable[Mapping[Key, Mapping[str, Counts]]], empty: Counts
 ) -> dict[Key, dict[str, Counts]]:
-    found: defaultdict[Key, defaultdict[str, list[Counts]]]
-    found = defaultdict(lambda: defaultdict(list))
+    found: dict[Key, dict[str, Counts]] = {}
     for part in parts:
         for key, days in part.items():
+            merged = found.setdefault(key, {})
             for day, counts in days.items():
-                found[key][day].append(counts)
-    return {
-        key: {day: total(counts, empty) for day, counts in days.items()}
-        for key, days in found.items()
-    }
+                merged[day] = total((merged[day], counts), empty) if day in merged else counts
+    return found
 
 
 def renamed(observed: Observed, name_of: Callable[[str], str | None]) -> Observed:

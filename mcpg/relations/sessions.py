@@ -288,7 +288,8 @@ class SessionCounter:
 
     def _pair_counts(self) -> dict[Pair, dict[str, PairCounts]]:
         found: defaultdict[Pair, dict[str, PairCounts]] = defaultdict(dict)
-        for key, lanes in self._pairs.items():
+        while self._pairs:  # each goes when it is taken, so that there are never two of all
+            key, lanes = self._pairs.popitem()
             first = self._names[key >> _TOOL_BITS & _NUMBER]
             second = self._names[key & _NUMBER]
             counts = PairCounts(*_lanes(lanes, 7))
