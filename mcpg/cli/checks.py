@@ -18,6 +18,7 @@ from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
 from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.errors import McpgError, NotFoundError
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -227,7 +228,6 @@ def _loaded(paths: list[str]) -> Engine:
 # Extras
 
 
-DISTRIBUTION = "mcpg-graph"
 EXTRAS = {
     "code": (
         "pathspec",
@@ -242,7 +242,7 @@ EXTRAS = {
     ),
     "embeddings": ("numpy", "onnxruntime", "tokenizers"),
     "faiss": ("faiss", "numpy"),
-    "llm": ("httpx",),
+    "llm": ("httpx", "numpy"),
     "mcp": ("filelock", "jsonschema", "mcp"),
     "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
     "python": ("docstring_parser", "pydantic"),
@@ -252,11 +252,6 @@ EXTRAS = {
 """What must be importable for each extra to be there."""
 
 _DISTRIBUTIONS = {"faiss": "faiss-cpu", "opentelemetry": "opentelemetry-api"}
-
-
-def install_command(extra: str) -> str:
-    """Return the command that installs *extra*."""
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 
 def check_extra(extra: str) -> Check:

@@ -158,7 +158,7 @@ class Equipping:
         from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - graph searches need none
 
         if not isinstance(embedder, str):
-            need_numpy()
+            need_numpy("llm")
             return embedder
         from mcpg.embeddings import provider_of  # noqa: PLC0415 - as above
 

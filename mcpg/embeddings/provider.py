@@ -85,17 +85,19 @@ class EmbeddingError(McpgError):
         self.kind: EmbeddingFault = kind
 
 
-def need_numpy() -> None:
-    """See that vectors can be kept and compared at all.
+def need_numpy(extra: str = "embeddings") -> None:
+    """See that vectors can be kept and compared at all; *extra* is what brings numpy otherwise.
 
     Raises:
         EmbeddingError: numpy is not installed (`missing`).
     """
     if find_spec("numpy") is None:
+        from mcpg.installation import install_command  # noqa: PLC0415 - most searches need none
+
         raise EmbeddingError(
             "vectors need numpy, which is not installed",
             kind="missing",
-            remedy="install it with: pip install 'mcpg-graph[embeddings]'",
+            remedy=f"install it with: {install_command(extra)}",
         )
 
 

@@ -188,7 +188,8 @@ class IndexVectors:
                 from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
 
                 provider = provider_of(self._equipment.embedder)
-            need_numpy()
+            # Who brings a provider of their own needs none of the models.
+            need_numpy("embeddings" if isinstance(self._equipment.embedder, str) else "llm")
             self._provider = GuardedProvider(provider, self._clock)
         return self._provider
 

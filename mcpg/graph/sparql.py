@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from threading import Lock
 from typing import Any, Self
 
@@ -20,6 +21,8 @@ from mcpg.errors import InputError, UsageError
 from mcpg.graph.exports import turtle
 from mcpg.graph.federation import FederationProxy
 from mcpg.graph.sparql_worker import Answer
+from mcpg.graph.suggestions import unknown_names
+from mcpg.graph.terms import PREFIXES
 from mcpg.graph.triples import triples_of
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 
@@ -87,6 +90,22 @@ def services_in(query: str) -> list[Service]:
                 _, term, start = after[0]
                 found.append(Service(term, start, start + len(term)))
     return found
+
+
+def unknown_names_in(text: str) -> dict[str, list[str]]:
+    """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
+    tokens = [
+        (found.lastgroup, found.group())
+        for found in _TOKEN.finditer(unescaped(text))
+        if found.lastgroup not in {"comment", "space"}
+    ]
+    declared = {
+        name.removesuffix(":")
+        for (_, word), (_, name) in pairwise(tokens)
+        if word.upper() == "PREFIX" and name.endswith(":")
+    }
+    names = (name.rstrip(".") for kind, name in tokens if kind == "name")
+    return unknown_names(names, declared)
 
 
 def _character(found: re.Match[str]) -> str:
@@ -250,7 +269,7 @@ class SparqlEndpoint:
             self._proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
             bounds = {"rows": limits.rows, "size": limits.size}
             found = self._asked({"query": query, **bounds}, until)
-            return _answer_of(found, self._proxy.failures())
+            return _answer_of(found, self._proxy.failures(), query)
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
         found = self._asked({"query": query, "is_parsed": True}, until)
@@ -298,7 +317,7 @@ class SparqlEndpoint:
             worker.close()
 
 
-def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:
+def _answer_of(found: dict[str, Any], failures: list[str], query: str) -> Answer:
     error = found.get("error")
     if error is None:
         return Answer(
@@ -315,7 +334,18 @@ def _answer_of(found: dict[str, Any], failures: list[str]) -> Answer:
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        raise InputError(f"invalid SPARQL query: {error}", remedy="correct it there")
+        raise InputError(f"invalid SPARQL query: {error}", remedy=_correction(query))
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
     raise InputError(f"the query failed: {error}", remedy="rewrite the query")
+
+
+def _correction(query: str) -> str:
+    """Return what to do about a query that is none: most often a prefix is not known."""
+    for name, likely in unknown_names_in(query).items():
+        prefix = name.partition(":")[0]
+        if prefix not in PREFIXES:
+            meant = f"did you mean {' or '.join(likely)}? " if likely else ""
+            known = ", ".join(PREFIXES)
+            return f"{meant}the prefix {prefix!r} is not known: declare it, or use one of {known}"
+    return "correct it there"

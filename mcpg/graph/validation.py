@@ -26,6 +26,7 @@ from mcpg.graph.exports import turtle
 from mcpg.graph.terms import digest, node_iri, part_iri
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
+from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
 
 _THINGS = {
@@ -272,9 +273,7 @@ def validate(data: bytes, shapes: Sequence[str], *, timeout: float) -> tuple[Res
         InputError: The shapes cannot be used, or take too long.
     """
     if find_spec("pyshacl") is None:
-        raise UsageError(
-            "the SHACL validator is not installed", remedy="pip install 'mcpg-graph[shacl]'"
-        )
+        raise UsageError("the SHACL validator is not installed", remedy=install_command("shacl"))
     answer = _answer(data, shapes, timeout)
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")

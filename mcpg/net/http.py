@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin
 
 from mcpg.errors import McpgError, UsageError
+from mcpg.installation import install_command
 from mcpg.json_types import JsonObject
 from mcpg.net.addresses import Address, address_of
 from mcpg.net.connections import Call, ConnectionPool, within
@@ -454,7 +455,7 @@ def _httpx() -> ModuleType:
         raise EndpointError(
             "the package httpx is not installed",
             kind="missing",
-            remedy="install it with: pip install 'mcpg-graph[llm]'",
+            remedy=f"install it with: {install_command('llm')}",
         ) from None
     return httpx
 

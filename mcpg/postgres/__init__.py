@@ -6,6 +6,7 @@ Needs the extra `postgres`; without it, the import raises a `PostgresError` that
 from __future__ import annotations
 
 from mcpg.errors import PostgresError
+from mcpg.installation import install_command
 
 try:
     from mcpg.postgres.candidates import PostgresCandidates, PublishedTool
@@ -14,7 +15,7 @@ try:
 except ModuleNotFoundError as missing:
     raise PostgresError(
         f"PostgreSQL needs the package {missing.name!r}, which is not installed",
-        remedy="pip install 'mcpg-graph[postgres]'",
+        remedy=install_command("postgres"),
     ) from missing
 
 __all__ = [

@@ -23,6 +23,7 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.manifest import ManifestTools
 from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, warning
+from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.sources.model import PYTHON
 
@@ -133,7 +134,7 @@ def _check_installed(place: str) -> None:
         import docstring_parser  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as fault:
         message = f"reading Python needs the library {fault.name!r}"
-        remedy = "pip install 'mcpg-graph[python]'"
+        remedy = install_command("python")
         raise UsageError(message, place=place, remedy=remedy) from fault
 
 

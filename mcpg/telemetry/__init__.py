@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mcpg.errors import UsageError
+from mcpg.installation import install_command
 from mcpg.telemetry.observer import (
     BuildFacts,
     GuardedObserver,
@@ -70,7 +71,7 @@ def telemetry(
     if not is_installed():
         raise UsageError(
             "the API of OpenTelemetry is not installed",
-            remedy="install it with `pip install 'mcpg-graph[telemetry]'`, or do without telemetry",
+            remedy=f"install it with `{install_command('telemetry')}`, or do without telemetry",
         )
     from mcpg.telemetry.otel import OpenTelemetryObserver  # noqa: PLC0415 - only where it is there
 

@@ -14,6 +14,7 @@ from loopback import answer, chat, serving
 from mcpg.cli import checks as extras
 from mcpg.cli.checks import Check, Status, tried
 from mcpg.embeddings.provider import EmbeddingError
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,7 +244,7 @@ def test_a_missing_extra_names_the_command(monkeypatch: pytest.MonkeyPatch) -> N
     """What is not installed is no failure, and comes with the command to install it."""
     monkeypatch.setitem(extras.EXTRAS, "llm", ("no_such_package",))
     check = extras.check_extra("llm")
-    assert (check.status, check.remedy) == (Status.OFF, "pip install 'mcpg-graph[llm]'")
+    assert (check.status, check.remedy) == (Status.OFF, install_command("llm"))
     monkeypatch.setitem(extras.EXTRAS, "llm", ("json",))
     assert "of unknown version" in extras.check_extra("llm").message
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from processes import is_alive
 
+from mcpg.installation import install_command
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -201,4 +203,4 @@ def test_without_the_sdk(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "mcp", None)
     code, checks = examine(source(id="mine", mode="pages"))
     assert code == 1
-    assert checks["source mine"]["remedy"] == "pip install 'mcpg-graph[mcp]'"
+    assert checks["source mine"]["remedy"] == install_command("mcp")

@@ -141,3 +141,10 @@ def test_a_table_on_a_terminal_has_its_colours_and_no_others(
     assert head == "\x1b[1mid\x1b[0m"
     assert "red" in first
     assert "\x1b" not in first
+
+
+def test_a_name_that_the_vocabulary_lacks_is_told(run: Callable[..., Run]) -> None:
+    """A query that matches nothing because of a wrong name says which was probably meant."""
+    done = run("graph", "sparql", "SELECT ?t { ?t mcpg:nextStep ?u }")
+    assert done.code == 0
+    assert "the vocabulary has no mcpg:nextStep: did you mean kb:nextStep?" in done.err

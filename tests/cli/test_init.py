@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcpg.installation import install_command
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -175,7 +177,7 @@ def test_without_the_sdk_nothing_is_written(folder: Path, home: Path) -> None:
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, check=False)
     assert done.returncode == 2
-    assert b"pip install 'mcpg-graph[mcp]'" in done.stderr
+    assert install_command("mcp").encode() in done.stderr
     assert files_below(folder) == {}
 
 

@@ -16,6 +16,7 @@ from loopback import answer, serving
 
 from mcpg.cli.commands.invoke import _progress_of, invoke_text, value_of
 from mcpg.gateway.calls import Invoked
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -334,4 +335,4 @@ def test_without_the_sdk() -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "pip install 'mcpg-graph[mcp]'" in done.stderr
+    assert install_command("mcp") in done.stderr

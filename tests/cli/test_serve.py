@@ -24,6 +24,7 @@ from mcpg.cli.commands.serve import Served, address_by, http_of, served_by
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
 from mcpg.gateway.serve import EVERYDAY, GRAPH_SEARCH
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -257,7 +258,7 @@ def test_the_extra_is_named(
     monkeypatch.delitem(sys.modules, "mcpg.gateway.serve.http", raising=False)
     found = run("serve", str(config), "--http", "0")
     assert found.code == 2
-    assert "mcpg-graph[mcp]" in found.err
+    assert install_command("mcp") in found.err
 
 
 def test_settings_say_how_it_is_served(tmp_path: Path) -> None:

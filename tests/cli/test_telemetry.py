@@ -18,6 +18,7 @@ from mcpg.cli import main
 from mcpg.cli.providers import Equipping
 from mcpg.cli.settings import Settings
 from mcpg.engine.observed import build_facts
+from mcpg.installation import install_command
 from mcpg.telemetry import telemetry
 from mcpg.telemetry.otel import OpenTelemetryObserver
 
@@ -105,7 +106,7 @@ def test_the_doctor_says_who_takes_it(
     assert (status, "TracerProvider" in message) == ("ok", True)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     status, message = check(capsys)
-    assert (status, "mcpg-graph[telemetry]" in message) == ("failed", True)
+    assert (status, install_command("telemetry") in message) == ("failed", True)
 
 
 def test_the_launcher_of_opentelemetry_sees_a_search(graph: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from loopback import Conversation, answer, serving
 
 from mcpg.errors import UsageError
+from mcpg.installation import install_command
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
 
 if TYPE_CHECKING:
@@ -394,7 +395,7 @@ def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(__import__("sys").modules, "httpx", None)
     fault = fault_of("http://127.0.0.1:9/v1")
     assert fault.kind == "missing"
-    assert "mcpg-graph[llm]" in str(fault)
+    assert install_command("llm") in str(fault)
 
 
 FORKED = """

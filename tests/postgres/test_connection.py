@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from mcpg.installation import install_command
 from mcpg.postgres import Database, PostgresError, PostgresSettings
 
 if TYPE_CHECKING:
@@ -319,4 +320,4 @@ def test_missing_packages_are_told() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("PostgresError PostgreSQL needs the package 'psycopg'")
-    assert "mcpg-graph[postgres]" in done.stdout
+    assert install_command("postgres") in done.stdout

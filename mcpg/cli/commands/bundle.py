@@ -235,12 +235,15 @@ def _embedding(
             place="--embed",
             remedy="write the bundle to a file, or leave out --embed",
         )
-    from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - most runs make no vectors
+    from mcpg.cli.providers import Equipping  # noqa: PLC0415 - most runs make no vectors
+    from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - as above
 
-    need_numpy()
+    settings = settings_of(embed_with=spec)
+    is_local = isinstance(Equipping(settings).embedder(), str)
+    need_numpy("embeddings" if is_local else "llm")
     from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
 
-    return embedding_by(settings_of(embed_with=spec), kind.value)
+    return embedding_by(settings, kind.value)
 
 
 def _vectors_of_last(

@@ -13,7 +13,7 @@ from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine, settings_of
 from mcpg.cli.output import Output, OutputFormat
 from mcpg.cli.query import uses_lexicon
-from mcpg.cli.terminal import cut, one_line, pad, standard_input, width
+from mcpg.cli.terminal import cut, either, one_line, pad, standard_input, width
 from mcpg.cli.text import text as text_of
 from mcpg.errors import InputError, UsageError
 from mcpg.files import is_file, read_bytes
@@ -347,7 +347,7 @@ def sparql(
     schema, skos and xsd are known. A query that takes too long is stopped.
     """
     from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
-    from mcpg.graph.sparql import Limits, SparqlEndpoint  # noqa: PLC0415
+    from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in  # noqa: PLC0415
     from mcpg.graph.triples import distinct_documents  # noqa: PLC0415
 
     text = query_of(query)
@@ -358,6 +358,10 @@ def sparql(
     with SparqlEndpoint(documents, services=services or (), limits=limits) as endpoint:
         answer = endpoint.query(text)
     write_answer(answer, form, output)
+    for name, likely in unknown_names_in(text).items():
+        meant = f": did you mean {either(likely)}?" if likely else ""
+        message = f"the vocabulary has no {name}{meant}"
+        output.diagnostics([warning(Code.GRAPH_NAME_UNKNOWN, message)])
     if answer.cut:
         message = f"these are not all results: {answer.cut}"
         output.diagnostics([warning(Code.GRAPH_RESULTS_CUT, message)])

@@ -20,6 +20,7 @@ from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_inp
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
+from mcpg.installation import install_command
 from mcpg.json_types import JsonObject, JsonValue
 from mcpg.values import to_json
 
@@ -274,7 +275,7 @@ def invoke_tool(
     except ModuleNotFoundError as missing:
         raise UsageError(
             f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
-            remedy="pip install 'mcpg-graph[mcp]'",
+            remedy=install_command("mcp"),
         ) from None
     invoked: Invoked = anyio.run(_run, gateway, call, given, pairs, output)
     if form is OutputFormat.JSON:

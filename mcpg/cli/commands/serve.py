@@ -26,6 +26,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Diagnostic, Severity, UsageError
 from mcpg.gateway.serve import Serving
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     from mcpg.gateway import Gateway
@@ -332,7 +333,7 @@ def serve_gateway(
     except ModuleNotFoundError as fault:
         raise UsageError(
             f"nothing can be served without the MCP SDK: {fault.name} is not installed",
-            remedy="pip install 'mcpg-graph[mcp]'",
+            remedy=install_command("mcp"),
         ) from None
     recorded = _said(settings, "serve.record_calls")
     if recorded == "-":

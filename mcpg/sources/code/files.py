@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from mcpg.errors import InputError
 from mcpg.files import is_file, is_link, read_bytes
 from mcpg.sources.code.grammars import language_of_name
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 MOST_BYTES = 1024 * 1024
 """Longest source file that is parsed."""
@@ -140,6 +142,8 @@ def _with_rules(folder: Path, above: _Ignored | None) -> _Ignored | None:
         return above
     try:
         lines = read_bytes(place, MOST_BYTES).decode("utf-8", "replace").splitlines()
+        from pathspec import GitIgnoreSpec  # noqa: PLC0415 - an extra
+
         rules = GitIgnoreSpec.from_lines(lines)
     except (InputError, ValueError):
         return above

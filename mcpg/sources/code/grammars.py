@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
+from mcpg.installation import install_command
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
@@ -94,7 +95,7 @@ def check_installed(place: str) -> None:
             importlib.import_module(name)
     except ModuleNotFoundError as fault:
         message = f"reading source code needs the library {fault.name!r}"
-        remedy = "pip install 'mcpg-graph[code]'"
+        remedy = install_command("code")
         raise UsageError(message, place=place, remedy=remedy) from fault
 
 

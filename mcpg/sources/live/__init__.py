@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mcpg.errors import UsageError
+from mcpg.installation import install_command
 from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
 from mcpg.sources.model import Reply, SourceBatch
 
@@ -104,5 +105,5 @@ def _requiring_sdk(place: str) -> Iterator[None]:
         raise UsageError(
             f"servers cannot be queried without the MCP SDK: {fault.name} is not installed",
             place=place,
-            remedy="pip install 'mcpg-graph[mcp]'",
+            remedy=install_command("mcp"),
         ) from None

@@ -257,3 +257,12 @@ def test_answers_are_the_same_in_every_process(shop: dict[str, ToolDocument]) ->
         with SparqlEndpoint(list(shop.values())) as endpoint:
             answers.append(endpoint.query("SELECT * { ?s ?p ?o }"))
     assert answers[0] == answers[1]
+
+
+def test_an_unknown_prefix_is_told_with_what_was_meant(endpoint: SparqlEndpoint) -> None:
+    """The remedy names the prefix, the likely name, and the prefixes that are known."""
+    with pytest.raises(InputError, match="invalid SPARQL") as caught:
+        endpoint.query("SELECT ?t { ?t tool:nextStep ?u }")
+    remedy = caught.value.remedy or ""
+    assert remedy.startswith("did you mean kb:nextStep? the prefix 'tool' is not known")
+    assert "mcpg" in remedy

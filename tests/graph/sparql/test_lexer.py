@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bounded import output_of
 
-from mcpg.graph.sparql import services_in, unescaped
+from mcpg.graph.sparql import services_in, unescaped, unknown_names_in
 
 ASKED = [
     ("SELECT * { SERVICE <https://a.example/> { ?s ?p ?o } }", ["<https://a.example/>"]),
@@ -62,3 +62,23 @@ def test_reading_takes_no_longer_than_the_text() -> None:
         f"print([services_in(part * (LONGEST // len(part))) for part in {parts}])\n"
     )
     assert output_of(program) == f"{[[] for _ in parts]}\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "unknown"),
+    [
+        ("SELECT ?t { ?t mcpg:nextStep ?u }", {"mcpg:nextStep": ["kb:nextStep"]}),
+        ("SELECT ?t { ?t kb:nextStp/mcpg:toolId ?u }", {"kb:nextStp": ["kb:nextStep"]}),
+        ("SELECT ?t { ?t mcpg:toolID ?u . }", {"mcpg:toolID": ["mcpg:toolId"]}),
+        ("SELECT ?t { ?t tool:nextStep ?u }", {"tool:nextStep": ["kb:nextStep"]}),
+        ("ASK { ?t mcpg:zzzzzz 1 }", {"mcpg:zzzzzz": []}),
+        ("SELECT ?t { ?t kb:nextStep/mcpg:toolId ?u; a mcpg:Tool }", {}),
+        ("PREFIX x: <urn:x:> SELECT ?t { ?t x:nextStep ?u . _:a schema:none 'mcpg:no' }", {}),
+        ("PREFIX mcpg: <urn:x:> ASK { ?t mcpg:nextStep <urn:mcpg:no> } # mcpg:no", {}),
+        ("", {}),
+        ("{ : ? mcpg: 'unfinished", {":": []}),
+    ],
+)
+def test_names_that_nothing_defines_are_found(query: str, unknown: dict[str, list[str]]) -> None:
+    """Names of our vocabularies and of unknown prefixes come with what was probably meant."""
+    assert unknown_names_in(query) == unknown

@@ -21,6 +21,7 @@ from processes import is_alive
 
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, UsageError
+from mcpg.installation import install_command
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 from mcpg.sources.live import query_each, query_servers
@@ -316,7 +317,7 @@ def test_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(UsageError) as caught:
         read_sources(["stdio:true"], live=QUICK)
-    assert caught.value.remedy == "pip install 'mcpg-graph[mcp]'"
+    assert caught.value.remedy == install_command("mcp")
 
 
 def streaming(end: bytes, mark: bytes) -> Callable[[Conversation], None]:

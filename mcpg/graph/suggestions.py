@@ -1,0 +1,73 @@
+"""Which names of a query the vocabulary does not have, and what was probably meant.
+
+Only `mcpg` and `kb` are looked at among the known prefixes: their names are all defined here, while
+those of other vocabularies are more than a graph of tools uses.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+
+from mcpg.graph import terms
+from mcpg.graph.terms import PREFIXES
+
+OURS = ("kb", "mcpg")
+"""The prefixes of the vocabularies that mcpg defines."""
+
+_LIKENESS = 0.7
+_MOST_NAMES = 3
+
+
+def unknown_names(names: Iterable[str], declared: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Return those of the prefixed *names* that nothing defines, each with the likeliest others.
+
+    Args:
+        names: Such as `kb:nextStep`; variables are left out.
+        declared: The prefixes that the query declares itself.
+    """
+    others = frozenset(declared)
+    return {
+        name: likely_names(name)
+        for name in dict.fromkeys(names)
+        if name[:1] not in "?$_" and _is_unknown(name, others)
+    }
+
+
+def likely_names(name: str) -> list[str]:
+    """Return the names that *name* probably means: the same under another prefix, or like ones."""
+    prefix, _, local = name.partition(":")
+    known = _known_by_local_name()
+    same = known.get(local.casefold(), ())
+    near = [] if same else get_close_matches(local.casefold(), known, _MOST_NAMES, _LIKENESS)
+    found = [*same, *(one for word in near for one in known[word])]
+    return sorted(found, key=lambda one: not one.startswith(f"{prefix}:"))[:_MOST_NAMES]
+
+
+def _is_unknown(name: str, declared: frozenset[str]) -> bool:
+    prefix, _, local = name.partition(":")
+    if prefix in declared:
+        return False
+    if prefix not in PREFIXES:
+        return True
+    return prefix in OURS and bool(local) and name not in _known()
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(
+        f"{prefix}:{value.removeprefix(namespace)}"
+        for prefix, namespace in PREFIXES.items()
+        for value in vars(terms).values()
+        if isinstance(value, str) and value.startswith(namespace) and value != namespace
+    )
+
+
+@cache
+def _known_by_local_name() -> Mapping[str, tuple[str, ...]]:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(_known()):
+        found[name.partition(":")[2].casefold()].append(name)
+    return {local: tuple(names) for local, names in found.items()}
