@@ -1,0 +1,27 @@
+"""Plans: the tools that a goal needs, and an order in which they can run."""
+
+from mcpg.engine.plan.model import (
+    DEFAULT_STEPS,
+    Alternative,
+    Broken,
+    Dependency,
+    FilledInput,
+    Intent,
+    Mapping,
+    MissingInput,
+    Plan,
+    Task,
+)
+
+__all__ = [
+    "DEFAULT_STEPS",
+    "Alternative",
+    "Broken",
+    "Dependency",
+    "FilledInput",
+    "Intent",
+    "Mapping",
+    "MissingInput",
+    "Plan",
+    "Task",
+]

@@ -1,0 +1,155 @@
+"""What the tasks of a plan depend on, and what their arguments are filled by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mcpg.engine.plan.choose import Surroundings, strength
+from mcpg.engine.plan.dag import acyclic, reaches
+from mcpg.engine.plan.evidence import handles_of
+from mcpg.engine.plan.model import STAGE
+from mcpg.engine.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
+from mcpg.text import split_words, stem
+from mcpg.relations.model import singular
+from mcpg.values import DECIMALS, replace, value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Pair: TypeAlias = tuple[int, int]
+
+# What a dependency weighs that only names of arguments, or kinds of operations, speak for.
+_BY_HANDLE = 0.5
+_BY_STAGE = 0.05
+_INFERRED = "inferred"
+_SURELY = 0.5
+
+
+@value
+class Link:
+    """Why one tool runs before another.
+
+    Attributes:
+        kind: `nextStep`, `provides` or `stage`.
+        origin: Where it comes from.
+        weight: Strength in (0, 1].
+        reason: Why, for people.
+        fields: Output fields of the first, "" where they are not known, and the arguments of the
+            other that they fill.
+    """
+
+    kind: str
+    origin: str
+    weight: float
+    reason: str
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+def dependencies(
+    tools: Sequence[int], surroundings: Surroundings
+) -> tuple[dict[Pair, Link], list[tuple[Pair, Link]]]:
+    """Return why which of the *tools* run before which others, and what closed a cycle.
+
+    What is stated counts before what is inferred: it breaks last where they form a cycle.
+    """
+    links: dict[Pair, Link] = {}
+    for pair, link in (*_stated(tools, surroundings), *_by_handle(tools, surroundings)):
+        held = links.get(pair)
+        links[pair] = link if held is None else _joined(held, link)
+    ids = {tool: surroundings.index.tool_id(tool) for tool in tools}
+    kept, broken = acyclic(tools, {pair: _standing(link) for pair, link in links.items()}, ids.__getitem__)
+    removed = [(pair, links[pair]) for pair in broken]
+    links = {pair: links[pair] for pair in kept}
+    for pair, link in _before_deletion(tools, links, surroundings):
+        links[pair] = link
+    return links, removed
+
+
+def _standing(link: Link) -> float:
+    return round(AUTHORITY.index(link.origin) + link.weight, DECIMALS)
+
+
+def _joined(one: Link, other: Link) -> Link:
+    """Return the link with more standing, and the fields of both."""
+    chosen = max(one, other, key=_standing)
+    filled = {argument for _, argument in one.fields}
+    further = [field for field in other.fields if field[1] not in filled]
+    return replace(chosen, fields=(*one.fields, *further))
+
+
+def _stated(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[Pair, Link]]:
+    """Yield what edges and fields say."""
+    index, among = surroundings.index, frozenset(tools)
+    for tool in tools:
+        for number, target, kind, weight in index.edges(tool):
+            if kind == NEXT_STEP and target in among and target != tool:
+                _, fields = index.mapping(number)
+                link = Link(
+                    NEXT_STEP,
+                    index.origin(number),
+                    strength(number, weight, index),
+                    index.reason(number),
+                    tuple([(given, argument) for given, argument, *_ in fields]),
+                )
+                yield (tool, target), link
+        for number, target, weight in index.provides(tool):
+            if target in among and target != tool:
+                _, fields = index.provision(number)
+                shown = tuple([(given, argument) for given, argument, *_ in fields])
+                names = ", ".join(repr(argument) for _, argument in shown)
+                reason = f"its result fills {names} there"
+                yield (tool, target), Link(PROVIDES, "schema", weight, reason, shown)
+
+
+def _by_handle(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[Pair, Link]]:
+    """Yield who names what the arguments of another tool of its server ask for.
+
+    Of several the one counts that comes first by its kind of work: a list before a single read.
+    """
+    profiles = {tool: surroundings.profile(tool) for tool in tools}
+    handles = handles_of(tools, profiles)
+    index = surroundings.index
+    sources = {tool: index.source_id(tool) for tool in tools}
+    for tool in tools:
+        for argument in profiles[tool].required:
+            stems = {singular(stem(word)) for word in split_words(argument)}
+            heads = {
+                other: profiles[other].nouns[-1]
+                for other in tools
+                if other != tool
+                and sources[other] == sources[tool]
+                and profiles[other].nouns
+                and profiles[other].nouns[-1] in stems - handles[other].keys()
+            }
+            if not heads:
+                continue
+            giver = min(heads, key=lambda one: (profiles[one].stage, index.tool_id(one)))
+            if profiles[giver].stage < profiles[tool].stage:
+                weight = round(_BY_HANDLE * handles[tool].get(heads[giver], 1.0), DECIMALS)
+                reason = f"the argument {argument!r} asks for what it is named after"
+                link = Link(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
+                yield (giver, tool), link
+
+
+def _before_deletion(
+    tools: Sequence[int], links: Mapping[Pair, Link], surroundings: Surroundings
+) -> Iterator[tuple[Pair, Link]]:
+    """Yield that tools which read come before those of their server which delete.
+
+    No cycle is closed: what somebody says of their order counts more.
+    """
+    index = surroundings.index
+    profiles = {tool: surroundings.profile(tool) for tool in tools}
+    pairs = set(links)
+    for tool in tools:
+        for one in tools if profiles[tool].deletes else ():
+            if (
+                profiles[one].changes < _SURELY
+                and index.source_id(one) == index.source_id(tool)
+                and not reaches(tool, one, pairs)
+                and not reaches(one, tool, pairs)
+            ):
+                pairs.add((one, tool))
+                yield (one, tool), Link(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")

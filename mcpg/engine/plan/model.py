@@ -1,0 +1,217 @@
+"""The values of a plan: tasks, what each depends on, what is missing."""
+
+from __future__ import annotations
+
+from mcpg.values import value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpg.catalog.model import Tool
+    from mcpg.errors import Diagnostic
+
+DEFAULT_STEPS = 8
+"""The most tasks that are chosen for a goal, without those that they are known to need."""
+
+STAGE = "stage"
+"""The kind of a dependency that only the kinds of operations speak for."""
+
+
+@value
+class Mapping:
+    """An argument of a task that an earlier task provides.
+
+    Attributes:
+        task: The task that provides it.
+        field: Its output field; "" where its schema does not say.
+        argument: The argument.
+    """
+
+    task: str
+    field: str
+    argument: str
+
+
+@value
+class Dependency:
+    """Why one task runs after another.
+
+    Attributes:
+        task: The task that runs first.
+        kind: `nextStep`, `provides` or `stage`.
+        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
+        weight: Strength in (0, 1].
+        reason: Why, for people.
+        mappings: What the first task provides to this one.
+    """
+
+    task: str
+    kind: str
+    origin: str
+    weight: float
+    reason: str
+    mappings: tuple[Mapping, ...] = ()
+
+
+@value
+class Alternative:
+    """A tool that may do the work of a task in its place.
+
+    Attributes:
+        tool_id: Id of the tool.
+        source_id: The server it comes from.
+        confidence: The probability that the goal needs it, in [0, 1].
+    """
+
+    tool_id: str
+    source_id: str
+    confidence: float
+
+
+@value
+class Task:
+    """One step of a plan: a call of one tool, or several calls of it.
+
+    Attributes:
+        id: Its name in the plan: `t1`, `t2` and so on, in the order in which tasks can run.
+        tool_id: Id of the tool.
+        source_id: The server it comes from.
+        tool_name: The name its server knows it by.
+        display_name: The name to show.
+        summary: Its description on one line, cut where it is long.
+        layer: From 0; tasks of one layer can run side by side.
+        is_prerequisite: Whether it was added for another task alone.
+        is_destructive: Whether it deletes or overwrites.
+        score: The score that a search for the goal gives it, 0 for none.
+        confidence: The probability that the goal needs it, in [0, 1].
+        depends_on: What runs before it, in the order of the tasks.
+        alternatives: Other tools for the same work, the likeliest first.
+        rationale: Why it is there, for people.
+    """
+
+    id: str
+    tool_id: str
+    source_id: str
+    tool_name: str
+    display_name: str
+    summary: str
+    layer: int
+    is_prerequisite: bool
+    is_destructive: bool
+    score: float
+    confidence: float
+    depends_on: tuple[Dependency, ...]
+    alternatives: tuple[Alternative, ...]
+    rationale: str
+    _load: Callable[[], Tool]
+
+    @property
+    def descriptor(self) -> Tool:
+        """The tool itself, with schema and hints."""
+        return self._load()
+
+    def _shown(self) -> tuple[object, ...]:
+        return (self.id, self.tool_id, self.layer, self.confidence, self.depends_on, self.rationale)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._shown() == other._shown()
+
+    def __hash__(self) -> int:
+        return hash(self._shown())
+
+    def __repr__(self) -> str:
+        return f"Task({self.id!r}, {self.tool_id!r}, confidence={self.confidence:.6f})"
+
+
+@value
+class MissingInput:
+    """A required argument that no earlier task provides and no literal of the goal fills.
+
+    Attributes:
+        argument: Name of the argument.
+        tasks: The tasks that require it.
+        type: Its JSON type, "" where the schema does not say.
+        description: What the schema says of it, on one line.
+    """
+
+    argument: str
+    tasks: tuple[str, ...]
+    type: str = ""
+    description: str = ""
+
+
+@value
+class FilledInput:
+    """A required argument that a literal of the goal fills.
+
+    Attributes:
+        task: The task.
+        argument: Name of the argument.
+        value: The literal.
+    """
+
+    task: str
+    argument: str
+    value: str
+
+
+@value
+class Broken:
+    """A dependency that was left out because it closed a cycle.
+
+    Attributes:
+        first: The task that would have run first.
+        then: The task that would have run after it.
+        weight: Strength of the dependency, the least in its cycle.
+    """
+
+    first: str
+    then: str
+    weight: float
+
+
+@value
+class Plan:
+    """Tasks that serve a goal, in an order in which they can run.
+
+    Attributes:
+        goal: The goal as given.
+        strategy: The strategy of the search.
+        tasks: The tasks, every one after all that it depends on.
+        layers: The ids of the tasks, layer by layer.
+        intents: What the goal asks for, part by part, and the tasks that answer each part.
+        missing: Arguments that only the user can give.
+        filled: Arguments that the goal itself gives.
+        broken: Dependencies that were left out because they closed cycles.
+        confidence: The mean confidence of the tasks: the share of them that the goal is expected
+            to need, in [0, 1].
+        rationale: How the plan came about, for people.
+        diagnostics: What planning noticed.
+    """
+
+    goal: str
+    strategy: str
+    tasks: tuple[Task, ...] = ()
+    layers: tuple[tuple[str, ...], ...] = ()
+    intents: tuple[Intent, ...] = ()
+    missing: tuple[MissingInput, ...] = ()
+    filled: tuple[FilledInput, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    confidence: float = 0.0
+    rationale: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@value
+class Intent:
+    """A part of the goal that may be a wish of its own.
+
+    Attributes:
+        words: Its words, as they stand in the goal.
+        tasks: The tasks that answer it, the best first.
+    """
+
+    words: tuple[str, ...]
+    tasks: tuple[str, ...]

@@ -1,0 +1,282 @@
+"""The planner: from a goal to a plan, over one index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.plan.choose import (
+    Choice,
+    Chosen,
+    Surroundings,
+    alternatives,
+    choose,
+    confidence,
+)
+from mcpg.engine.plan.dag import layers_of
+from mcpg.engine.plan.dependencies import Link, dependencies
+from mcpg.engine.plan.evidence import PlanModel, plan_model
+from mcpg.engine.plan.inputs import inputs_of
+from mcpg.engine.plan.model import (
+    Alternative,
+    Broken,
+    Dependency,
+    Intent,
+    Mapping,
+    Plan,
+    Task,
+)
+from mcpg.engine.prerequisites import Closure, prerequisites
+from mcpg.errors import Code, warning
+from mcpg.values import counted, replace, value
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcpg.engine.pipeline import RankedList
+    from mcpg.engine.results import Request
+    from mcpg.engine.searcher import Searcher
+    from mcpg.errors import Diagnostic
+
+# Matches that are looked at; steps beside them are reached by edges.
+_MATCHES = 20
+# A task answers an intent if it answers so much of what the best one does.
+_ANSWERS = 0.5
+_INFERRED = "inferred"
+
+
+@value
+class _Draft:
+    """A plan before its tasks have names.
+
+    Attributes:
+        chosen: What was chosen.
+        closure: What is known to be needed before it.
+        order: The tools in the order of the tasks.
+        layers: The same, layer by layer.
+        links: What depends on what.
+        names: The id of each task, by tool.
+    """
+
+    chosen: Chosen
+    closure: Closure
+    order: tuple[int, ...]
+    layers: tuple[tuple[int, ...], ...]
+    links: dict[tuple[int, int], Link]
+    names: dict[int, str]
+
+
+class Planner:
+    """Plans over one index; what it answers never changes."""
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        surroundings: Surroundings | None = None,
+        model: PlanModel | None = None,
+    ) -> None:
+        """Prepare to plan over the index of *searcher*, by the model that ships with mcpg or another.
+
+        *surroundings* stand for what the index says of tools and what leads from one to others.
+        """
+        self._searcher = searcher
+        self._surroundings = surroundings or Surroundings(searcher.index)
+        self._model = model or plan_model()
+        self._needs: dict[int, Any] = {}
+
+    def plan(self, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
+        """Return a plan for the query of *request*, of at most its limit of chosen tools.
+
+        Tools that these are known to need are added to them. *diagnostics* lead those of the plan.
+        """
+        nothing = Plan(request.query, request.strategy, diagnostics=diagnostics)
+        if not len(self._searcher.index):
+            return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
+        ranking, found = self._searcher.ranked(replace(request, limit=_MATCHES))
+        diagnostics = (*diagnostics, *found)
+        if not ranking.primaries:
+            return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
+        draft, broken = self._draft(request, ranking)
+        tasks = self._tasks(draft)
+        filled, missing = inputs_of(tasks, ranking.analysis.literals)
+        sure = sum(task.confidence for task in tasks) / len(tasks)
+        return Plan(
+            request.query,
+            request.strategy,
+            tasks,
+            tuple([tuple([draft.names[tool] for tool in layer]) for layer in draft.layers]),
+            _intents(ranking, draft),
+            missing,
+            filled,
+            tuple(
+                [
+                    Broken(draft.names[first], draft.names[then], link.weight)
+                    for (first, then), link in broken
+                ]
+            ),
+            sure,
+            self._rationale(draft),
+            (*diagnostics, *_doubts(sure)),
+        )
+
+    def _draft(
+        self, request: Request, ranking: RankedList
+    ) -> tuple[_Draft, list[tuple[tuple[int, int], Link]]]:
+        disabled = self._searcher.disabled(request)
+        chosen = choose(
+            ranking,
+            self._surroundings,
+            self._model,
+            disabled=disabled,
+            limit=request.limit,
+        )
+        closure = self._closure(ranking, chosen, disabled)
+        tools = [one.tool for one in chosen.steps]
+        tools += [one.tool for one in closure.found]
+        links, broken = dependencies(tools, self._surroundings)
+        layers = layers_of(tools, links, self._standing(chosen))
+        order = tuple([tool for layer in layers for tool in layer])
+        names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
+        return _Draft(chosen, closure, order, tuple(map(tuple, layers)), links, names), broken
+
+    def _closure(
+        self, ranking: RankedList, chosen: Chosen, disabled: frozenset[int]
+    ) -> Closure:
+        """Return what is known to run before the steps; what is only likely was weighed before."""
+        steps = {one.tool for one in chosen.steps}
+        closure = prerequisites(
+            [(one.tool, one.chance) for one in chosen.steps],
+            self._searcher.index,
+            literals=ranking.analysis.literals,
+            without=disabled,
+            memo=self._needs,
+        )
+        known = steps.copy()
+        kept = []
+        for one in closure.found:
+            if one.need.origin != _INFERRED and one.need.before in known:
+                known.add(one.tool)
+                kept.append(one)
+        return Closure(tuple(kept), closure.needs)
+
+    def _standing(self, chosen: Chosen) -> Any:
+        """Return what orders tools that may run side by side: by kind of work, then likelihood."""
+        chances = {one.tool: one.chance for one in chosen.steps}
+        index, surroundings = self._searcher.index, self._surroundings
+
+        def standing(tool: int) -> tuple[bool, float, float, str]:
+            profile = surroundings.profile(tool)
+            return (
+                profile.is_destructive,
+                round(profile.stage, 6),
+                -chances.get(tool, 0.0),
+                index.tool_id(tool),
+            )
+
+        return standing
+
+    def _tasks(self, draft: _Draft) -> tuple[Task, ...]:
+        layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
+        return tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
+
+    def _task(self, tool: int, layer: int, draft: _Draft) -> Task:
+        index = self._searcher.index
+        choice = next((one for one in draft.chosen.steps if one.tool == tool), None)
+        needed = next((one for one in draft.closure.found if one.tool == tool), None)
+        before = sorted(
+            ((draft.order.index(first), link) for (first, then), link in draft.links.items() if then == tool),
+            key=lambda one: one[0],
+        )
+        tool_id = index.tool_id(tool)
+        model = self._model
+        if choice is not None:
+            sure = confidence(choice.chance, model)
+        else:
+            goal = next((one for one in draft.chosen.steps if needed and one.tool == needed.goal), None)
+            sure = confidence(goal.chance, model) * (needed.score / goal.chance) if goal and needed and goal.chance else 0.0
+        others = [] if choice is None else alternatives(choice, draft.chosen.others, self._surroundings)
+        return Task(
+            draft.names[tool],
+            tool_id,
+            index.source_id(tool),
+            index.tool_name(tool),
+            index.display_name(tool),
+            index.summary(tool),
+            layer,
+            choice is None,
+            self._surroundings.profile(tool).is_destructive,
+            choice.score if choice else 0.0,
+            min(1.0, sure),
+            tuple([_dependency(draft.names[draft.order[place]], link) for place, link in before]),
+            tuple([self._alternative(one) for one in others]),
+            self._reason(tool, choice, draft),
+            lambda: self._searcher.tool(tool_id),
+        )
+
+    def _alternative(self, one: Choice) -> Alternative:
+        index = self._searcher.index
+        sure = confidence(one.chance, self._model) if one.chance else one.score
+        return Alternative(index.tool_id(one.tool), one.source, sure)
+
+    def _reason(self, tool: int, choice: Choice | None, draft: _Draft) -> str:
+        """Return for people why *tool* is a step."""
+        index = self._searcher.index
+        followers = [then for (first, then) in draft.links if first == tool]
+        followers.sort(key=draft.order.index)
+        before = f"comes before {index.tool_name(followers[0])}" if followers else ""
+        if choice is None:
+            need = next(one.need for one in draft.closure.found if one.tool == tool)
+            return f"needed by {index.tool_name(need.before)}: {need.reason}"
+        if choice.score:
+            rank = f"a search for the goal finds it with {choice.score:.2f}"
+            return f"{rank}; it {before}" if before else rank
+        return f"no word of the goal finds it; it {before}" if before else (
+            "no word of the goal finds it; it often opens work on its server"
+        )
+
+    def _rationale(self, draft: _Draft) -> str:
+        used = {one.source for one in draft.chosen.steps}
+        shown = [f"{source} ({chance:.2f})" for source, chance in draft.chosen.sources if source in used]
+        steps = counted(len(draft.chosen.steps), "tool")
+        added = len(draft.closure.found)
+        more = f", {counted(added, 'prerequisite')}" if added else ""
+        return f"server {' and '.join(shown)}: {steps} by evidence{more}"
+
+
+def _dependency(name: str, link: Link) -> Dependency:
+    mappings = tuple([Mapping(name, field, argument) for field, argument in link.fields])
+    return Dependency(name, link.kind, link.origin, link.weight, link.reason, mappings)
+
+
+def _intents(ranking: RankedList, draft: _Draft) -> tuple[Intent, ...]:
+    """Return the parts of the goal and the tasks that answer each best."""
+    analysis = ranking.analysis
+    clauses = [clause.text for clause in analysis.clauses]
+    rows = {one.document: one.intents for one in ranking.candidates}
+    steps = [tool for tool in draft.order if tool in rows]
+    if not analysis.intents:
+        asked = tuple([one.text for one in analysis.clauses if one.origin == "query"])
+        goals = [one.tool for one in draft.chosen.steps if one.score]
+        return (Intent(asked, tuple([draft.names[tool] for tool in goals])),)
+    intents = []
+    for place, words in enumerate(analysis.intents):
+        values = {tool: rows[tool][place] for tool in steps}
+        best = max(values.values(), default=0.0)
+        answering = [tool for tool in steps if best and values[tool] >= _ANSWERS * best]
+        answering.sort(key=lambda tool: (-values[tool], draft.order.index(tool)))
+        texts = tuple([clauses[one] for one in words])
+        intents.append(Intent(texts, tuple([draft.names[tool] for tool in answering])))
+    return tuple(intents)
+
+
+def _nothing_found() -> Diagnostic:
+    return warning(Code.LOW_CONFIDENCE, "no tool matches any word of the goal")
+
+
+def _doubts(sure: float) -> Iterable[Diagnostic]:
+    if sure >= LOW_CONFIDENCE:
+        return ()
+    message = f"the plan has a confidence of {sure:.2f}, below {LOW_CONFIDENCE}: add detail to the goal"
+    return (warning(Code.LOW_CONFIDENCE, message),)
