@@ -144,9 +144,7 @@ class Bench:
         for server in {key.split("::")[0] for key in self.keys}:
             tools = self.known.tools_of(server)
             own = {tool: score for tool, score in scores.items() if tool in set(tools)}
-            steps[server] = step_inputs(
-                tools, own, {tool: profiles[tool] for tool in tools}, links
-            )
+            steps[server] = step_inputs(tools, own, {tool: profiles[tool] for tool in tools}, links)
         return Goal(row, servers_of(row), source_inputs(held), steps)
 
 
@@ -158,7 +156,9 @@ def servers_of(row: Mapping[str, Any]) -> frozenset[str]:
 def fitted(bench: Bench, goals: Sequence[Goal], thresholds: Sequence[float]) -> PlanModel:
     """Return the model that *goals* lead to."""
     sources = [
-        (inputs, server in goal.servers) for goal in goals for server, inputs in goal.sources.items()
+        (inputs, server in goal.servers)
+        for goal in goals
+        for server, inputs in goal.sources.items()
     ]
     by_source = logistic_fit(
         np.array([inputs for inputs, _ in sources]),
@@ -219,15 +219,16 @@ def measure(plans: Sequence[tuple[Goal, Sequence[str]]]) -> dict[str, float]:
     }
 
 
-def left_out(bench: Bench, thresholds: Sequence[float]) -> list[tuple[Goal, list[tuple[str, float]]]]:
+def left_out(
+    bench: Bench, thresholds: Sequence[float]
+) -> list[tuple[Goal, list[tuple[str, float]]]]:
     """Return a plan for each goal by a model that knows none of the servers of its last step."""
     plans = []
     for server in sorted({goal.row["required"][-1].split("::")[0] for goal in bench.goals}):
         known = [goal for goal in bench.goals if server not in goal.servers]
         model = fitted(bench, known, thresholds)
-        for goal in bench.goals:
-            if goal.row["required"][-1].split("::")[0] == server:
-                plans.append((goal, planned(bench, goal, model)))
+        own = [one for one in bench.goals if one.row["required"][-1].startswith(f"{server}::")]
+        plans += [(goal, planned(bench, goal, model)) for goal in own]
     return plans
 
 
@@ -244,7 +245,9 @@ def calibrated(plans: Sequence[tuple[Goal, Sequence[tuple[str, float]]]]) -> tup
     )
 
 
-def error_of(plans: Sequence[tuple[Goal, Sequence[tuple[str, float]]]], by: Sequence[float]) -> float:
+def error_of(
+    plans: Sequence[tuple[Goal, Sequence[tuple[str, float]]]], by: Sequence[float]
+) -> float:
     """Return the calibration error of the confidence of steps, in five bins of equal size."""
     pairs = []
     for goal, steps in plans:
@@ -253,7 +256,9 @@ def error_of(plans: Sequence[tuple[Goal, Sequence[tuple[str, float]]]], by: Sequ
         pairs += [(probability((logit(chance),), by), name in fine) for name, chance in steps]
     pairs.sort()
     bins = np.array_split(np.array(pairs, float), 5)
-    return float(sum(len(one) * abs(one[:, 0].mean() - one[:, 1].mean()) for one in bins) / len(pairs))
+    return float(
+        sum(len(one) * abs(one[:, 0].mean() - one[:, 1].mean()) for one in bins) / len(pairs)
+    )
 
 
 def main() -> None:
@@ -271,7 +276,11 @@ def main() -> None:
     for thresholds in product(options.reading, options.changing, options.source):
         plans = left_out(bench, thresholds)
         by = calibrated(plans)
-        print(thresholds, measure([(goal, [one for one, _ in steps]) for goal, steps in plans]), f"calibration error {error_of(plans, by):.3f}")
+        print(
+            thresholds,
+            measure([(goal, [one for one, _ in steps]) for goal, steps in plans]),
+            f"calibration error {error_of(plans, by):.3f}",
+        )
     if options.write:
         model = fitted(bench, bench.goals, thresholds)
         own = [(goal, [one for one, _ in planned(bench, goal, model)]) for goal in bench.goals]

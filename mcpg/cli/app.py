@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": "Search, and explain every part of the result.",
     "ask": "Answer a question about tools, fields of their schemas, or symbols of source code.",
     "route": "Find the categories of tools that serve a request, and the best tools of each.",
+    "plan": "Plan which tools serve a goal, in which order, and what is missing.",
     "list": "List the tools: id, source, description.",
     "show": "Show one tool: arguments, hints, place in the graph, origin.",
     "eval": "Measure how well a bundle answers judged queries, and enforce thresholds.",

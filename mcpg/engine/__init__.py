@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from mcpg.engine.engine import Engine
     from mcpg.engine.loading import load
+    from mcpg.engine.plan import Plan
     from mcpg.engine.results import (
         Evidence,
         FocusedGraph,
@@ -25,6 +26,7 @@ __all__ = [
     "Explanation",
     "FocusedGraph",
     "Match",
+    "Plan",
     "RankingMode",
     "SearchResult",
     "Strategy",
@@ -32,7 +34,7 @@ __all__ = [
     "load",
 ]
 
-_MODULES = ("results", "engine", "trace", "loading")
+_MODULES = ("results", "engine", "trace", "loading", "plan")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.engine.ask import AskResult, IntentPattern
     from mcpg.engine.code_search import CodeSearch
+    from mcpg.engine.plan import Plan
     from mcpg.engine.result_cache import Answering
     from mcpg.engine.results import Context, EngineServices, SearchResult
     from mcpg.engine.trace import Explanation, Trace
@@ -248,6 +249,40 @@ class Engine:
             explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
         return replace(explanation, tool=rank_explanation)
 
+    def plan(
+        self,
+        goal: str,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        strategy: str = Strategy.GRAPH,
+        context: Context = None,
+        include_disabled: bool = False,
+        fusion: str = "",
+        lexicon: bool = True,
+    ) -> Plan:
+        """Plan the calls of tools that serve *goal*, and the order in which they can run.
+
+        Args:
+            goal: What is to be reached, in any words.
+            limit: Most steps that the goal itself asks for, at least 1; there may be three for
+                each five more, which prepare them, and what these are known to need.
+            strategy: As for `search`.
+            context: As for `search`.
+            include_disabled: As for `search`.
+            fusion: As for `search`.
+            lexicon: As for `search`.
+
+        Raises:
+            UsageError: As for `search`; or there is no goal.
+        """
+        asked = Request("", "", limit, strategy, include_disabled, fusion=fusion, lexicon=lexicon)
+        request, diagnostics = check_request(goal, context, asked)
+        if not request.query:
+            from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
+
+            raise UsageError("there is no goal", remedy="say what is to be reached")
+        return self._ask(_planned, request, diagnostics)
+
     def with_hints(self, tool: str, hints: Hints) -> Engine:
         """Return an engine that searches the same catalogue with *hints* added to one tool.
 
@@ -340,6 +375,10 @@ def _explained(
     from mcpg.engine.explain import explain  # noqa: PLC0415 - a search explains nothing
 
     return explain(searcher, request, diagnostics)
+
+
+def _planned(searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
+    return searcher.planner().plan(request, diagnostics)
 
 
 def _is_rewritten(searcher: Searcher, request: Request) -> bool:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mcpg.engine.ask.asker import Asker
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
+    from mcpg.engine.plan.planner import Planner
     from mcpg.engine.prerequisites import Memo as NeedMemo
     from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace
@@ -78,6 +79,7 @@ class Searcher:
         self._semantics: IndexVectors | None = None
         self._normalizer: GuardedNormalizer | None = None
         self._asker: Asker | None = None
+        self._planner: Planner | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
         self._needs: NeedMemo = {}
@@ -259,6 +261,15 @@ class Searcher:
             if self._normalizer is None:
                 self._normalizer = GuardedNormalizer(self.equipment.normalizer)
             return self._normalizer
+
+    def planner(self) -> Planner:
+        """Return what plans over the index."""
+        from mcpg.engine.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
+
+        with self._lock:
+            if self._planner is None:
+                self._planner = Planner(self)
+            return self._planner
 
     def guarded_source(self, request: Request) -> GuardedSource:
         """Return the candidate choice for *request*; a candidate source is configured."""

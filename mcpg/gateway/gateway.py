@@ -33,6 +33,7 @@ from mcpg.values import replace
 
 if TYPE_CHECKING:
     from mcpg.engine import Explanation, SearchResult
+    from mcpg.engine import Plan as EnginePlan
     from mcpg.engine.ask import AskResult
 
     Answer = TypeVar("Answer")
@@ -278,6 +279,19 @@ class Gateway:
         """
         snapshot = await self.snapshot()
         return await self._in_thread(partial(route, snapshot.engine, query, **options))
+
+    async def plan(self, goal: str, **options: Any) -> EnginePlan:
+        """Return a plan of the tools that serve *goal*.
+
+        Args:
+            goal: What is to be reached, in any words.
+            options: As for `Engine.plan`.
+
+        Raises:
+            UsageError: As for `Engine.plan`.
+        """
+        snapshot = await self.snapshot()
+        return await self._in_thread(partial(snapshot.engine.plan, goal, **options))
 
     async def invoke(  # noqa: PLR0913 - each is an option of its own
         self,

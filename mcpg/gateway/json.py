@@ -14,7 +14,7 @@ from mcpg.values import SHOWN_DECIMALS, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
-    from mcpg.engine import Match, SearchResult, Via
+    from mcpg.engine import Match, Plan, SearchResult, Via
     from mcpg.gateway.routing.preference import Preference
     from mcpg.gateway.routing.route import RoutedCategory, RoutedMatch, RouteResult
     from mcpg.graph.schema import GraphSchema
@@ -78,6 +78,51 @@ def hints_json(hints: Hints) -> JsonObject:
         "isDestructive": hints.destructive,
         "isOpenWorld": hints.open_world,
         "isEnabledByDefault": hints.enabled_by_default is not False,
+    }
+
+
+def plan_json(plan: Plan, loading: Iterable[Diagnostic] = ()) -> JsonObject:
+    """Return the object that `plan` prints; *loading* is what loading noticed."""
+    filled: dict[str, list[JsonValue]] = {}
+    for one in plan.filled:
+        filled.setdefault(one.task, []).append({"argument": one.argument, "value": one.value})
+    tasks: list[JsonValue] = [
+        {
+            "id": task.id,
+            "toolId": task.tool_id,
+            "sourceId": task.source_id,
+            "toolName": task.tool_name,
+            "displayName": task.display_name,
+            "summary": task.summary,
+            "layer": task.layer,
+            "isPrerequisite": task.is_prerequisite,
+            "isDestructive": task.is_destructive,
+            "score": score_json(task.score),
+            "confidence": score_json(task.confidence),
+            "dependsOn": [
+                to_json(one) | {"weight": score_json(one.weight)} for one in task.depends_on
+            ],
+            "alternatives": [
+                to_json(one) | {"confidence": score_json(one.confidence)}
+                for one in task.alternatives
+            ],
+            "filled": filled.get(task.id, []),
+            "rationale": task.rationale,
+        }
+        for task in plan.tasks
+    ]
+    return {
+        "schema": "mcpg/plan/1",
+        "goal": plan.goal,
+        "strategy": plan.strategy,
+        "confidence": score_json(plan.confidence),
+        "rationale": plan.rationale,
+        "tasks": tasks,
+        "layers": [list(layer) for layer in plan.layers],
+        "intents": [to_json(one) for one in plan.intents],
+        "missing": [to_json(one) for one in plan.missing],
+        "broken": [to_json(one) | {"weight": score_json(one.weight)} for one in plan.broken],
+        "diagnostics": diagnostics_json((*loading, *plan.diagnostics)),
     }
 
 

@@ -65,16 +65,19 @@ def dot(network: Network) -> Iterator[str]:
     """Write *network* as the lines of a directed graph in DOT."""
     yield "digraph tools {\n  rankdir=LR;\n"
     for place, node in enumerate(network.nodes):
-        texts = f"label={_quoted(node.label)}, tooltip={_quoted(node.description or node.title)}"
+        texts = (
+            f"label={quoted_dot(node.label)}, tooltip={quoted_dot(node.description or node.title)}"
+        )
         yield f"  n{place} [shape={_SHAPES[node.kind]}, {texts}];\n"
     for edge in network.edges:
         style = _STYLES.get(edge.predicate, "dashed")
-        texts = f"label={_quoted(edge.name)}, tooltip={_quoted(edge.reason or edge.name)}"
+        texts = f"label={quoted_dot(edge.name)}, tooltip={quoted_dot(edge.reason or edge.name)}"
         yield f"  n{edge.source} -> n{edge.target} [style={style}, {texts}];\n"
     yield "}\n"
 
 
-def _quoted(text: str) -> str:
+def quoted_dot(text: str) -> str:
+    """Return *text* as a quoted string of DOT, cut where it is too long for one."""
     # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
     safe = (
         on_one_line(text, _LONGEST_DOT)
@@ -161,13 +164,14 @@ def mermaid(network: Network) -> Iterator[str]:
     yield "flowchart LR\n"
     for place, node in enumerate(network.nodes):
         before, after = _BRACKETS[node.kind]
-        yield f'  n{place}{before}"{_label(node.label)}"{after}\n'
+        yield f'  n{place}{before}"{mermaid_label(node.label)}"{after}\n'
     for edge in network.edges:
         arrow = _ARROWS.get(edge.predicate, "-->")
-        yield f'  n{edge.source} {arrow}|"{_label(edge.name)}"| n{edge.target}\n'
+        yield f'  n{edge.source} {arrow}|"{mermaid_label(edge.name)}"| n{edge.target}\n'
 
 
-def _label(text: str) -> str:
+def mermaid_label(text: str) -> str:
+    """Return *text* as the inside of a quoted label of Mermaid, cut where it is long."""
     return (
         _SPECIAL.sub(lambda found: f"#{ord(found.group())};", on_one_line(text, _LONGEST_LABEL))
         or "#32;"

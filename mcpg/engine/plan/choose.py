@@ -16,6 +16,7 @@ from mcpg.engine.plan.evidence import (
     step_inputs,
 )
 from mcpg.engine.prerequisites import NEXT_STEP
+from mcpg.relations.model import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.text import operations
 from mcpg.values import DECIMALS, value
 
@@ -41,12 +42,11 @@ MOST_ALTERNATIVES = 3
 MORE = 0.6
 """A plan has so many steps more than its limit, for what prepares what is asked for."""
 
-# Of two tools that are more alike, only the likelier is a step; what is less alike is no alternative.
+# Of two tools that are more alike only the likelier is a step; less alike, none is an alternative.
 _SAME_WORK = 0.7
 _LIKE_WORK = 0.5
 _ASKED = 0.5
 _MOST_REMEMBERED = 4_096
-ORIGIN_FACTORS: dict[str, float] = {}
 
 
 @value
@@ -108,7 +108,9 @@ class Surroundings:
             known = {}
             for number, target, kind, weight in self.index.edges(tool):
                 if kind == NEXT_STEP and target != tool:
-                    known[target] = max(known.get(target, 0.0), strength(number, weight, self.index))
+                    known[target] = max(
+                        known.get(target, 0.0), strength(number, weight, self.index)
+                    )
             if len(self._links) < _MOST_REMEMBERED:
                 self._links[tool] = known
         return known
@@ -133,9 +135,13 @@ class Surroundings:
             return [tool for tool in tools if tool not in without]
         near: dict[int, float] = {}
         for tool in found:
-            rows = [(to, weight) for _, to, kind, weight in self.index.edges(tool) if kind == NEXT_STEP]
+            rows = [
+                (to, weight) for _, to, kind, weight in self.index.edges(tool) if kind == NEXT_STEP
+            ]
             rows += [
-                (at, weight) for _, at, kind, weight in self.index.edges_to(tool) if kind == NEXT_STEP
+                (at, weight)
+                for _, at, kind, weight in self.index.edges_to(tool)
+                if kind == NEXT_STEP
             ]
             for other, weight in rows:
                 near[other] = max(near.get(other, 0.0), weight)
@@ -148,10 +154,10 @@ class Surroundings:
 
 def strength(link: int, weight: float, index: Index) -> float:
     """Return the strength of the evidence for an edge: its *weight* without that of its origin."""
-    return min(1.0, weight / ORIGIN_FACTORS.get(index.origin(link), 1.0))
+    return min(1.0, weight / ORIGIN_FACTORS[EdgeOrigin(index.origin(link))])
 
 
-def choose(  # noqa: PLR0913 - each is one part of the evidence
+def choose(
     ranking: RankedList,
     surroundings: Surroundings,
     model: PlanModel,
@@ -192,7 +198,7 @@ def choose(  # noqa: PLR0913 - each is one part of the evidence
     return Chosen(tuple(steps), (*others, *further), tuple(ordered))
 
 
-def weighed(  # noqa: PLR0913 - as above
+def weighed(
     source: str,
     tools: Sequence[int],
     scores: Mapping[int, float],
@@ -255,9 +261,7 @@ def _steps(
 
 
 def _repeats(profile: Profile, steps: Iterable[Choice], surroundings: Surroundings) -> bool:
-    return any(
-        likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps
-    )
+    return any(likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps)
 
 
 def likeness(one: Profile, other: Profile) -> float:

@@ -7,15 +7,11 @@ Communications of the ACM 5, 1962.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Any, Generic, TypeVar
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    Node = TypeVar("Node", bound=Hashable)
+Node = TypeVar("Node", bound=Hashable)
 
 
 def acyclic(
@@ -54,44 +50,57 @@ def acyclic(
 
 def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> list[list[Node]]:
     """Return the strongly connected components of *nodes*, without recursion."""
-    nodes = list(nodes)
     following: dict[Node, list[Node]] = {node: [] for node in nodes}
     for first, then in edges:
         if first in following and then in following:
             following[first].append(then)
-    numbers: dict[Node, int] = {}
-    lowest: dict[Node, int] = {}
-    open_nodes: list[Node] = []
-    is_open: set[Node] = set()
-    found: list[list[Node]] = []
-    for root in nodes:
-        if root in numbers:
-            continue
-        walk = [(root, iter(following[root]))]
-        numbers[root] = lowest[root] = len(numbers)
-        open_nodes.append(root)
-        is_open.add(root)
-        while walk:
-            node, ahead = walk[-1]
-            for then in ahead:
-                if then not in numbers:
-                    numbers[then] = lowest[then] = len(numbers)
-                    open_nodes.append(then)
-                    is_open.add(then)
-                    walk.append((then, iter(following[then])))
-                    break
-                if then in is_open:
-                    lowest[node] = min(lowest[node], numbers[then])
-            else:
-                walk.pop()
-                if walk:
-                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[node])
-                if lowest[node] == numbers[node]:
-                    place = open_nodes.index(node)
-                    found.append(open_nodes[place:])
-                    is_open.difference_update(open_nodes[place:])
-                    del open_nodes[place:]
-    return found
+    search = _DepthFirst(following)
+    for node in following:
+        if node not in search.numbers:
+            search.run(node)
+    return search.found
+
+
+class _DepthFirst(Generic[Node]):
+    """A depth-first search that finds strongly connected components."""
+
+    def __init__(self, following: Mapping[Node, Sequence[Node]]) -> None:
+        self._following = following
+        self.numbers: dict[Node, int] = {}
+        self._lowest: dict[Node, int] = {}
+        self._open: dict[Node, None] = {}
+        self._walk: list[tuple[Node, Iterator[Node]]] = []
+        self.found: list[list[Node]] = []
+
+    def run(self, root: Node) -> None:
+        """Find the components of all that *root* reaches."""
+        self._enter(root)
+        while self._walk:
+            node, ahead = self._walk[-1]
+            then = next(ahead, None)
+            if then is None:
+                self._leave(node)
+            elif then not in self.numbers:
+                self._enter(then)
+            elif then in self._open:
+                self._lowest[node] = min(self._lowest[node], self.numbers[then])
+
+    def _enter(self, node: Node) -> None:
+        self.numbers[node] = self._lowest[node] = len(self.numbers)
+        self._open[node] = None
+        self._walk.append((node, iter(self._following[node])))
+
+    def _leave(self, node: Node) -> None:
+        self._walk.pop()
+        if self._walk:
+            before = self._walk[-1][0]
+            self._lowest[before] = min(self._lowest[before], self._lowest[node])
+        if self._lowest[node] != self.numbers[node]:
+            return
+        component: list[Node] = []
+        while node in self._open:
+            component.append(self._open.popitem()[0])
+        self.found.append(component[::-1])
 
 
 def layers_of(

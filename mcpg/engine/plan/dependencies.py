@@ -9,8 +9,8 @@ from mcpg.engine.plan.dag import acyclic, reaches
 from mcpg.engine.plan.evidence import handles_of
 from mcpg.engine.plan.model import STAGE
 from mcpg.engine.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
+from mcpg.relations.fields import singular
 from mcpg.text import split_words, stem
-from mcpg.relations.model import singular
 from mcpg.values import DECIMALS, replace, value
 
 TYPE_CHECKING = False
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _BY_HANDLE = 0.5
 _BY_STAGE = 0.05
 _INFERRED = "inferred"
+UNEXPLAINED = "its document names this as a next step"
+"""The reason of an edge whose document states none."""
+
 _SURELY = 0.5
 
 
@@ -58,13 +61,40 @@ def dependencies(
     for pair, link in (*_stated(tools, surroundings), *_by_handle(tools, surroundings)):
         held = links.get(pair)
         links[pair] = link if held is None else _joined(held, link)
+    links = _one_giver_each(links, surroundings)
     ids = {tool: surroundings.index.tool_id(tool) for tool in tools}
-    kept, broken = acyclic(tools, {pair: _standing(link) for pair, link in links.items()}, ids.__getitem__)
+    kept, broken = acyclic(
+        tools, {pair: _standing(link) for pair, link in links.items()}, ids.__getitem__
+    )
     removed = [(pair, links[pair]) for pair in broken]
     links = {pair: links[pair] for pair in kept}
     for pair, link in _before_deletion(tools, links, surroundings):
         links[pair] = link
     return links, removed
+
+
+def _one_giver_each(links: Mapping[Pair, Link], surroundings: Surroundings) -> dict[Pair, Link]:
+    """Return *links* in which each argument is given once: by what reads before what changes.
+
+    What only gives what another one gives is left out.
+    """
+    givers: dict[tuple[int, str], list[Pair]] = {}
+    for pair, link in links.items():
+        for _, argument in link.fields:
+            givers.setdefault((pair[1], argument), []).append(pair)
+
+    def precedence(pair: Pair) -> tuple[bool, float, float, str]:
+        profile = surroundings.profile(pair[0])
+        tool_id = surroundings.index.tool_id(pair[0])
+        return profile.changes >= _SURELY, -_standing(links[pair]), profile.stage, tool_id
+
+    best = {key: min(pairs, key=precedence) for key, pairs in givers.items()}
+    kept = {}
+    for pair, link in links.items():
+        fields = tuple([one for one in link.fields if best[pair[1], one[1]] == pair])
+        if fields or link.kind != PROVIDES:
+            kept[pair] = replace(link, fields=fields)
+    return kept
 
 
 def _standing(link: Link) -> float:
@@ -85,19 +115,18 @@ def _stated(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[
     for tool in tools:
         for number, target, kind, weight in index.edges(tool):
             if kind == NEXT_STEP and target in among and target != tool:
-                _, fields = index.mapping(number)
                 link = Link(
                     NEXT_STEP,
                     index.origin(number),
                     strength(number, weight, index),
-                    index.reason(number),
-                    tuple([(given, argument) for given, argument, *_ in fields]),
+                    index.reason(number) or UNEXPLAINED,
+                    index.mapping(number)[1],
                 )
                 yield (tool, target), link
         for number, target, weight in index.provides(tool):
             if target in among and target != tool:
                 _, fields = index.provision(number)
-                shown = tuple([(given, argument) for given, argument, *_ in fields])
+                shown = tuple([(given, argument) for given, argument, _ in fields])
                 names = ", ".join(repr(argument) for _, argument in shown)
                 reason = f"its result fills {names} there"
                 yield (tool, target), Link(PROVIDES, "schema", weight, reason, shown)

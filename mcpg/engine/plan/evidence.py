@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, log, log1p
 
 from mcpg.engine.confidence import logistic
-from mcpg.relations.model import names_operation, rarity, singular
+from mcpg.relations.fields import singular
+from mcpg.relations.model import names_operation, rarity
 from mcpg.text import operations, split_words, stem
 from mcpg.values import value
 
@@ -178,7 +179,7 @@ def source_inputs(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
     """
     best = {source: logit(held[0]) for source, held in scores.items()}
     count = sum(map(len, scores.values()))
-    found = {}
+    found: dict[str, tuple[float, ...]] = {}
     for source, held in scores.items():
         none = 1.0
         for score in held:
@@ -209,16 +210,20 @@ def step_inputs(
         relevant a tool is which asks for what it lists; how telling what it asks for is; and the
         logarithm of one more than the number of its required arguments.
     """
-    ranks = {tool: place for place, tool in enumerate((one for one in scores if one in profiles), 1)}
+    ranks = {
+        tool: place for place, tool in enumerate((one for one in scores if one in profiles), 1)
+    }
     top = max((scores[tool] for tool in ranks), default=0.0) or 1.0
     relevance = {tool: scores[tool] / top if tool in ranks else _LEAST_RELEVANCE for tool in tools}
     handles = handles_of(tools, profiles)
     wanted = _wanted(tools, relevance, handles)
-    found = {}
+    found: dict[int, tuple[float, ...]] = {}
     for tool in tools:
         one = profiles[tool]
         following = links.get(tool, {})
-        before = max((relevance[to] * following[to] for to in following if to in relevance), default=0.0)
+        before = max(
+            (relevance[to] * following[to] for to in following if to in relevance), default=0.0
+        )
         head = one.nouns[-1] if one.nouns else ""
         supplied = 0.0 if head in handles[tool] else wanted.get(head, 0.0)
         found[tool] = (

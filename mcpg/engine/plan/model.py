@@ -82,7 +82,7 @@ class Task:
         display_name: The name to show.
         summary: Its description on one line, cut where it is long.
         layer: From 0; tasks of one layer can run side by side.
-        is_prerequisite: Whether it was added for another task alone.
+        is_prerequisite: Whether it is there for another task, and not for what the goal asks.
         is_destructive: Whether it deletes or overwrites.
         score: The score that a search for the goal gives it, 0 for none.
         confidence: The probability that the goal needs it, in [0, 1].

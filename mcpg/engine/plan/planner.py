@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.plan.choose import (
@@ -26,25 +26,45 @@ from mcpg.engine.plan.model import (
     Plan,
     Task,
 )
-from mcpg.engine.prerequisites import Closure, prerequisites
+from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Prerequisite, prerequisites
 from mcpg.errors import Code, warning
 from mcpg.values import counted, replace, value
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
+    from mcpg.catalog.model import Tool
     from mcpg.engine.pipeline import RankedList
     from mcpg.engine.results import Request
-    from mcpg.engine.searcher import Searcher
     from mcpg.errors import Diagnostic
+    from mcpg.index import Index
+
+    class Searching(Protocol):
+        """What searches an index."""
+
+        @property
+        def index(self) -> Index:
+            """What is searched."""
+
+        def ranked(self, request: Request) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+            """Rank tools by the query of *request*; return the diagnostics as well."""
+
+        def disabled(self, request: Request) -> frozenset[int]:
+            """Return the numbers of the tools that are left out."""
+
+        def tool(self, tool_id: str) -> Tool:
+            """Return a tool by its id."""
+
 
 # Matches that are looked at; steps beside them are reached by edges.
 _MATCHES = 20
 # A task answers an intent if it answers so much of what the best one does.
 _ANSWERS = 0.5
 _INFERRED = "inferred"
+CHANGES = 0.5
+"""A tool that changes something with a greater probability counts as one that does."""
 
 
 @value
@@ -73,11 +93,11 @@ class Planner:
 
     def __init__(
         self,
-        searcher: Searcher,
+        searcher: Searching,
         surroundings: Surroundings | None = None,
         model: PlanModel | None = None,
     ) -> None:
-        """Prepare to plan over the index of *searcher*, by the model that ships with mcpg or another.
+        """Prepare to plan over the index of *searcher*, by *model* or the one shipped.
 
         *surroundings* stand for what the index says of tools and what leads from one to others.
         """
@@ -99,6 +119,8 @@ class Planner:
         if not ranking.primaries:
             return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
         draft, broken = self._draft(request, ranking)
+        if not draft.order:
+            return replace(nothing, diagnostics=(*diagnostics, _nothing_safe()))
         tasks = self._tasks(draft)
         filled, missing = inputs_of(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
@@ -141,13 +163,15 @@ class Planner:
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
         return _Draft(chosen, closure, order, tuple(map(tuple, layers)), links, names), broken
 
-    def _closure(
-        self, ranking: RankedList, chosen: Chosen, disabled: frozenset[int]
-    ) -> Closure:
-        """Return what is known to run before the steps; what is only likely was weighed before."""
+    def _closure(self, ranking: RankedList, chosen: Chosen, disabled: frozenset[int]) -> Closure:
+        """Return what is known to run before what a search for the goal finds.
+
+        What is only likely was weighed before.
+        """
         steps = {one.tool for one in chosen.steps}
+        best = max((one.score for one in chosen.steps), default=0.0)
         closure = prerequisites(
-            [(one.tool, one.chance) for one in chosen.steps],
+            [(one.tool, one.chance) for one in chosen.steps if one.score >= GOAL_SHARE * best],
             self._searcher.index,
             literals=ranking.analysis.literals,
             without=disabled,
@@ -156,10 +180,22 @@ class Planner:
         known = steps.copy()
         kept = []
         for one in closure.found:
-            if one.need.origin != _INFERRED and one.need.before in known:
-                known.add(one.tool)
+            if one.need.before not in known or one.need.origin == _INFERRED:
+                continue
+            if self._is_no_need(one):
+                continue
+            if one.tool not in known:
                 kept.append(one)
+            known.add(one.tool)
         return Closure(tuple(kept), closure.needs)
+
+    def _is_no_need(self, one: Prerequisite) -> bool:
+        """Return whether a tool that changes something stands before a goal that only reads.
+
+        Who asks for what is there need not make it first.
+        """
+        first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
+        return first.changes > CHANGES >= goal.changes
 
     def _standing(self, chosen: Chosen) -> Any:
         """Return what orders tools that may run side by side: by kind of work, then likelihood."""
@@ -186,7 +222,11 @@ class Planner:
         choice = next((one for one in draft.chosen.steps if one.tool == tool), None)
         needed = next((one for one in draft.closure.found if one.tool == tool), None)
         before = sorted(
-            ((draft.order.index(first), link) for (first, then), link in draft.links.items() if then == tool),
+            (
+                (draft.order.index(first), link)
+                for (first, then), link in draft.links.items()
+                if then == tool
+            ),
             key=lambda one: one[0],
         )
         tool_id = index.tool_id(tool)
@@ -194,9 +234,17 @@ class Planner:
         if choice is not None:
             sure = confidence(choice.chance, model)
         else:
-            goal = next((one for one in draft.chosen.steps if needed and one.tool == needed.goal), None)
-            sure = confidence(goal.chance, model) * (needed.score / goal.chance) if goal and needed and goal.chance else 0.0
-        others = [] if choice is None else alternatives(choice, draft.chosen.others, self._surroundings)
+            goal = next(
+                (one for one in draft.chosen.steps if needed and one.tool == needed.goal), None
+            )
+            sure = (
+                confidence(goal.chance, model) * (needed.score / goal.chance)
+                if goal and needed and goal.chance
+                else 0.0
+            )
+        others = (
+            [] if choice is None else alternatives(choice, draft.chosen.others, self._surroundings)
+        )
         return Task(
             draft.names[tool],
             tool_id,
@@ -205,7 +253,7 @@ class Planner:
             index.display_name(tool),
             index.summary(tool),
             layer,
-            choice is None,
+            choice is None or self._is_prerequisite(tool, choice, draft),
             self._surroundings.profile(tool).is_destructive,
             choice.score if choice else 0.0,
             min(1.0, sure),
@@ -214,6 +262,9 @@ class Planner:
             self._reason(tool, choice, draft),
             lambda: self._searcher.tool(tool_id),
         )
+
+    def _is_prerequisite(self, tool: int, choice: Choice, draft: _Draft) -> bool:
+        return not _is_found(choice, draft) and any(first == tool for first, _ in draft.links)
 
     def _alternative(self, one: Choice) -> Alternative:
         index = self._searcher.index
@@ -229,20 +280,25 @@ class Planner:
         if choice is None:
             need = next(one.need for one in draft.closure.found if one.tool == tool)
             return f"needed by {index.tool_name(need.before)}: {need.reason}"
-        if choice.score:
-            rank = f"a search for the goal finds it with {choice.score:.2f}"
-            return f"{rank}; it {before}" if before else rank
-        return f"no word of the goal finds it; it {before}" if before else (
-            "no word of the goal finds it; it often opens work on its server"
-        )
+        is_told = _is_found(choice, draft) or (choice.score and not before)
+        found = f"a search for the goal finds it with {choice.score:.2f}" if is_told else ""
+        return "; ".join(filter(None, (found, before))) or "its kind of work makes it likely"
 
     def _rationale(self, draft: _Draft) -> str:
         used = {one.source for one in draft.chosen.steps}
-        shown = [f"{source} ({chance:.2f})" for source, chance in draft.chosen.sources if source in used]
+        shown = [
+            f"{source} ({chance:.2f})" for source, chance in draft.chosen.sources if source in used
+        ]
         steps = counted(len(draft.chosen.steps), "tool")
         added = len(draft.closure.found)
         more = f", {counted(added, 'prerequisite')}" if added else ""
         return f"server {' and '.join(shown)}: {steps} by evidence{more}"
+
+
+def _is_found(choice: Choice, draft: _Draft) -> bool:
+    """Return whether a search for the goal finds a tool not much less surely than the best."""
+    best = max(one.score for one in draft.chosen.steps)
+    return choice.score >= GOAL_SHARE * best > 0
 
 
 def _dependency(name: str, link: Link) -> Dependency:
@@ -275,8 +331,15 @@ def _nothing_found() -> Diagnostic:
     return warning(Code.LOW_CONFIDENCE, "no tool matches any word of the goal")
 
 
+def _nothing_safe() -> Diagnostic:
+    message = "only tools that delete something match, and the goal does not ask for that"
+    return warning(Code.LOW_CONFIDENCE, message)
+
+
 def _doubts(sure: float) -> Iterable[Diagnostic]:
     if sure >= LOW_CONFIDENCE:
         return ()
-    message = f"the plan has a confidence of {sure:.2f}, below {LOW_CONFIDENCE}: add detail to the goal"
+    message = (
+        f"the plan has a confidence of {sure:.2f}, below {LOW_CONFIDENCE}: add detail to the goal"
+    )
     return (warning(Code.LOW_CONFIDENCE, message),)

@@ -11,6 +11,7 @@ from mcpg.errors import Diagnostic, UsageError
 
 SEARCH = "gateway_tools_search"
 ROUTE = "gateway_tools_route"
+PLAN = "gateway_plan"
 DESCRIBE = "gateway_tool_describe"
 INVOKE = "gateway_tool_invoke"
 ASK = "gateway_ask"
@@ -18,7 +19,7 @@ GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
 
-EVERYDAY = (SEARCH, ROUTE, DESCRIBE, INVOKE, ASK)
+EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK)
 """Meta-tools that every client sees, in order of use."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT)

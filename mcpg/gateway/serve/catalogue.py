@@ -177,6 +177,7 @@ _AFTER = "after:"
 _TITLES = {
     serve.SEARCH: "Find tools",
     serve.ROUTE: "Overview of tools by category",
+    serve.PLAN: "Plan the tools for a goal",
     serve.DESCRIBE: "Describe a tool",
     serve.INVOKE: "Call a tool",
     serve.ASK: "Answer a question about tools",

@@ -90,6 +90,27 @@ _COMMON: JsonObject = {
     "truncated": _object({"omitted": {"type": "integer"}, "howToGetTheRest": _TEXT}, is_open=True),
 }
 
+_DEPENDENCY = _object({"task": _TEXT, "because": _TEXT, "fills": _TEXTS}, "task", "because")
+_TASK = _object(
+    {
+        "id": _TEXT,
+        "toolId": _TEXT,
+        "sourceId": _TEXT,
+        "description": _TEXT,
+        "step": {"type": "integer"},
+        "confidence": _SCORE,
+        "isDestructive": {"type": "boolean"},
+        "after": _list(_DEPENDENCY),
+        "alternatives": _TEXTS,
+        "because": _TEXT,
+    },
+    "id",
+    "toolId",
+    "sourceId",
+    "step",
+    "confidence",
+)
+
 _GRAPH_MATCH = _object(
     {
         "node": _TEXT,
@@ -130,6 +151,19 @@ INPUTS: dict[str, JsonObject] = {
             "context": _CONTEXT,
         },
         "query",
+    ),
+    serve.PLAN: _object(
+        {
+            "goal": _described("What is to be reached, in any words and any language."),
+            "limit": _count(
+                "Maximum number of tools that the goal asks for; what must run before them is "
+                "added.",
+                USUAL_MATCHES,
+                MOST_MATCHES,
+            ),
+            "context": _CONTEXT,
+        },
+        "goal",
     ),
     serve.DESCRIBE: _object(
         {
@@ -227,6 +261,20 @@ OUTPUTS: dict[str, JsonObject] = {
             **_COMMON,
         },
         "categories",
+    ),
+    serve.PLAN: _object(
+        {
+            "confidence": _SCORE,
+            "tasks": _list(_TASK),
+            "missing": _list(
+                _object(
+                    {"argument": _TEXT, "tasks": _TEXTS, "description": _TEXT}, "argument", "tasks"
+                )
+            ),
+            **_COMMON,
+        },
+        "confidence",
+        "tasks",
     ),
     serve.DESCRIBE: _object(
         {
@@ -451,6 +499,13 @@ _DESCRIPTIONS = {
         "Get an overview of the tools behind this server ({context}) for a task or a domain: the "
         "matching categories, each with its best tools. Call it when a task is broad or unclear; "
         f"to find one tool, use {serve.SEARCH}."
+    ),
+    serve.PLAN: (
+        "Plan which tools behind this server ({context}) serve a goal of several steps, and in "
+        "which order: tasks with what each runs after and what it is given, and the arguments that "
+        "only the user knows. It calls nothing. Check the plan before you follow it; each task has "
+        "a confidence, the probability that the goal needs it. For a single tool, use "
+        f"{serve.SEARCH}."
     ),
     serve.DESCRIBE: (
         "Return a tool's full description, input schema, output schema and hints. Call it before "

@@ -13,6 +13,7 @@ from jsonschema.validators import Draft202012Validator
 from mcpg.catalog.model import Tool
 from mcpg.engine.ask.budget import fitted
 from mcpg.engine.confidence import LOW_CONFIDENCE
+from mcpg.engine.plan import Plan, Task
 from mcpg.engine.prerequisites import PREREQUISITE
 from mcpg.engine.results import Match, RankingMode, SearchResult
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
@@ -25,6 +26,7 @@ from mcpg.gateway.serve import (
     GRAPH_SCHEMA,
     GRAPH_SEARCH,
     INVOKE,
+    PLAN,
     ROUTE,
     SEARCH,
 )
@@ -77,6 +79,8 @@ _DOUBTFUL = (
 _BROWSING = "The query is empty: these are tools by name. Describe the task."
 _CUT = "the end of the description is omitted"
 _ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
+# The options of searches that planning has as well.
+_OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
 _VALIDATORS = {name: Draft202012Validator(schema) for name, schema in INPUTS.items()}
 
 
@@ -239,6 +243,58 @@ def route_answers(result: RouteResult, find: Find) -> Iterator[JsonObject]:
         yield answer | truncated(total - shown, brevity)
 
 
+def plan_answers(plan: Plan) -> Iterator[JsonObject]:
+    """Yield plans, from the fullest to the shortest; no task is left out before its details are."""
+    for brevity in LADDER:
+        kept = share(plan.tasks, brevity)
+        names = {task.id for task in kept}
+        answer: JsonObject = {
+            "confidence": round(plan.confidence, SHOWN_DECIMALS),
+            "tasks": [_task_answer(task, brevity) for task in kept],
+        }
+        missing: list[JsonValue] = [
+            {
+                "argument": line(one.argument, _NAME),
+                "tasks": [name for name in one.tasks if name in names],
+                **({"description": line(one.description, _NOTE)} if brevity.neighbours else {}),
+            }
+            for one in plan.missing[:_ARGUMENTS]
+            if names.intersection(one.tasks)
+        ]
+        answer |= {"missing": missing} if missing else {}
+        answer |= {} if plan.tasks else {"advice": _NO_MATCH}
+        answer |= notes(plan.diagnostics)
+        yield answer | truncated(len(plan.tasks) - len(kept), brevity)
+
+
+def _task_answer(task: Task, brevity: Brevity) -> JsonObject:
+    after: list[JsonValue] = [
+        {
+            "task": one.task,
+            "because": line(one.reason, _NOTE),
+            "fills": [line(mapping.argument, _NAME) for mapping in one.mappings[:_ARGUMENTS]],
+        }
+        for one in task.depends_on
+    ]
+    answer: JsonObject = {
+        "id": task.id,
+        "toolId": task.tool_id,
+        "sourceId": line(task.source_id, _NAME),
+        "step": task.layer + 1,
+        "confidence": round(task.confidence, SHOWN_DECIMALS),
+        "isDestructive": task.is_destructive,
+    }
+    if not brevity.description:
+        return answer
+    others: list[JsonValue] = [one.tool_id for one in task.alternatives]
+    return answer | {
+        "description": line(task.summary or task.display_name, brevity.description),
+        "after": after,
+        "alternatives": others,
+        "because": line(task.rationale, _NOTE),
+    }
+
+
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     """Yield descriptions of *tool*, from the fullest to the shortest.
 
@@ -294,6 +350,7 @@ class MetaTools:
         self._works: dict[str, Work] = {
             SEARCH: self._search,
             ROUTE: self._route,
+            PLAN: self._plan,
             DESCRIBE: self._describe,
             ASK: self._ask,
         }
@@ -360,6 +417,15 @@ class MetaTools:
 
         shown = fitted(result, lambda one: size(answer(one)), self._serving.answer_bytes)
         return failed(_NO_ROOM) if shown is None else answer(shown)
+
+    async def _plan(self, arguments: Arguments, _: Progress | None) -> JsonObject:
+        plan = await self._gateway.plan(
+            arguments["goal"],
+            limit=int(arguments.get("limit", USUAL_MATCHES)),
+            context=arguments.get("context"),
+            **{name: one for name, one in self._serving.search.items() if name in _OF_PLANS},
+        )
+        return self._fitted(plan_answers(plan))
 
     async def _describe(self, arguments: Arguments, _: Progress | None) -> JsonObject:
         tool = await self._gateway.describe(arguments["toolId"])

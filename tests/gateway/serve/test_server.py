@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
-SEARCH, ROUTE, DESCRIBE, INVOKE, ASK = EVERYDAY
+SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK = EVERYDAY
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT = GRAPH_TOOLS
 ALL = Serving(expose=Exposure.ALL)
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
@@ -577,3 +577,28 @@ async def test_questions_are_answered() -> None:
             assert not (await client.call_tool(one["tool"], one["arguments"])).is_error
         refused = await client.call_tool(ASK, {"question": " "})
         assert refused.is_error
+
+
+async def test_a_plan_orders_what_a_goal_needs(manifest: Manifest) -> None:
+    """Tasks have steps, confidence and what they run after; nothing is called."""
+    shop = manifest(
+        "shop", list_orders="List all orders.", ship_order="Ship an order.", void_order="Void it."
+    )
+    async with served(shop) as client:
+        found = answer(await client.call_tool(PLAN, {"goal": "ship an order"}))
+        assert "ship_order" in [task["toolId"] for task in found["tasks"]]
+        assert all(0 <= task["confidence"] <= 1 for task in found["tasks"])
+        nothing = answer(await client.call_tool(PLAN, {"goal": "zzqx"}))
+        assert nothing["tasks"] == []
+        assert "No tool matches" in nothing["advice"]
+        refused = await client.call_tool(PLAN, {"goal": " "})
+        assert refused.is_error
+
+
+async def test_plans_have_a_budget(manifest: Manifest) -> None:
+    """A plan that is too large says less, and still validates."""
+    tools = {f"list_{n}": f"List orders, part {n}. " + "long " * 60 for n in range(40)}
+    async with served(manifest("shop", **tools), serving=Serving(answer_bytes=2048)) as client:
+        result = await client.call_tool(PLAN, {"goal": "list orders", "limit": 40})
+        assert answer(result)["tasks"]
+        assert "truncated" in answer(result)

@@ -1,0 +1,98 @@
+"""`mcpg plan`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcpg.cli.exits import ExitCode
+from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.output import Output
+from mcpg.cli.parameters import ABSTAIN, LIMIT, MIN_SCORE, NORMALIZE, QUERY, QUESTION, Parameter
+from mcpg.cli.query import Question, arguments_of
+from mcpg.errors import UsageError
+from mcpg.gateway.json import plan_json
+from mcpg.values import replace
+
+if TYPE_CHECKING:
+    import typer
+
+    from mcpg.json_types import JsonObject
+
+EXAMPLES = """\
+mcpg plan deploy to prod
+mcpg plan "commit what I changed in utils.py" -b real.mdld
+mcpg plan refund order 4711 --format json | jq -r '.tasks[].toolId'
+mcpg plan refund order 4711 --format mermaid > plan.mmd
+mcpg plan refund order 4711 --format html > plan.html"""
+
+FORMATS = ("text", "json", "mermaid", "dot", "html")
+
+GOAL = replace(
+    QUERY,
+    help="What is to be reached, in any words, quoted or not; - reads it from standard input.",
+    metavar="GOAL",
+)
+STEPS = replace(
+    LIMIT,
+    help="Maximum number of tasks that the goal itself asks for, from 1 to 50; what prepares them "
+    "is added. Otherwise MCPG_LIMIT, the configuration file, or 5.",
+)
+PARAMETERS = (
+    GOAL,
+    *(
+        STEPS if one == LIMIT else one
+        for one in QUESTION
+        if one not in {QUERY, MIN_SCORE, ABSTAIN, NORMALIZE}
+    ),
+    Parameter(
+        "form",
+        ("--format",),
+        "What to write to standard output; html is one file that needs no network.",
+        "|".join(FORMATS),
+        default="text",
+        choices=FORMATS,
+    ),
+)
+_ARGUMENTS = ("limit", "strategy", "context", "include_disabled", "fusion", "lexicon")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    options.command(app, "plan", examples=EXAMPLES, table=PARAMETERS)(run)
+
+
+def run(output: Output, *, form: str, **asked: Any) -> int:
+    """Plan which tools serve a goal, in which order, and what is missing.
+
+    A plan has the tools that the goal asks for and those that must run before them, each with the
+    reason and a confidence: the probability that the goal needs it. Tasks of one step can run side
+    by side. Arguments that neither the goal nor an earlier task gives are listed as missing.
+    """
+    question = Question.of({"min_score": None, **asked})
+    arguments = arguments_of(question)
+    if not arguments["query"]:
+        raise UsageError("there is no goal", remedy="say what is to be reached")
+    engine = open_engine(question.settings, output)
+    chosen = {name: arguments[name] for name in _ARGUMENTS}
+    plan = engine.plan(arguments["query"], **chosen)
+    data = plan_json(plan, engine.diagnostics)
+    if form == "json":
+        output.json(data)
+        return ExitCode.DONE
+    if form != "html":
+        output.diagnostics((*engine.diagnostics, *plan.diagnostics))
+    output.document(_written(data, form, output))
+    return ExitCode.DONE
+
+
+def _written(data: JsonObject, form: str, output: Output) -> str:
+    from mcpg.reports import plan as views  # noqa: PLC0415 - JSON does without
+
+    if form == "text":
+        from mcpg.cli.text import text  # noqa: PLC0415 - only for this format
+
+        return f"{text(views.plan_blocks(data), output)}\n"
+    write = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
+    return write[form](data)

@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from builders import make_engine, make_tool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpg.catalog.model import HintRule, Hints, Tool
+from mcpg.engine import Engine, Plan
+from mcpg.engine.plan.dag import acyclic, components, layers_of
+from mcpg.errors import Code, UsageError
+
+STEPS = ("clone", "npm_install", "build", "run_tests", "deploy_prod")
+DESCRIPTIONS = (
+    "Clone a Git repository to a local folder.",
+    "Download the packages of package.json.",
+    "Compile the sources.",
+    "Execute the unit checks.",
+    "Deploy the application to production.",
+)
+DEPLOYMENT = tuple(
+    make_tool(name, description=text, source_id="ci")
+    for name, text in zip(STEPS, DESCRIPTIONS, strict=True)
+)
+CHAIN = tuple(HintRule(first, next_steps=(then,)) for first, then in pairwise(STEPS))
+
+
+def tool_ids(plan: Plan) -> list[str]:
+    """Return the ids of the tools of *plan*, in order."""
+    return [task.tool_id for task in plan.tasks]
+
+
+def places(plan: Plan) -> dict[str, int]:
+    """Return the place of each task of *plan* by its id."""
+    return {task.id: place for place, task in enumerate(plan.tasks)}
+
+
+def schema(**arguments: str) -> dict[str, object]:
+    """Return an input schema that requires *arguments* of the types given."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in arguments.items()},
+        "required": list(arguments),
+    }
+
+
+def boards() -> Engine:
+    """Return an engine over the tools of a board."""
+    return make_engine(
+        make_tool("list_boards", description="List all boards.", source_id="kanban"),
+        make_tool(
+            "list_cards",
+            description="List the cards of a board.",
+            input_schema=schema(board_id="string"),
+            source_id="kanban",
+        ),
+        make_tool(
+            "move_card",
+            description="Move a card to a list.",
+            input_schema=schema(card_id="string", column="string"),
+            source_id="kanban",
+        ),
+        make_tool(
+            "delete_card",
+            description="Delete a card.",
+            input_schema=schema(card_id="string"),
+            source_id="kanban",
+        ),
+        make_tool("send_mail", description="Send a letter.", source_id="mail"),
+        make_tool("current_weather", description="Current weather.", source_id="weather"),
+    )
+
+
+@pytest.fixture(scope="module")
+def kanban() -> Engine:
+    """Return an engine over the tools of a board and of two other servers."""
+    return boards()
+
+
+def test_steps_that_share_no_word_with_the_goal_are_planned_in_order() -> None:
+    """What authors put before a match comes before it, each step in its own layer."""
+    plan = make_engine(*DEPLOYMENT, rules=CHAIN).plan("deploy to prod")
+
+    assert tool_ids(plan) == list(STEPS)
+    assert [len(layer) for layer in plan.layers] == [1] * 5
+    assert [task.is_prerequisite for task in plan.tasks] == [True] * 4 + [False]
+    assert [one.origin for task in plan.tasks[1:] for one in task.depends_on] == ["authored"] * 4
+
+
+def test_asking_for_what_is_there_makes_nothing() -> None:
+    """What an author lets follow a tool that creates is read without creating it first."""
+    tools = (
+        make_tool("create_parcel", description="Create a parcel."),
+        make_tool("get_parcel", description="Get a parcel."),
+    )
+    rules = (HintRule("create_parcel", next_steps=("get_parcel",)),)
+    plan = make_engine(*tools, rules=rules).plan("get my parcel", limit=1)
+
+    assert tool_ids(plan) == ["get_parcel"]
+
+
+def test_what_nothing_leads_to_is_no_step() -> None:
+    """Without edges, tools that share nothing with the goal are left out."""
+    plan = make_engine(*DEPLOYMENT).plan("deploy to prod")
+
+    assert "npm_install" not in tool_ids(plan)
+
+
+def test_a_plan_reads_before_it_changes(kanban: Engine) -> None:
+    """What gives an argument runs before what takes it, and says which."""
+    plan = kanban.plan("move the login card to the column Done")
+    by_name = {task.tool_id: task for task in plan.tasks}
+
+    assert tool_ids(plan)[-1] == "move_card"
+    assert "list_cards" in by_name
+    assert any(
+        mapping.argument == "card_id"
+        for one in by_name["move_card"].depends_on
+        for mapping in one.mappings
+    )
+
+
+def test_arguments_that_nothing_gives_are_missing(kanban: Engine) -> None:
+    """What neither the goal nor an earlier task gives is asked of the user, once."""
+    plan = kanban.plan("move the login card to the column Done")
+
+    assert "column" in [one.argument for one in plan.missing]
+    assert "card_id" not in [one.argument for one in plan.missing]
+
+
+def test_literals_of_the_goal_fill_arguments() -> None:
+    """An argument that is called after the kind of a literal is given by the goal."""
+    tool = make_tool(
+        "fetch_page", description="Fetch a web page.", input_schema=schema(url="string")
+    )
+    plan = make_engine(tool).plan("fetch the page https://example.org/about")
+
+    assert [(one.argument, one.value) for one in plan.filled] == [
+        ("url", "https://example.org/about")
+    ]
+    assert not plan.missing
+
+
+def test_what_deletes_is_planned_only_where_the_goal_asks_for_it(kanban: Engine) -> None:
+    """A tool that deletes is no step and no alternative of a goal that asks for something else."""
+    spared = kanban.plan("move the login card to the column Done")
+    asked = kanban.plan("delete the login card")
+    others = [one.tool_id for task in spared.tasks for one in task.alternatives]
+
+    assert "delete_card" not in (*tool_ids(spared), *others)
+    assert "delete_card" in tool_ids(asked)
+    (deleting,) = [task for task in asked.tasks if task.tool_id == "delete_card"]
+    assert deleting.is_destructive
+
+
+def test_what_deletes_never_comes_first(kanban: Engine) -> None:
+    """Whatever reads on the same server runs before."""
+    plan = kanban.plan("delete the login card")
+
+    assert len(plan.tasks) > 1
+    assert not plan.tasks[0].is_destructive
+    assert plan.tasks[-1].tool_id == "delete_card"
+
+
+def test_a_tool_that_is_called_destructive_is_marked() -> None:
+    """A hint of the author counts where the name says nothing."""
+    tool = make_tool("rotate_logs", description="Rotate logs.", hints=Hints(destructive=True))
+
+    assert make_engine(tool).plan("rotate logs").tasks[0].is_destructive
+
+
+def test_steps_stay_on_the_server_of_the_goal(kanban: Engine) -> None:
+    """Tools of servers that the goal is not about are left out."""
+    plan = kanban.plan("move the login card to the column Done")
+
+    assert {task.source_id for task in plan.tasks} == {"kanban"}
+
+
+def test_a_goal_that_nothing_fits_has_no_plan(kanban: Engine) -> None:
+    """There are no tasks, and a diagnostic says why."""
+    plan = kanban.plan("zzyzx qwrtp")
+
+    assert (plan.tasks, plan.layers, plan.confidence) == ((), (), 0.0)
+    assert [one.code for one in plan.diagnostics] == [Code.LOW_CONFIDENCE]
+
+
+def test_a_goal_that_only_deleting_tools_match_has_no_plan() -> None:
+    """Nothing is planned that the goal does not ask for, and a diagnostic says so."""
+    plan = make_engine(make_tool("delete_card", description="Delete a card.")).plan("make a card")
+
+    assert not plan.tasks
+    assert "delete" in plan.diagnostics[0].message
+
+
+@pytest.mark.parametrize("goal", ["", "  \n"])
+def test_there_must_be_a_goal(kanban: Engine, goal: str) -> None:
+    """A plan for nothing is refused."""
+    with pytest.raises(UsageError):
+        kanban.plan(goal)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "mueve la tarjeta a otra lista",
+        "把卡片移到完成",
+        "🃏 ➡ ✅",
+        "move card " * 5000,
+        "\x1b[31mmove card\x00",
+    ],
+)
+def test_hostile_goals_have_plans_of_a_few_tasks(kanban: Engine, goal: str) -> None:
+    """Goals in other languages, of 50 kB and with control characters are planned like any."""
+    assert len(kanban.plan(goal).tasks) <= 8
+
+
+def test_disabled_tools_are_planned_only_where_asked() -> None:
+    """A tool that is off by default is a step only with `include_disabled`."""
+    tool = make_tool(
+        "ship_order", description="Ship an order.", hints=Hints(enabled_by_default=False)
+    )
+    engine = make_engine(tool, make_tool("list_orders", description="List orders."))
+
+    assert "ship_order" not in tool_ids(engine.plan("ship an order"))
+    assert "ship_order" in tool_ids(engine.plan("ship an order", include_disabled=True))
+
+
+SHAPES = {
+    "cycle": lambda names: [(names[i], (names[(i + 1) % len(names)],)) for i in range(len(names))],
+    "star": lambda names: [(name, (names[0],)) for name in names[1:]],
+    "full": lambda names: [(name, tuple(one for one in names if one != name)) for name in names],
+}
+
+
+@pytest.mark.parametrize(("shape", "count"), [("cycle", 300), ("star", 300), ("full", 60)])
+def test_graphs_of_any_shape_give_bounded_acyclic_plans(shape: str, count: int) -> None:
+    """One cycle, one star and all to all are planned; no task comes before what it depends on."""
+    names = [f"step_{place:04}" for place in range(count)]
+    tools = [make_tool(name, description=f"Do part {name}.", source_id="s") for name in names]
+    rules = [HintRule(name, next_steps=then) for name, then in SHAPES[shape](names)]
+    plan = make_engine(*tools, rules=rules).plan("do part step_0000")
+    at = places(plan)
+
+    assert 0 < len(plan.tasks) <= 8 + 32
+    assert all(at[one.task] < at[task.id] for task in plan.tasks for one in task.depends_on)
+
+
+def test_plans_do_not_depend_on_the_order_of_the_tools() -> None:
+    """The same tools in another order give an equal plan."""
+    forth = make_engine(*DEPLOYMENT, rules=CHAIN)
+    back = make_engine(*DEPLOYMENT[::-1], rules=CHAIN[::-1])
+
+    assert forth.plan("deploy to prod") == back.plan("deploy to prod")
+    assert forth.plan("compile and deploy") == forth.plan("compile and deploy")
+
+
+NAMES = st.sampled_from(
+    [f"{verb}_{noun}" for verb in ("list", "get", "create", "delete") for noun in ("card", "board")]
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(NAMES, min_size=1, max_size=6, unique=True),
+    st.lists(st.tuples(NAMES, NAMES), max_size=12),
+    st.sampled_from(["create a card", "delete the board", "show boards and cards"]),
+)
+def test_every_plan_is_acyclic_and_in_order(
+    names: list[str], edges: list[tuple[str, str]], goal: str
+) -> None:
+    """Each task stands after all it depends on, and layers and tasks have the same order."""
+    tools = [make_tool(name, description=f"{name.replace('_', ' ')}.") for name in names]
+    rules = [
+        HintRule(first, next_steps=(then,))
+        for first, then in edges
+        if first != then and {first, then} <= set(names)
+    ]
+    plan = make_engine(*tools, rules=rules).plan(goal)
+    at = places(plan)
+
+    assert [name for layer in plan.layers for name in layer] == [task.id for task in plan.tasks]
+    for task in plan.tasks:
+        for one in task.depends_on:
+            assert at[one.task] < at[task.id]
+            assert plan.tasks[at[one.task]].layer < task.layer
+
+
+NODES = st.integers(0, 12)
+GRAPHS = st.dictionaries(st.tuples(NODES, NODES), st.integers(1, 5).map(float))
+
+
+@given(GRAPHS)
+def test_cycles_are_broken_at_their_weakest_edges(edges: dict[tuple[int, int], float]) -> None:
+    """What is kept has no cycle; of every cycle something as weak as its weakest edge is gone."""
+    nodes = sorted({node for pair in edges for node in pair})
+    kept, broken = acyclic(nodes, edges, int)
+
+    assert all(len(one) == 1 for one in components(nodes, kept))
+    assert {*kept, *broken} == {pair for pair in edges if pair[0] != pair[1]}
+    layers = layers_of(nodes, kept, int)
+    at = {node: place for place, layer in enumerate(layers) for node in layer}
+    assert all(at[first] < at[then] for first, then in kept)
+    assert sorted(node for layer in layers for node in layer) == nodes
+
+
+@given(GRAPHS, st.randoms())
+def test_the_order_of_edges_changes_nothing(
+    edges: dict[tuple[int, int], float], random: object
+) -> None:
+    """Cycles are broken alike however the edges are given."""
+    nodes = sorted({node for pair in edges for node in pair})
+    mixed = list(edges.items())
+    random.shuffle(mixed)  # type: ignore[attr-defined]
+
+    assert acyclic(nodes, edges, int)[1] == acyclic(nodes, dict(mixed), int)[1]
+
+
+def test_the_weakest_edge_of_a_cycle_goes() -> None:
+    """Of three edges in a circle the faintest is left out."""
+    edges = {("a", "b"): 0.9, ("b", "c"): 0.2, ("c", "a"): 0.5}
+
+    assert acyclic("abc", edges, str)[1] == [("b", "c")]
+
+
+def test_a_long_chain_is_walked_without_recursion() -> None:
+    """Components of thousands of nodes in a row are found."""
+    nodes = list(range(5000))
+    edges = {(one, one + 1): 1.0 for one in nodes[:-1]}
+
+    assert len(components(nodes, edges)) == len(nodes)
+
+
+def test_like_work_is_an_alternative_and_no_second_step() -> None:
+    """Of two tools that do the same, the likelier is a step and names the other."""
+    tools: list[Tool] = [
+        make_tool("list_orders", description="List orders.", source_id="shop"),
+        make_tool("list_order", description="List all orders of a shop.", source_id="shop"),
+    ]
+    plan = make_engine(*tools).plan("list orders")
+
+    assert len(plan.tasks) == 1
+    assert [one.tool_id for one in plan.tasks[0].alternatives] == [
+        name for name in ("list_order", "list_orders") if name not in tool_ids(plan)
+    ]
