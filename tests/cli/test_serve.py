@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from shop import Run
 
-SEARCH, ROUTE, _, _, INVOKE = EVERYDAY
+SEARCH, ROUTE, _, _, INVOKE, _ = EVERYDAY
 TESTS = Path(__file__).parents[1]
 TOKEN = "marker-token-123456"
 INITIALIZE = {
