@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 IMPL = "impl"
 """The kind of a definition that adds members to a type that stands elsewhere."""
 
+CREATES = "creates"
+"""The kind of a call that only a type can be meant by."""
+
 _TYPES = frozenset({"class", "enum", "interface", "struct", "trait", IMPL})
 _RETURNS = ("return_type", "result", "returns", "type")
 _LONGEST_SIGNATURE = 240
@@ -34,6 +37,13 @@ _LONGEST_NAME = 200
 _COMMENT_LINES = 40
 _MOST_DEFINITIONS = 20_000
 _MOST_MATCHES = 200_000
+_USES = {
+    "call": "calls",
+    "create": CREATES,
+    "base": "inherits",
+    "ref": "references",
+    "method_ref": "references",
+}
 
 
 class Definition(NamedTuple):
@@ -66,7 +76,7 @@ class Use(NamedTuple):
     """A call of, or reference to, a name.
 
     Attributes:
-        kind: `calls`, `references` or `inherits`.
+        kind: `calls`, `creates`, `references` or `inherits`.
         owner: Position of the definition that it stands in, -1 for none.
         receiver: Plain form of what stands before the name, "" for nothing.
         name: The name.
@@ -176,7 +186,7 @@ class _Extraction:
         uses: list[Use] = []
         variables: list[Variable] = []
         for found in matches:
-            if "call" in found or "ref" in found or "base" in found or "method_ref" in found:
+            if not _USES.keys().isdisjoint(found):
                 uses.append(self._use(found))
             elif "import" in found:
                 node = found["import"][0]
@@ -276,10 +286,8 @@ class _Extraction:
         return place
 
     def _use(self, found: Captures) -> Use:
-        kind = "calls" if "call" in found else "inherits" if "base" in found else "references"
-        node = (found.get("call") or found.get("base") or found.get("ref") or found["method_ref"])[
-            0
-        ]
+        capture = next(name for name in _USES if name in found)
+        kind, node = _USES[capture], found[capture][0]
         name = self._text(node)
         receiver = self._text(found["receiver"][0]) if "receiver" in found else ""
         if receiver:

@@ -10,14 +10,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.sources.code.expressions import UNKNOWN
-from mcpg.sources.code.extract import IMPL, Definition, Facts, Use
-from mcpg.sources.code.grammars import family_of, shown_language
+from mcpg.sources.code.extract import CREATES, IMPL, Facts, Use
+from mcpg.sources.code.grammars import shown_language
 from mcpg.sources.code.imports import EVERYTHING
 from mcpg.sources.code.modules import Modules
+from mcpg.sources.code.scopes import (
+    DEEPEST,
+    Module,
+    Node,
+    around,
+    holds_name,
+    id_of,
+    outer_name,
+    source_name,
+    type_around,
+    values_of,
+)
 from mcpg.text import split_words
 
 GUESSED = 0.5
@@ -25,73 +37,17 @@ GUESSED = 0.5
 
 _SELF = frozenset({"self", "this", "cls", "Self"})
 _BASE = frozenset({"super", "super()", "base"})
-_DEEPEST = 12
 _MOST_BASES = 64
-_MOST_LEVELS = 100
 _GUESSABLE_WORDS = 2
 # Languages where a bare name can be a member of the type around it.
 _IMPLICIT_SELF = frozenset({"csharp", "java"})
 # Languages where a name in another file may be meant that no import statement names in full.
 _BY_NAME = frozenset({"csharp", "go", "java", "rust"})
-_CONTAINERS = frozenset({"class", "enum", "interface", "struct", "trait", "type", IMPL})
+# Languages where a later definition of a name is one more, and does not replace the first.
+_OVERLOADED = frozenset({"csharp", "java"})
 
 
-class _Node:
-    """A definition with what stands in it."""
-
-    __slots__ = (
-        "bases",
-        "definition",
-        "fields",
-        "members",
-        "module",
-        "name",
-        "parent",
-        "variables",
-    )
-
-    def __init__(self, definition: Definition, module: _Module, parent: _Node | None) -> None:
-        self.definition = definition
-        self.module = module
-        self.parent = parent
-        self.name = ""
-        self.members: dict[str, _Node] = {}
-        self.bases: list[Use] = []
-        self.fields: dict[str, list[str]] = {}
-        self.variables: dict[str, list[str]] = {}
-
-    @property
-    def is_type(self) -> bool:
-        return self.definition.kind in _CONTAINERS
-
-    @property
-    def id(self) -> str:
-        return f"{self.module.path}{SEPARATOR}{self.name}"
-
-
-@dataclass(slots=True, eq=False)
-class _Module:
-    """A file with what stands at its top."""
-
-    path: str
-    grammar: str
-    facts: Facts
-    nodes: list[_Node] = field(default_factory=list)
-    top: dict[str, _Node] = field(default_factory=dict)
-    variables: dict[str, list[str]] = field(default_factory=dict)
-    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
-
-    @property
-    def family(self) -> str:
-        return family_of(self.grammar)
-
-    @property
-    def folder(self) -> str:
-        return self.path.rpartition("/")[0]
-
-
-_Meaning = _Node | _Module | None
+_Meaning = Node | Module | None
 
 
 def link(
@@ -118,7 +74,7 @@ def link(
     ]
 
 
-def _symbol(node: _Node) -> Symbol:
+def _symbol(node: Node) -> Symbol:
     one = node.definition
     kind = SymbolKind(one.kind)
     return Symbol(node.name, kind, one.first, one.last, one.signature, one.documentation)
@@ -128,7 +84,7 @@ class _Linker:
     """All files, and the names in them."""
 
     def __init__(self, facts: Mapping[str, tuple[str, Facts]], root_name: str) -> None:
-        self.modules = [_Module(path, *facts[path]) for path in sorted(facts)]
+        self.modules = [Module(path, *facts[path]) for path in sorted(facts)]
         self._by_path = {module.path: module for module in self.modules}
         families = {module.family for module in self.modules}
         self._places = {
@@ -137,35 +93,31 @@ class _Linker:
             )
             for family in families
         }
-        self._types: defaultdict[tuple[str, str], list[_Node]] = defaultdict(list)
-        self._methods: defaultdict[tuple[str, str], list[_Node]] = defaultdict(list)
-        self._files: dict[tuple[str, str], list[_Module]] = {}
+        self._types: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
+        self._methods: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
+        self._files: dict[tuple[str, str], list[Module]] = {}
         self._values: dict[int, _Meaning] = {}
         self._globals: dict[tuple[str, str], _Meaning] = {}
-        self._lineages: dict[_Node, list[_Node]] = {}
+        self._lineages: dict[Node, list[Node]] = {}
         self._open_lineages = 0
-        self._tops: defaultdict[tuple[str, str], list[_Node]] = defaultdict(list)
+        self._tops: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
         for module in self.modules:
             self._grow(module)
+        self._join_parts()
         for module in self.modules:
             self._adopt(module)
             self._name(module)
 
     # What stands where.
 
-    def _grow(self, module: _Module) -> None:
+    def _grow(self, module: Module) -> None:
         """Make the nodes of a file, and note its names."""
         for one in module.facts.definitions:
             parent = module.nodes[one.parent] if one.parent >= 0 else None
-            node = _Node(one, module, parent)
+            node = Node(one, module, parent)
             module.nodes.append(node)
-            if one.owner or one.kind == IMPL:
-                continue
-            (module.top if parent is None else parent.members)[one.name] = node
-            if parent is None:
-                self._tops[module.family, one.name].append(node)
-            if node.is_type:
-                self._types[module.family, one.name].append(node)
+            if not (one.owner or one.kind == IMPL):
+                self._place(node, one.name)
         for local, name, imported, _ in module.facts.imports:
             if local == EVERYTHING:
                 module.stars.append(name)
@@ -173,7 +125,18 @@ class _Linker:
                 module.imports[local] = (name, imported)
         self._note_uses(module)
 
-    def _note_uses(self, module: _Module) -> None:
+    def _place(self, node: Node, name: str) -> None:
+        """Make a node known by its name where it stands."""
+        module, parent = node.module, node.parent
+        held = module.top if parent is None else parent.members
+        if name not in held or module.family not in _OVERLOADED:
+            held[name] = node
+        if parent is None:
+            self._tops[module.family, name].append(node)
+        if node.is_type:
+            self._types[module.family, name].append(node)
+
+    def _note_uses(self, module: Module) -> None:
         for use in module.facts.uses:
             if use.kind == CodeEdgeKind.INHERITS and use.owner >= 0:
                 module.nodes[use.owner].bases.append(use)
@@ -191,7 +154,20 @@ class _Linker:
                 held = module.variables if node is None else node.variables
                 held.setdefault(name, []).append(value)
 
-    def _adopt(self, module: _Module) -> None:
+    def _join_parts(self) -> None:
+        """Give each part of a partial type of C# the members of all parts."""
+        parts: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
+        for (family, _), found in self._types.items():
+            for node in found if family == "csharp" and len(found) > 1 else ():
+                parts[node.module.facts.package, outer_name(node)].append(node)
+        for first, *others in parts.values():
+            for node in others:
+                first.members.update({**node.members, **first.members})
+                first.fields.update({**node.fields, **first.fields})
+                first.bases += node.bases
+                node.members, node.fields, node.bases = first.members, first.fields, first.bases
+
+    def _adopt(self, module: Module) -> None:
         """Give members that stand outside their type to it."""
         for node in module.nodes:
             one = node.definition
@@ -208,16 +184,18 @@ class _Linker:
                     found.fields.setdefault(name, []).extend(values)
                 for member in node.members.values():
                     member.parent = found
+                if found.module is module:
+                    node.parent = found
             else:
                 found.members.setdefault(one.name, node)
                 node.parent = found
 
-    def _name(self, module: _Module) -> None:
+    def _name(self, module: Module) -> None:
         """Give the nodes of a file their qualified names, no two alike."""
         taken: dict[str, int] = {}
         for node in module.nodes:
             one, parent = node.definition, node.parent
-            name = ".".join(filter(None, (_outer_name(parent) or one.owner, one.name)))
+            name = ".".join(filter(None, (outer_name(parent) or one.owner, one.name)))
             if one.kind != IMPL:
                 taken[name] = taken.get(name, 0) + 1
                 name = f"{name}#{taken[name]}" if taken[name] > 1 else name
@@ -225,7 +203,7 @@ class _Linker:
                     self._methods[module.family, one.name].append(node)
             node.name = name
 
-    def _type_named(self, name: str, module: _Module) -> _Node | None:
+    def _type_named(self, name: str, module: Module) -> Node | None:
         """Return the type called *name* that is nearest to a file."""
         found = self._types.get((module.family, name), [])
         near = [node for node in found if node.module is module]
@@ -234,13 +212,24 @@ class _Linker:
         if not near and module.facts.package:
             near = [node for node in found if node.module.facts.package == module.facts.package]
         choice = near or found
-        return choice[0] if len(choice) == 1 or near else None
+        is_one = len({(node.module.facts.package, outer_name(node)) for node in choice}) == 1
+        is_partial = module.family == "csharp" and is_one
+        return choice[0] if len(choice) == 1 or near or (choice and is_partial) else None
+
+    def _created(self, name: str, node: Node | None, module: Module) -> Node | None:
+        """Return the type that a bare *name* means within *node*."""
+        members = (here.members.get(name) for here in around(node))
+        found = next((one for one in members if one is not None and one.is_type), None)
+        meaning = found or self._global(module, name, 0)
+        if isinstance(meaning, Node) and meaning.is_type:
+            return meaning
+        return self._type_named(name, module)
 
     # What a name means.
 
-    def _look_up(self, name: str, node: _Node | None, module: _Module, depth: int) -> _Meaning:
+    def _look_up(self, name: str, node: Node | None, module: Module, depth: int) -> _Meaning:
         """Return what a bare *name* means within *node*, `None` where that is not known."""
-        for here in _around(node):
+        for here in around(node):
             if here.module is not module:
                 break
             is_known, found = self._within(here, name, is_innermost=here is node, depth=depth)
@@ -249,7 +238,7 @@ class _Linker:
         return self._global(module, name, depth)
 
     def _within(
-        self, here: _Node, name: str, *, is_innermost: bool, depth: int
+        self, here: Node, name: str, *, is_innermost: bool, depth: int
     ) -> tuple[bool, _Meaning]:
         """Return whether a bare *name* is bound directly in *here*, and what it means."""
         if not here.is_type and name in here.variables:
@@ -263,17 +252,17 @@ class _Linker:
         member = self._member(here, name)
         return member is not None, member
 
-    def _global(self, module: _Module, name: str, depth: int) -> _Meaning:
+    def _global(self, module: Module, name: str, depth: int) -> _Meaning:
         """Return what *name* means at the top of a file, imports included."""
         key = (module.path, name)
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             return self._globals.get(key)
         if key not in self._globals:
             self._globals[key] = None
             self._globals[key] = self._at_top(module, name, depth)
         return self._globals[key]
 
-    def _at_top(self, module: _Module, name: str, depth: int) -> _Meaning:
+    def _at_top(self, module: Module, name: str, depth: int) -> _Meaning:
         if name in module.top:
             return module.top[name]
         if name in module.imports:
@@ -288,7 +277,7 @@ class _Linker:
             return self._in_package(module, name) or self._type_named(name, module)
         return None
 
-    def _in_package(self, module: _Module, name: str) -> _Node | None:
+    def _in_package(self, module: Module, name: str) -> Node | None:
         if module.family != "go":
             return None
         paths = self._places["go"].siblings(module.path)
@@ -296,7 +285,7 @@ class _Linker:
             (self._by_path[one].top[name] for one in paths if name in self._by_path[one].top), None
         )
 
-    def _imported(self, module: _Module, source: str, name: str, depth: int) -> _Meaning:
+    def _imported(self, module: Module, source: str, name: str, depth: int) -> _Meaning:
         files = self._files_of(source, module)
         if module.family in {"csharp", "java", "rust"}:
             found = self._type_named(name, module)
@@ -313,24 +302,24 @@ class _Linker:
         found_name = self._global(files[0], name, depth + 1)
         return found_name or self._submodule(files[0], name)
 
-    def _submodule_of(self, source: str, name: str, module: _Module) -> _Module | None:
+    def _submodule_of(self, source: str, name: str, module: Module) -> Module | None:
         """Return the module *name* of a package that has no file of its own."""
         joint = "" if source.endswith(".") else "."
         return next(iter(self._files_of(f"{source}{joint}{name}", module)), None)
 
-    def _submodule(self, package: _Module, name: str) -> _Module | None:
+    def _submodule(self, package: Module, name: str) -> Module | None:
         path = self._places[package.family].submodule(package.path, name)
         return self._by_path.get(path or "")
 
     @staticmethod
-    def _default(module: _Module) -> _Node | None:
+    def _default(module: Module) -> Node | None:
         """Return the only class of a file, or its only definition at the top."""
         nodes = list(module.top.values())
         classes = [node for node in nodes if node.is_type]
         choice = classes or nodes
         return choice[0] if len(choice) == 1 else None
 
-    def _files_of(self, source: str, module: _Module) -> list[_Module]:
+    def _files_of(self, source: str, module: Module) -> list[Module]:
         key = (source, module.path)
         known = self._files.get(key)
         if known is None:
@@ -340,9 +329,7 @@ class _Linker:
 
     # What an expression is.
 
-    def _value(
-        self, values: list[str], node: _Node | None, module: _Module, depth: int
-    ) -> _Meaning:
+    def _value(self, values: list[str], node: Node | None, module: Module, depth: int) -> _Meaning:
         """Return the type of a variable, from the first of its *values* that is known."""
         # Each variable is looked at once, and while it is, it has no type: circles end.
         key = id(values)
@@ -353,9 +340,9 @@ class _Linker:
             self._values[key] = next((one for one in found if one is not None), None)
         return self._values[key]
 
-    def _evaluate(self, text: str, node: _Node | None, module: _Module, depth: int) -> _Meaning:
+    def _evaluate(self, text: str, node: Node | None, module: Module, depth: int) -> _Meaning:
         """Return what the plain expression *text* means; of a value, its type."""
-        if text == UNKNOWN or depth > _DEEPEST:
+        if text == UNKNOWN or depth > DEEPEST:
             return None
         parts = text.split(".")
         found, rest = self._first_part(parts, node, module, depth)
@@ -366,13 +353,13 @@ class _Linker:
         return found
 
     def _first_part(
-        self, parts: list[str], node: _Node | None, module: _Module, depth: int
+        self, parts: list[str], node: Node | None, module: Module, depth: int
     ) -> tuple[_Meaning, list[str]]:
         first = parts[0]
         if first in _SELF:
-            return _type_around(node), parts[1:]
+            return type_around(node), parts[1:]
         if first in _BASE:
-            around = _type_around(node)
+            around = type_around(node)
             bases = self._lineage(around)[1:2] if around else []
             return (bases[0] if bases else None), parts[1:]
         # `import a.b` makes `a.b` known, though `a` may have no file.
@@ -384,13 +371,13 @@ class _Linker:
         found = self._look_up(name, node, module, depth)
         return (self._called(found, depth) if name != first else found), parts[1:]
 
-    def _attribute(self, owner: _Node | _Module, part: str, depth: int) -> _Meaning:
+    def _attribute(self, owner: Node | Module, part: str, depth: int) -> _Meaning:
         name = part.removesuffix("()")
         found = self._named_in(owner, name, depth)
         return self._called(found, depth) if name != part else found
 
-    def _named_in(self, owner: _Node | _Module, name: str, depth: int) -> _Meaning:
-        if isinstance(owner, _Module):
+    def _named_in(self, owner: Node | Module, name: str, depth: int) -> _Meaning:
+        if isinstance(owner, Module):
             found = self._global(owner, name, depth + 1) if owner.family != "go" else None
             return found or self._in_package(owner, name) or self._submodule(owner, name)
         if not owner.is_type:
@@ -404,27 +391,27 @@ class _Linker:
 
     def _called(self, found: _Meaning, depth: int) -> _Meaning:
         """Return the type of what calling *found* returns."""
-        if not isinstance(found, _Node) or found.is_type:
+        if not isinstance(found, Node) or found.is_type:
             return found
         returns = found.definition.returns
-        if returns == UNKNOWN or depth > _DEEPEST:
+        if returns == UNKNOWN or depth > DEEPEST:
             return None
         if returns in _SELF:
-            return _type_around(found)
+            return type_around(found)
         result = self._evaluate(returns, found.parent, found.module, depth + 1)
-        return result if isinstance(result, _Node) and result.is_type else None
+        return result if isinstance(result, Node) and result.is_type else None
 
-    def _member(self, owner: _Node, name: str) -> _Node | None:
+    def _member(self, owner: Node, name: str) -> Node | None:
         return next(
             (one.members[name] for one in self._lineage(owner) if name in one.members), None
         )
 
-    def _lineage(self, node: _Node) -> list[_Node]:
+    def _lineage(self, node: Node) -> list[Node]:
         """Return a type and those that it inherits from, nearest first; circles end."""
         known = self._lineages.get(node)
         if known is not None:
             return known
-        if self._open_lineages > _DEEPEST:
+        if self._open_lineages > DEEPEST:
             return [node]
         found = self._lineages[node] = [node]
         self._open_lineages += 1
@@ -436,24 +423,23 @@ class _Linker:
         self._open_lineages -= 1
         return found
 
-    def _base(self, use: Use, node: _Node) -> _Node | None:
+    def _base(self, use: Use, node: Node) -> Node | None:
         text = f"{use.receiver}.{use.name}" if use.receiver else use.name
         found = self._evaluate(text, node.parent, node.module, 0)
-        return found if isinstance(found, _Node) and found.is_type else None
+        return found if isinstance(found, Node) and found.is_type else None
 
     # Edges.
 
-    def edges(self, module: _Module) -> Iterator[CodeEdge]:
+    def edges(self, module: Module) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""
         lines: defaultdict[tuple[CodeEdgeKind, str, str, float, bool], set[int]] = defaultdict(set)
         for use in module.facts.uses:
             node = module.nodes[use.owner] if use.owner >= 0 else None
             target, weight = self._target(use, node, module)
-            if target is not None and target is not node:
-                kind = CodeEdgeKind(use.kind)
-                lines[kind, _source(node), _id(target), weight, False].add(use.line)
-            elif target is node and target is not None and use.kind == CodeEdgeKind.CALLS:
-                lines[CodeEdgeKind.CALLS, _source(node), _id(target), weight, False].add(use.line)
+            is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
+            kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
+            if target is not None and (target is not node or is_call):
+                lines[kind, source_name(node), id_of(target), weight, False].add(use.line)
         for one in module.facts.imports:
             target, name = self._import_target(one.module, one.name, module)
             lines[CodeEdgeKind.IMPORTS, "", name, 1.0, target is None].add(one.line)
@@ -464,81 +450,61 @@ class _Linker:
                 shown = tuple(sorted(lines[key]))
                 yield CodeEdge(kind, source, name, shown, weight, is_external)
 
-    def _target(self, use: Use, node: _Node | None, module: _Module) -> tuple[_Meaning, float]:
+    def _target(self, use: Use, node: Node | None, module: Module) -> tuple[_Meaning, float]:
         inner = node
         if use.kind == CodeEdgeKind.INHERITS and node is not None:
             inner = node.parent
+        if use.kind == CREATES and not use.receiver:
+            return self._created(use.name, node, module), 1.0
         if not use.receiver:
             if use.kind == CodeEdgeKind.REFERENCES and node and use.name in node.variables:
                 return None, 1.0
             found = self._look_up(use.name, inner, module, 0)
             is_variable = node is not None and use.name in node.variables
             # A variable that is called holds a class or function, or an instance of unknown type.
-            return (None if is_variable and not _holds_name(node, use.name) else found), 1.0
+            return (None if is_variable and not holds_name(node, use.name) else found), 1.0
         owner = self._evaluate(use.receiver, inner, module, 0)
         if owner is not None:
             found = self._named_in(owner, use.name, 0)
             is_field = (
-                isinstance(owner, _Node)
-                and isinstance(found, _Node)
+                isinstance(owner, Node)
+                and isinstance(found, Node)
                 and (found.definition.name != use.name)
             )
             return (None if is_field else found), 1.0
-        if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, module):
+        if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
             return None, 1.0
         return self._guess(use, module), GUESSED
 
-    def _is_foreign(self, receiver: str, module: _Module) -> bool:
-        """Return whether a receiver begins with something imported from outside the code."""
-        first = receiver.partition(".")[0].removesuffix("()")
-        return first in module.imports
+    def _is_foreign(self, receiver: str, node: Node | None, module: Module) -> bool:
+        """Return whether a receiver, or the type of it, is named and is not in the code."""
+        parts = receiver.replace("()", "").split(".")
+        first = parts[1] if parts[0] in _SELF and len(parts) > 1 else parts[0]
+        if first in module.imports:
+            return True
+        values = values_of(first, node, module)
+        heads = {value.partition(".")[0].removesuffix("()") for value in values} - {UNKNOWN}
+        if not values and module.family in _BY_NAME and first[:1].isupper():
+            heads = {first}
+        return bool(heads) and not any(self._is_known(one, node, module) for one in heads)
 
-    def _guess(self, use: Use, module: _Module) -> _Node | None:
+    def _is_known(self, name: str, node: Node | None, module: Module) -> bool:
+        """Return whether *name* is a variable, or something in the code."""
+        is_variable = name in _SELF or bool(values_of(name, node, module))
+        return is_variable or self._look_up(name, node, module, 0) is not None
+
+    def _guess(self, use: Use, module: Module) -> Node | None:
         """Return the one method that has the name of a call, if the name is no common word."""
         found = self._methods.get((module.family, use.name), ())
         is_private = use.name.startswith("_")
         telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS and not is_private
         return found[0] if len(found) == 1 and telling else None
 
-    def _import_target(self, source: str, name: str, module: _Module) -> tuple[_Meaning, str]:
+    def _import_target(self, source: str, name: str, module: Module) -> tuple[_Meaning, str]:
         wanted = "" if name == EVERYTHING else name
         found = self._imported(module, source, wanted, 0)
         if found is None:
             found = next(iter(self._files_of(source, module)), None)
         joint = "." if name and name != EVERYTHING and module.family != "javascript" else ""
         outside = f"{source}{joint}{name if joint else ''}".strip(".") or source or name
-        return found, outside if found is None else _id(found)
-
-
-def _around(node: _Node | None) -> Iterator[_Node]:
-    """Return *node* and those around it; a member can stand in a type that stands in it."""
-    for _ in range(_MOST_LEVELS):
-        if node is None:
-            return
-        yield node
-        node = node.parent
-
-
-def _outer_name(node: _Node | None) -> str:
-    names: list[str] = []
-    while node is not None and len(names) < _DEEPEST:
-        names.append(node.definition.name)
-        node = node.parent
-    return ".".join(reversed(names))
-
-
-def _holds_name(node: _Node | None, name: str) -> bool:
-    values = node.variables.get(name, ()) if node is not None else ()
-    return any(value != UNKNOWN and not value.endswith("()") for value in values)
-
-
-def _type_around(node: _Node | None) -> _Node | None:
-    return next((one for one in _around(node) if one.is_type), None)
-
-
-def _source(node: _Node | None) -> str:
-    return next((one.name for one in _around(node) if one.definition.kind != IMPL), "")
-
-
-def _id(found: _Node | _Module) -> str:
-    return found.path if isinstance(found, _Module) else found.id
+        return found, outside if found is None else id_of(found)

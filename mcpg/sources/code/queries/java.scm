@@ -15,8 +15,8 @@
 (import_declaration) @import
 (method_invocation !object name: (identifier) @call)
 (method_invocation object: (_) @receiver name: (identifier) @call)
-(object_creation_expression type: (type_identifier) @call)
-(object_creation_expression type: (generic_type (type_identifier) @call))
+(object_creation_expression type: (type_identifier) @create)
+(object_creation_expression type: (generic_type (type_identifier) @create))
 (method_reference . (_) @receiver (identifier) @method_ref)
 (formal_parameter type: (_) @type name: (identifier) @parameter)
 (field_declaration type: (_) @type declarator: (variable_declarator name: (identifier) @field))
