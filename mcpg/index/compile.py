@@ -30,7 +30,8 @@ from mcpg.index.phrases import phrase_sections
 from mcpg.index.reader import PAGES, gram_sections, recipe_of
 from mcpg.index.scoring import HINTS_MASK
 from mcpg.index.speller import spelling_sections
-from mcpg.text import joined, language_of, lexicon, operations, split_words, stem
+from mcpg.relations.kinds import kinds_of
+from mcpg.text import joined, language_of, lexicon, operations, split_words
 
 
 def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
@@ -47,20 +48,9 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     yield Section("tools.operation", "B", b"".join(map(_operation, tools)))
 
 
-# The first words of a name tell what a tool does; that of a description may be of another kind.
-_TELLING_NAME_WORDS = 2
-_CREDIT_OF_DESCRIPTION = 0.5
-
-
 def _operation(tool: Tool) -> bytes:
-    """Return the probability of each kind of operation, by name, description and annotations."""
-    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in name_words(tool)]
-    evidence = evidence[:_TELLING_NAME_WORDS]
-    opening = split_words(tool.description[:SUMMARY_LENGTH])[:1]
-    evidence += [(operations.ratios_of(stem(one)), _CREDIT_OF_DESCRIPTION) for one in opening]
-    if tool.hints.read_only is not None:
-        evidence.append((operations.ratios_of_hint(tool.hints.read_only), 1.0))
-    shares = operations.shares_by(evidence) or (0.0,) * len(operations.KINDS)
+    """Return the probability of each kind of operation, in 255ths."""
+    shares = kinds_of(tool, name_words(tool)) or (0.0,) * len(operations.KINDS)
     return bytes(round(0xFF * share) for share in shares)
 
 

@@ -15,25 +15,23 @@ from typing import TYPE_CHECKING, TypeVar
 from mcpg.build_cache import NO_MEMO, Memo
 from mcpg.catalog.model import Tool
 from mcpg.relations.fields import singular
+from mcpg.relations.kinds import FOLLOWED_BY, Operation, operation_of
 from mcpg.relations.model import (
-    FOLLOWED_BY,
     PROSE,
     Coverage,
     Edge,
     EdgeKind,
     EdgeOrigin,
-    Operation,
     Relations,
     ToolRelations,
     Vocabulary,
     build_vocabulary,
-    operation_of,
     rarity,
     subject_terms,
     weight_of,
 )
 from mcpg.relations.provides import FieldIndex, Provision, build_field_index, quoted
-from mcpg.relations.workflow import MOST_NEAREST, ServerSteps, steps_by_server
+from mcpg.relations.workflow import LEAST_CHANCE, MOST_NEAREST, ServerSteps, steps_by_server
 from mcpg.text import fold
 
 if TYPE_CHECKING:
@@ -231,8 +229,11 @@ def _slug(text: str) -> str:
 
 # What one server finds, another can seldom look at: between servers one shared word is no evidence.
 _ACROSS_SOURCES = 1.0
-_LEAST_CHANCE = 0.75
-_LEAST_CHANCE_OF_ONLY = 0.35
+
+# So likely one of two tools of a server follows the other, that they belong beside each other; and
+# those of which a tool without any edge is taken to belong beside the likeliest.
+_LEAST_CHANCE_BESIDE = 0.6
+_LEAST_CHANCE_OF_ONLY = 0.2
 _LEAST_SERVER = 5
 
 _REASONS = {
@@ -259,7 +260,9 @@ class NextStepIndex:
     operations: Sequence[Operation]
     workflows: Mapping[str, ServerSteps]
 
-    def edges(self, position: int, near: Mapping[int, float], count: int) -> list[Edge]:
+    def edges(
+        self, position: int, near: Mapping[int, float], chances: Mapping[int, float], count: int
+    ) -> list[Edge]:
         """Make edges from the tool at *position* to the *count* likeliest next steps.
 
         Within a server a tool follows when their names, arguments and kinds of work make it likely;
@@ -270,11 +273,13 @@ class NextStepIndex:
         Args:
             position: The tool that comes first.
             near: The affinity of the tools that share a term with it.
+            chances: How likely tools of its server follow it.
             count: The most edges to make.
         """
         found = {
             at: self._inferred(position, at, chance)
-            for at, chance in self._at_home(position, near).items()
+            for at, chance in chances.items()
+            if chance >= LEAST_CHANCE
         }
         for at, value in self._by_kind(position, near).items():
             found[at] = self._inferred(position, at, strength_of(value), self._reason(position, at))
@@ -293,22 +298,23 @@ class NextStepIndex:
             if is_need and not self.fields.skips_a_step(position, provision):
                 yield provision
 
-    def likeliest(self, position: int) -> Edge | None:
-        """Return the likeliest next step of a tool that has no edge, if one is likely at all."""
-        workflow = self.workflows[self.affinity.sources[position]]
-        if len(workflow.works) < _LEAST_SERVER:
-            return None
-        chances = workflow.chances(position, ())
-        likely = {at: one for at, one in chances.items() if one >= _LEAST_CHANCE_OF_ONLY}
-        chosen = self.affinity.strongest(likely, 1)
-        return self._inferred(position, chosen[0], likely[chosen[0]]) if chosen else None
+    def chances(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
+        """Return how likely tools of its server follow the one at *position*, where it matters.
 
-    def _at_home(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
+        In a server of very many tools only those that are *near* it are weighed.
+        """
         source = self.affinity.sources[position]
         at_home = {at: value for at, value in near.items() if self.affinity.sources[at] == source}
         nearest = self.affinity.strongest(at_home, MOST_NEAREST)
         chances = self.workflows[source].chances(position, nearest)
-        return {at: round(one, 2) for at, one in chances.items() if one >= _LEAST_CHANCE}
+        return {at: one for at, one in chances.items() if one >= _LEAST_CHANCE_OF_ONLY}
+
+    def beside(self, position: int, other: int, chance: float) -> Edge:
+        """Make an edge between two tools of one server of which one may well follow the other."""
+        tools, kind, origin = self.affinity.tools, EdgeKind.RELATED, EdgeOrigin.INFERRED
+        reason = self.workflows[tools[position].source_id].reason(position, other)
+        weight = weight_of(kind, origin, chance)
+        return Edge(kind, tools[position].id, tools[other].id, weight, reason, origin)
 
     def _by_kind(self, position: int, near: Mapping[int, float]) -> dict[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
@@ -350,8 +356,9 @@ class NextStepIndex:
         )
 
 
-RELATED_PER_TOOL = 5
-NEXT_STEPS_PER_TOOL = 5
+EDGES_PER_TOOL = 5
+"""The most related tools, and the most next steps, that are derived for a tool."""
+
 STATED = "stated by the author"
 """The reason of an edge that an author wrote."""
 
@@ -376,32 +383,73 @@ def relate(catalog: Catalog, memo: Memo = NO_MEMO) -> Relations:
     provisions, workflows = fields.provisions(), steps_by_server(tools)
     steps = NextStepIndex(affinity, fields, provisions, operations, workflows)
     stated = authored_edges(catalog)
-    by_tool: dict[str, ToolRelations] = {}
+    found: list[ToolRelations] = []
+    chances: list[dict[int, float]] = []
     for position, tool in enumerate(tools):
         near = affinity.near(position)
-        related = related_edges(affinity, position, near, RELATED_PER_TOOL)
-        following = steps.edges(position, near, NEXT_STEPS_PER_TOOL)
-        by_tool[tool.id] = ToolRelations(
-            groups_of(tool, position, vocabulary),
-            _with_stated(stated[tool.id, EdgeKind.RELATED], related, RELATED_PER_TOOL),
-            _with_stated(stated[tool.id, EdgeKind.NEXT_STEP], following, NEXT_STEPS_PER_TOOL),
-        )
-    return Relations(_with_neighbours(by_tool, steps))
+        chances.append(steps.chances(position, near))
+        related = related_edges(affinity, position, near, EDGES_PER_TOOL)
+        following = steps.edges(position, near, chances[-1], EDGES_PER_TOOL)
+        groups = groups_of(tool, position, vocabulary)
+        next_steps = _with_stated(stated[tool.id, EdgeKind.NEXT_STEP], following)
+        found.append(ToolRelations(groups, tuple(related), next_steps))
+    related_to = _with_neighbours(found, steps, _either_way(chances))
+    return Relations(
+        {
+            tool.id: replace(
+                relations, related=_with_stated(stated[tool.id, EdgeKind.RELATED], related)
+            )
+            for tool, relations, related in zip(tools, found, related_to, strict=True)
+        }
+    )
+
+
+def _either_way(chances: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
+    """Return for each tool how likely another follows it, or it follows the other."""
+    found: list[dict[int, float]] = [dict(row) for row in chances]
+    for position, row in enumerate(chances):
+        for at, chance in row.items():
+            found[at][position] = max(chance, found[at].get(position, 0.0))
+    return found
 
 
 def _with_neighbours(
-    by_tool: Mapping[str, ToolRelations], steps: NextStepIndex
-) -> dict[str, ToolRelations]:
-    """Add to each tool without any edge, of a server of some size, the likeliest step if any is."""
-    edges = [edge for held in by_tool.values() for edge in (*held.related, *held.next_steps)]
-    touched = {end for edge in edges for end in (edge.source, edge.target)}
-    completed = dict(by_tool)
-    for position, tool in enumerate(steps.affinity.tools):
-        if tool.id not in touched:
-            edge = steps.likeliest(position)
-            if edge is not None:
-                completed[tool.id] = replace(by_tool[tool.id], next_steps=(edge,))
+    found: Sequence[ToolRelations], steps: NextStepIndex, beside: Sequence[Mapping[int, float]]
+) -> list[list[Edge]]:
+    """Fill the room of the related tools by those of the server that may well follow or precede.
+
+    A tool that is still without any edge, in a server of some size, gets the likeliest of these.
+    """
+    completed: list[list[Edge]] = []
+    for position, relations in enumerate(found):
+        known = {edge.target for edge in (*relations.related, *relations.next_steps)}
+        likely = {
+            at: chance
+            for at, chance in beside[position].items()
+            if chance >= _LEAST_CHANCE_BESIDE and steps.affinity.tools[at].id not in known
+        }
+        room = EDGES_PER_TOOL - len(relations.related)
+        further = steps.affinity.strongest(likely, room)
+        edges = [*relations.related, *(steps.beside(position, at, likely[at]) for at in further)]
+        completed.append(sorted(edges, key=lambda edge: (-edge.weight, edge.target)))
+    for position in _alone(found, completed, steps):
+        for at in steps.affinity.strongest(beside[position], 1):
+            completed[position].append(steps.beside(position, at, beside[position][at]))
     return completed
+
+
+def _alone(
+    found: Sequence[ToolRelations], related: Sequence[Sequence[Edge]], steps: NextStepIndex
+) -> list[int]:
+    """Return the tools of servers of some size that no edge leaves or reaches."""
+    edges = [edge for row in related for edge in row]
+    edges += [edge for relations in found for edge in relations.next_steps]
+    touched = {end for edge in edges for end in (edge.source, edge.target)}
+    return [
+        position
+        for position, tool in enumerate(steps.affinity.tools)
+        if tool.id not in touched and len(steps.workflows[tool.source_id].works) >= _LEAST_SERVER
+    ]
 
 
 def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, Edge]]:
@@ -420,10 +468,8 @@ def authored_edges(catalog: Catalog) -> Mapping[tuple[str, EdgeKind], dict[str, 
     return stated
 
 
-def _with_stated(
-    stated: Mapping[str, Edge], inferred: Sequence[Edge], cap: int
-) -> tuple[Edge, ...]:
-    """Put what was *stated* first, whole, and fill up to *cap* with what was not stated."""
-    further = [edge for edge in inferred if edge.target not in stated]
-    room = max(0, cap - len(stated))
+def _with_stated(stated: Mapping[str, Edge], derived: Sequence[Edge]) -> tuple[Edge, ...]:
+    """Put what was *stated* first, whole, and fill up with what was not stated."""
+    further = [edge for edge in derived if edge.target not in stated]
+    room = max(0, EDGES_PER_TOOL - len(stated))
     return (*stated.values(), *further[:room])

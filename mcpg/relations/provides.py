@@ -22,6 +22,7 @@ from mcpg.relations.fields import (
     singular,
     taken_fields,
 )
+from mcpg.relations.kinds import kinds_of
 from mcpg.relations.model import (
     COVERAGE_FACTORS,
     Coverage,
@@ -32,6 +33,7 @@ from mcpg.relations.model import (
     subject_terms,
     weight_of,
 )
+from mcpg.text import split_words
 
 # What a name is worth that is made of all that is known of its owner, or of a part of it; and a
 # field of one word, which names no subject of its own.
@@ -42,12 +44,14 @@ _BARE = 0.5
 _TOO_FEW_TO_COUNT = 16
 _LEAST_STRENGTH = 0.15
 _LEAST_EVIDENCE_OF_OPTION = 0.3
+_LEAST_STRENGTH_OF_OPTION = 0.1
 # From so many servers, or of so many tools that give something, on a field of one word is generic.
 _FEW_SERVERS = 2
 _MANY_SERVERS = 0.1
 _FEW_GIVERS = 8
 _MANY_GIVERS = 0.5
 _MOST_PAIRS = 1 << 14
+_RATHER = 0.5
 _FIELDS_IN_REASON = 3
 
 
@@ -118,6 +122,26 @@ class _Held:
     is_option: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a tool works on, and how.
+
+    Attributes:
+        subjects: The stems of what its name says it works on.
+        head: The last of them; "" where there is none.
+        kinds: The probability of each of `mcpg.text.operations.KINDS`; empty where unknown.
+    """
+
+    subjects: frozenset[str]
+    head: str
+    kinds: tuple[float, ...]
+
+    @property
+    def finds(self) -> bool:
+        """Whether the tool rather lists or makes what it works on."""
+        return bool(self.kinds) and self.kinds[1] + self.kinds[2] > _RATHER
+
+
 _Postings = Mapping[FieldKey, Mapping[str, Sequence[_Held]]]
 """For each name, by source, the fields that tools hold under it."""
 
@@ -135,6 +159,9 @@ class FieldIndex:
         holders: For each name, how many tools give or require it.
         generic: Names of one word that tools of many servers hold, or most that give anything
             give: `content` and the like say nothing of what flows.
+        works: For each tool, what it works on and how.
+        entities: For each source and word, how many of its tools are named for that.
+        finders: For each source and word, the tools that list or make what it names.
     """
 
     sources: Sequence[str]
@@ -144,6 +171,9 @@ class FieldIndex:
     handles: Mapping[str, AbstractSet[FieldKey]]
     holders: Mapping[FieldKey, int]
     generic: AbstractSet[FieldKey]
+    works: Sequence[_Work]
+    entities: Mapping[tuple[str, str], int]
+    finders: Mapping[tuple[str, str], Sequence[int]]
 
     def provisions(self) -> list[list[Provision]]:
         """Return what each tool provides to others, in the order of these.
@@ -160,11 +190,15 @@ class FieldIndex:
             fill = (worth * giver.trust * taker.trust, giver.field.path, taker.field.required)
             if argument not in filled or fill > filled[argument]:
                 filled[argument] = fill
-        return [list(self._found(by_target)) for by_target in fills]
+        return [list(self._found(giver, by_target)) for giver, by_target in enumerate(fills)]
 
-    def _found(self, by_target: Mapping[int, Mapping[str, _Fill]]) -> Iterator[Provision]:
+    def _found(
+        self, giver: int, by_target: Mapping[int, Mapping[str, _Fill]]
+    ) -> Iterator[Provision]:
         for target in sorted(by_target):
-            provision = _provision(target, by_target[target], len(self.needs[target]))
+            plausible = _plausible(self.works[giver], self.works[target])
+            needs = len(self.needs[target])
+            provision = _provision(target, by_target[target], needs, plausible)
             if provision is not None:
                 yield provision
 
@@ -182,24 +216,25 @@ class FieldIndex:
                     if taker.field.required or self._is_handle(key, source, giver):
                         yield giver, taker, said
             if len(key) > 1:
-                yield from self._abroad(givers, takers, worth / len(givers))
+                yield from self._abroad(key, worth / len(givers))
 
-    def _abroad(
-        self,
-        givers: Mapping[str, Sequence[_Held]],
-        takers: Mapping[str, Sequence[_Held]],
-        worth: float,
-    ) -> Iterator[tuple[_Held, _Held, float]]:
+    def _abroad(self, key: FieldKey, worth: float) -> Iterator[tuple[_Held, _Held, float]]:
         """Return who needs a field that no tool of its own server gives, and who gives it."""
+        givers, takers = self.given[key], self.taken[key]
         needing = [
             held
             for source in sorted(takers.keys() - givers.keys())
             for held in takers[source]
-            if held.field.required
+            if held.field.required and not self._has_own(source, key, held)
         ]
         giving = [held for source in sorted(givers) for held in givers[source]]
         for giver, taker in _pairs(giving, needing):
             yield giver, taker, worth
+
+    def _has_own(self, source: str, key: FieldKey, held: _Held) -> bool:
+        """Return whether other tools of a server are named for what a field names."""
+        own = self.works[held.tool].subjects
+        return any(self.entities[source, word] > (word in own) for word in key)
 
     def _is_handle(self, key: FieldKey, source: str, giver: _Held) -> bool:
         return key in self.handles[source] and not giver.is_option
@@ -208,19 +243,43 @@ class FieldIndex:
         """Return whether the target lacks an argument that a further tool of its server gives."""
         filled = {one.argument for one in provision.fields}
         known = {field.key for field in self.needs[position]}
-        source = self.sources[provision.target]
         return any(
-            source in self.given.get(field.key, ()) and field.key not in known
+            field.key not in known and self._is_found(field.key, position, provision.target)
             for field in self.needs[provision.target]
             if field.path not in filled
         )
+
+    def _is_found(self, key: FieldKey, position: int, target: int) -> bool:
+        """Return whether a tool gives a field, or is there to find what it is named for.
+
+        It is a further tool of the server of the one at *target*.
+        """
+        source = self.sources[target]
+        if source in self.given.get(key, ()):
+            return True
+        finders = (at for word in key for at in self.finders.get((source, word), ()))
+        return any(at not in {position, target} for at in finders)
 
 
 _Fill = tuple[float, str, bool]
 """The evidence that a field fills an argument, its path, and whether the argument is required."""
 
 
-def _provision(target: int, filled: Mapping[str, _Fill], needs: int) -> Provision | None:
+def _plausible(giver: _Work, taker: _Work) -> float:
+    """Return how plausible it is, by their kinds of work, that *taker* follows *giver*, in [0, 1].
+
+    What was just made or changed is not deleted next, and what was read is not created again.
+    """
+    if not giver.kinds or not taker.kinds or giver.subjects.isdisjoint(taker.subjects):
+        return 1.0
+    one, _, create, change, _ = giver.kinds
+    *_, creates, _, deletes = taker.kinds
+    return 1 - (create + change) * deletes - (one + change) * creates
+
+
+def _provision(
+    target: int, filled: Mapping[str, _Fill], needs: int, plausible: float
+) -> Provision | None:
     """Join what fills the arguments of *target*, which requires as many as *needs*.
 
     Independent pieces of evidence are joined by a noisy or (Pearl, "Probabilistic Reasoning in
@@ -237,8 +296,8 @@ def _provision(target: int, filled: Mapping[str, _Fill], needs: int) -> Provisio
     coverage = Coverage.OPTIONAL
     if required:
         coverage = Coverage.STRICT if len(required) == needs else Coverage.PARTIAL
-    strength = COVERAGE_FACTORS[coverage] * (1 - prod(1 - one for one in evidence))
-    if required and strength < _LEAST_STRENGTH:
+    strength = COVERAGE_FACTORS[coverage] * (1 - prod(1 - one for one in evidence)) * plausible
+    if strength < (_LEAST_STRENGTH if required else _LEAST_STRENGTH_OF_OPTION):
         return None
     kept = [row for row in ranked if not row[0]] + options
     fields = tuple(FieldMapping(path, argument, not row) for row, _, path, argument in kept)
@@ -277,7 +336,26 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
             given[key][source].append(held)
         holders.update({field.key for field in needs[position]} | found.keys())
     generic = _generic(sources, gives, needs)
-    return FieldIndex(sources, given, taken, needs, handles, holders, generic)
+    works = [_work(tool) for tool in tools]
+    entities = Counter(
+        (source, word)
+        for source, work in zip(sources, works, strict=True)
+        for word in work.subjects
+    )
+    finders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for position, work in enumerate(works):
+        if work.finds:
+            finders[sources[position], work.head].append(position)
+    return FieldIndex(
+        sources, given, taken, needs, handles, holders, generic, works, entities, finders
+    )
+
+
+def _work(tool: Tool) -> _Work:
+    own = set(split_words(tool.source_id))
+    words = [word for word in split_words(tool.name) if word not in own]
+    subjects = _subjects(tool)
+    return _Work(frozenset(subjects), subjects[-1] if subjects else "", kinds_of(tool, words))
 
 
 _Filled = defaultdict[FieldKey, defaultdict[str, list[_Held]]]

@@ -20,15 +20,14 @@ from pathlib import Path
 
 from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.relations.fields import field_key, singular
-from mcpg.relations.model import names_operation, rarity, subject_terms
-from mcpg.text import operations, split_words, stem
+from mcpg.relations.kinds import likely_kinds, names_operation
+from mcpg.relations.model import rarity, subject_terms
+from mcpg.text import split_words, stem
 
 _PREFIX_SHARE = 0.5
 _TOO_FEW_FOR_PREFIX = 4
 # So many tools a server is taken to have at least, or one of two would be as rare as one of many.
 _LEAST_SIZE = 8
-_TELLING_WORDS = 2
-_CREDIT_OF_DESCRIPTION = 0.5
 _MOST_PARAMETERS = 64
 _MOST_PROSE = 2000
 _STEEPEST = 30.0
@@ -44,7 +43,7 @@ class Work:
     """What a tool does, in the words of its own server.
 
     Attributes:
-        kinds: The probability of each of `operations.KINDS`.
+        kinds: The probability of each of `mcpg.text.operations.KINDS`.
         nouns: What its name says it works on.
         head: The last of these: what `get_board_cards` returns; "" where there is none.
         handles: What its required arguments name that other tools' names name as well.
@@ -95,7 +94,7 @@ def works_of(tools: Sequence[Tool]) -> list[Work]:
 
     return [
         Work(
-            _by_handle(kinds_of(tool, row), draft, row),
+            _by_handle(likely_kinds(tool, row), draft, row),
             bag("nouns", draft.nouns),
             draft.nouns[-1] if draft.nouns else "",
             {
@@ -146,25 +145,6 @@ def _draft(tool: Tool, words: Sequence[str], later: Counter[str], first: Counter
         set(map(singular, subject_terms(tool.description[:_MOST_PROSE]))),
         told,
     )
-
-
-def kinds_of(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
-    """Return the probability of each kind of operation, by name, description and annotations."""
-    evidence = [(operations.ratios_of(stem(word)), 1.0) for word in words[:_TELLING_WORDS]]
-    opening = split_words(tool.description[:200])[:1]
-    evidence += [(operations.ratios_of(stem(one)), _CREDIT_OF_DESCRIPTION) for one in opening]
-    read_only = tool.hints.read_only
-    if read_only is None and isinstance(tool.annotations.get("readOnlyHint"), bool):
-        read_only = bool(tool.annotations["readOnlyHint"])
-    if read_only is not None:
-        evidence.append((operations.ratios_of_hint(read_only), 1.0))
-    return operations.shares_by(evidence) or _usual_kinds()
-
-
-def _usual_kinds() -> tuple[float, ...]:
-    """Return the probability of each kind where nothing is said; all alike without the table."""
-    count = len(operations.KINDS)
-    return operations.shares_by([((0.0,) * count, 0.0)]) or (1 / count,) * count
 
 
 def _by_handle(kinds: tuple[float, ...], draft: _Draft, words: Sequence[str]) -> tuple[float, ...]:
@@ -312,17 +292,62 @@ def step_probability(a: Work, b: Work, at: int, to: int) -> float:
     return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
 
-def reason_for(a: Work, b: Work, at: int, to: int) -> str:
-    """Return for people why *b* follows *a*: the most telling evidence."""
+ONE, MANY, CREATE, CHANGE, DELETE = range(5)
+"""The places of `mcpg.text.operations.KINDS`."""
+
+_SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
+_DONE = ("read", "find", "create", "change", "delete")
+_RATHER = 0.5
+# Of the judged pairs that are such a sequence, so many are sound.
+_CHANCE_OF_SEQUENCE = 0.95
+
+
+def sequence_of(a: Work, b: Work) -> tuple[int, int] | None:
+    """Return the kinds of work of two tools where these are a step in the life of one entity.
+
+    It is created or found, then read, then changed or deleted. The next tool must be told which
+    one, and nothing that the first one does not know.
+    """
+    first, then = _kind(a), _kind(b)
+    if then not in _SEQUENCES.get(first, ()) or a.head != b.head or b.head not in b.handles:
+        return None
+    is_known = all(key in a.handles or key == a.head for key in b.handles)
+    reads_same = (a.head in a.handles) == (first == ONE)
+    return (first, then) if is_known and reads_same else None
+
+
+def _kind(work: Work) -> int:
+    """Return the kind of work that a tool rather does than all others, -1 where there is none."""
+    return next((kind for kind, share in enumerate(work.kinds) if share > _RATHER), -1)
+
+
+LEAST_CHANCE = 0.8
+"""So likely a next step is at least."""
+
+
+def reason_for(a: Work, b: Work, at: int, to: int, forms: Mapping[str, str]) -> str:
+    """Return for people why *b* follows *a*: the most telling evidence.
+
+    Args:
+        a: The tool that comes first.
+        b: The tool that follows.
+        at: The place of *a* among the tools of the server.
+        to: The place of *b*.
+        forms: For each stem, the word that people read.
+    """
+    sequence = sequence_of(a, b)
+    if sequence:
+        first, then = (_DONE[kind] for kind in sequence)
+        return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
     if to in a.names:
         return "its description names it"
     if at in b.names:
         return "the description there names this tool"
     if a.head in b.handles and a.head not in a.handles:
-        return f"there an argument asks for the {a.head!r} of this one"
+        return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"
     shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
     if shared:
-        return f"works on {shared[0][1]!r} as this one does"
+        return f"works on {forms.get(shared[0][1], shared[0][1])!r} as this one does"
     return "this kind of work often follows in one server"
 
 
@@ -340,11 +365,13 @@ class ServerSteps:
         works: What each tool does.
         positions: The position of each in the catalogue.
         places: The place of each position among them.
+        forms: For each stem of their names, the word that people read.
     """
 
     works: Sequence[Work]
     positions: Sequence[int]
     places: Mapping[int, int]
+    forms: Mapping[str, str]
 
     def chances(self, position: int, nearest: Sequence[int]) -> dict[int, float]:
         """Return how likely each tool follows the one at *position*, by position.
@@ -357,7 +384,9 @@ class ServerSteps:
         at = self.places[position]
         work = self.works[at]
         return {
-            other: step_probability(work, self.works[to], at, to)
+            other: _CHANCE_OF_SEQUENCE
+            if sequence_of(work, self.works[to])
+            else step_probability(work, self.works[to], at, to)
             for other in weighed
             if (to := self.places[other]) != at
         }
@@ -370,7 +399,7 @@ class ServerSteps:
     def reason(self, position: int, other: int) -> str:
         """Return for people why *other* follows *position*."""
         at, to = self.places[position], self.places[other]
-        return reason_for(self.works[at], self.works[to], at, to)
+        return reason_for(self.works[at], self.works[to], at, to, self.forms)
 
 
 def steps_by_server(tools: Sequence[Tool]) -> dict[str, ServerSteps]:
@@ -383,6 +412,48 @@ def steps_by_server(tools: Sequence[Tool]) -> dict[str, ServerSteps]:
             works_of([tools[position] for position in held]),
             held,
             {position: place for place, position in enumerate(held)},
+            _forms(tools[position].name for position in held),
         )
         for source, held in positions.items()
     }
+
+
+def _forms(names: Iterable[str]) -> dict[str, str]:
+    """Return for each stem of *names* the word that people read, the shortest of the commonest."""
+    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name in names:
+        for word in split_words(name):
+            counted[singular(stem(word))][word] += 1
+    return {
+        one: min(words, key=lambda word: (-words[word], len(word), word))
+        for one, words in counted.items()
+    }
+
+
+def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
+    """Return for people why no edge is inferred for a tool.
+
+    Args:
+        tools: The tools of its server.
+        tool_id: The id of the tool.
+    """
+    if len(tools) == 1:
+        return "its server has no other tool"
+    (steps,) = steps_by_server(tools).values()
+    at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
+    chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
+    likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
+    likely = f"the likeliest next step, {tools[likeliest].name!r}, has a probability of"
+    found = f"{likely} {chances[likeliest]:.2f}, below {LEAST_CHANCE:.2f}"
+    return f"{_lack(steps, at)}; {found}"
+
+
+def _lack(steps: ServerSteps, at: int) -> str:
+    work, others = steps.works[at], [*steps.works[:at], *steps.works[at + 1 :]]
+    if not work.nouns:
+        return "its name does not tell what it works on"
+    nouns = " or ".join(repr(steps.forms.get(noun, noun)) for noun in sorted(work.nouns))
+    held = {word for other in others for word in (*other.nouns, *" ".join(other.takes).split())}
+    if held.isdisjoint(work.nouns):
+        return f"no other tool of its server is named for {nouns} or takes it"
+    return f"little follows from what other tools of its server do with {nouns}"

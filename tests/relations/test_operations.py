@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import make_tool
 
-from mcpg.relations.model import FOLLOWED_BY, VERBS, Operation, names_operation, operation_of
+from mcpg.relations.kinds import FOLLOWED_BY, VERBS, Operation, names_operation, operation_of
 
 
 @pytest.mark.parametrize(

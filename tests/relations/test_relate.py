@@ -23,6 +23,7 @@ from mcpg.relations.model import (
     Relations,
     build_vocabulary,
 )
+from mcpg.relations.workflow import reason_alone
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -350,11 +351,29 @@ class TestWorkflow:
         steps = targets(related(*ORDERS).of("get_order").next_steps)
         assert set(steps) == {"update_order", "delete_order"}
 
-    def test_what_was_made_can_be_read(self) -> None:
-        """A tool that creates a thing leads to the one that reads it, and is inferred."""
-        (step,) = related(*ORDERS).of("create_order").next_steps
-        assert (step.target, step.origin) == ("get_order", EdgeOrigin.INFERRED)
-        assert step.reason == "there an argument asks for the 'order' of this one"
+    def test_an_entity_is_made_then_read_then_changed(self) -> None:
+        """A tool that creates a thing leads to those that read and change it, and is inferred."""
+        steps = related(*ORDERS).of("create_order").next_steps
+        assert targets(steps) == ["get_order", "update_order"]
+        assert {step.origin for step in steps} == {EdgeOrigin.INFERRED}
+        assert [step.reason for step in steps] == [
+            "sequence on one 'order': create, then read",
+            "sequence on one 'order': create, then change",
+        ]
+
+    def test_a_tool_that_little_tells_of_has_a_neighbour(self) -> None:
+        """In a server of five tools, one that shares no word has the likeliest one beside it."""
+        found = related(*ORDERS, make_tool("ping", input_schema=schema("host")))
+        (edge,) = found.of("ping").related
+        assert edge.weight < 0.1
+        assert found.of("ping").next_steps == ()
+
+    def test_why_a_tool_is_alone_is_told(self) -> None:
+        """The reason names what no other tool is named for, and the likeliest next step."""
+        reason = reason_alone([*ORDERS, make_tool("get_weather")], "get_weather")
+        assert reason.startswith("no other tool of its server is named for 'weather' or takes it;")
+        assert "below 0.80" in reason
+        assert reason_alone([make_tool("ant")], "ant") == "its server has no other tool"
 
     def test_removing_leads_nowhere(self) -> None:
         """Nothing is done with a thing that was deleted."""

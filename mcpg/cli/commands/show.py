@@ -71,12 +71,14 @@ class Card:
         document: Its document, `None` where there is no graph.
         text: The document as it stands in a bundle, "" where there is none.
         neighbours: The tools that its edges lead to, in the document's order.
+        alone: Why no edge leaves or reaches it; "" where one does.
     """
 
     tool: Tool
     document: ToolDocument | None = None
     text: str = ""
     neighbours: tuple[Neighbour, ...] = ()
+    alone: str = ""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -134,7 +136,20 @@ def _card(opened: Opened, name: str) -> Card:
         )
         for link in document.links
     )
-    return Card(tool, document, opened.texts.get(document.path, ""), neighbours)
+    text = opened.texts.get(document.path, "")
+    return Card(tool, document, text, neighbours, _why_alone(document, opened))
+
+
+def _why_alone(document: ToolDocument, opened: Opened) -> str:
+    """Return why no edge leaves or reaches a tool, "" where one does."""
+    reached = (link.target for one in opened.documents.values() for link in one.links)
+    if document.links or document.uri in reached:
+        return ""
+    source = document.tool.source_id
+    from mcpg.relations.workflow import reason_alone  # noqa: PLC0415 - few tools are alone
+
+    server = [tool for tool in opened.catalog.tools if tool.source_id == source]
+    return reason_alone(server, document.tool.id)
 
 
 def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
@@ -146,6 +161,7 @@ def _show_json(card: Card, diagnostics: Iterable[Diagnostic]) -> JsonObject:
         "groups": list(card.groups),
         "related": _neighbours_json(card, EdgeKind.RELATED),
         "nextSteps": _neighbours_json(card, EdgeKind.NEXT_STEP),
+        "alone": card.alone or None,
         "document": {"path": document.path, "uri": document.uri} if document else None,
         "diagnostics": diagnostics_json(diagnostics),
     }
@@ -215,6 +231,7 @@ def _blocks(card: Card) -> Iterator[Block]:
         "URI": card.document.uri if card.document else "",
         **{name: ", ".join(values) for name, values in hints.items()},
         "groups": ", ".join(card.groups),
+        "relations": f"none: {card.alone}" if card.alone else "",
     }
     yield Facts(tuple((name, Code(value)) for name, value in facts.items()))
     yield _parameters("Arguments", walk_parameters(tool.input_schema))
