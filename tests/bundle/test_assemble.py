@@ -113,11 +113,11 @@ class TestManifests:
         """The edges between tools are those that the documents' links state."""
         found = manifest()
         search = found.relations.of("order_search")
-        assert [edge.target for edge in search.next_steps] == ["order_get", "refund_issue"]
+        assert [edge.target for edge in search.next_steps] == ["refund_issue", "order_get"]
         document = next(item for item in found.documents if item.tool.id == "order_search")
         assert [link.target for link in document.links if link.kind.value == "nextStep"] == [
-            f"{BASE}/order_get/",
             f"{BASE}/refund_issue/",
+            f"{BASE}/order_get/",
         ]
 
     def test_a_tool_without_relations_says_so(self) -> None:
