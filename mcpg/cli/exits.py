@@ -109,11 +109,31 @@ def _usage(fault: Any) -> tuple[str, str]:
         near = difflib.get_close_matches(fault.option_name, known, n=2, cutoff=_LIKENESS)
         advice = f"did you mean {either(near)}?" if near else _see_help(fault)
         return _sentence(fault.message), advice
-    message, _, suggestion = fault.format_message().partition(". Did you mean ")
+    told = _in_our_words(fault.format_message())
+    message, _, suggestion = told.partition(". Did you mean ")
     if suggestion:
         near = suggestion.rstrip("?").replace("'", "").split(", ")
         return _sentence(message), f"did you mean {either(near)}?"
     return _sentence(message), _see_help(fault)
+
+
+# What a library says of a value that its type refuses, and how mcpg says it.
+_REFUSALS = {
+    r"Input should be a valid integer[^\n]*": "it is not a whole number",
+    r"Input should be a valid number[^\n]*": "it is not a number",
+    r"Input should be a finite number": "it is not a finite number",
+    r"Input should be less than or equal to": "it is greater than",
+    r"Input should be greater than or equal to": "it is less than",
+}
+
+
+def _in_our_words(message: str) -> str:
+    """Return a *message* about a value without the terms of the library that checked it."""
+    import re  # noqa: PLC0415 - only for mistakes
+
+    for theirs, ours in _REFUSALS.items():
+        message = re.sub(theirs, ours, message)
+    return message
 
 
 def _see_help(fault: Any) -> str:

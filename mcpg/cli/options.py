@@ -291,7 +291,7 @@ def command_help(command: Any, path: str) -> str:
     sections = [
         _filled(f"Usage: {path} {_usage(arguments)}", "    "),
         command.help or "",
-        _section("Arguments", [(_argument_name(p), p.help or "") for p in arguments]),
+        _section("Arguments", [(f"{p.metavar}{_repeats(p)}", p.help or "") for p in arguments]),
         *_option_sections(options),
         _examples(command.epilog),
     ]
@@ -337,13 +337,13 @@ def _option_text(option: Any) -> str:
 def _usage(arguments: list[Any]) -> str:
     parts = ["[OPTIONS]"]
     for argument in arguments:
-        name = _argument_name(argument)
-        parts.append(name if argument.required else f"[{name}]")
+        name = argument.metavar if argument.required else f"[{argument.metavar}]"
+        parts.append(f"{name}{_repeats(argument)}")
     return " ".join(parts)
 
 
-def _argument_name(argument: Any) -> str:
-    return f"{argument.metavar}{'...' if argument.nargs != 1 else ''}"
+def _repeats(argument: Any) -> str:
+    return "..." if argument.nargs != 1 else ""
 
 
 def _section(heading: str, rows: list[tuple[str, str]]) -> str:

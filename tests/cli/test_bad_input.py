@@ -284,3 +284,21 @@ def test_a_pipe_beside_the_bundle_holds_no_search_up(folder: Path, graph: Path, 
     command = [sys.executable, "-m", "mcpg", "search", "shipment status", "-b", str(graph)]
     done = subprocess.run(command, cwd=folder, capture_output=True, timeout=90, check=False)
     assert (done.returncode, b"shipment" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("search x --limit abc", "it is not a whole number"),
+        ("search x --min-score high", "it is not a number"),
+        ("search x --min-score 3", "it is greater than 1"),
+        ("search x --min-score -1", "it is less than 0"),
+        ("tune q.jsonl --folds 99", "it is greater than 20"),
+    ],
+)
+def test_values_are_refused_in_our_words(run: Callable[..., Run], words: str, told: str) -> None:
+    """A message about an option has no sentence of the library that checked it."""
+    done = run(*words.split())
+    assert done.code == 2
+    assert f": {told}\n" in done.err
+    assert "Input" not in done.err

@@ -127,3 +127,8 @@ class TestCompletion:
         captured = capsys.readouterr()
         assert captured.out.split() == expected
         assert captured.err == ""
+
+
+def test_what_may_be_left_out_stands_in_brackets_alone(run: Callable[..., Run]) -> None:
+    """An argument that may be repeated or left out is written as other programs do."""
+    assert run("serve", "--help").out.startswith("Usage: mcpg serve [OPTIONS] [SOURCE]...\n")
