@@ -19,7 +19,8 @@ from math import fsum, log, log1p
 
 from mcpg.engine.confidence import logistic
 from mcpg.relations.fields import singular
-from mcpg.relations.kinds import names_operation, rarity
+from mcpg.relations.kinds import names_operation
+from mcpg.relations.model import rarity
 from mcpg.text import operations, split_words, stem
 from mcpg.values import value
 
