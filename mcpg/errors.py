@@ -130,6 +130,7 @@ class Code:
     SEARCH_CACHE_FAILED = "search_cache_failed"
     TELEMETRY_FAILED = "telemetry_failed"
     TELEMETRY_MISSING = "telemetry_missing"
+    CONTEXT_TOOL_UNKNOWN = "context_tool_unknown"
     QUERY_TRUNCATED = "query_truncated"
     QUERY_NORMALIZED = "query_normalized"
     QUERY_NORMALIZATION_FAILED = "query_normalization_failed"
@@ -243,6 +244,7 @@ REMEDIES = {
     Code.RANKING_IGNORED: "Refit it with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
     Code.LIMIT_CAPPED: "Lower the limit.",
     Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
+    Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
     Code.QUERY_TRUNCATED: "Shorten the query.",
     Code.QUERY_NORMALIZED: "No action needed.",
     Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",

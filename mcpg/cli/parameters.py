@@ -147,6 +147,15 @@ CONTEXT_SUMMARY = Parameter(
     "What the conversation is about, beside --context; it counts less than the query.",
     "TEXT",
 )
+CONTEXT_TOOLS = Parameter(
+    "context_tools",
+    ("--context-tool",),
+    "Id of a tool that is already in use, or SOURCE::NAME: what the graph joins to it ranks "
+    "higher. Repeatable.",
+    "TOOL",
+    repeats=True,
+    completion="tool",
+)
 INCLUDE_DISABLED = switch(
     "include_disabled",
     "--include-disabled",
@@ -225,6 +234,7 @@ COMMON = (
 
 SEARCH = (
     *QUESTION,
+    CONTEXT_TOOLS,
     switch("explain", "--explain", text="Explain the result, as `mcpg explain` does."),
     WATCH,
     FORMAT,
@@ -253,6 +263,7 @@ SHOW = (
 
 EXPLAIN = (
     *QUESTION,
+    CONTEXT_TOOLS,
     Parameter(
         "tool",
         ("--tool",),

@@ -40,6 +40,7 @@ class Question:
         include_disabled: Whether tools that are off by default may be offered.
         min_score: The gate: the least score that counts, in [0, 1].
         abstain: Whether a doubtful answer is none.
+        context_tools: Tools that are already in use.
     """
 
     settings: Settings
@@ -48,6 +49,7 @@ class Question:
     include_disabled: bool = False
     min_score: float | None = None
     abstain: bool = False
+    context_tools: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Question:
@@ -63,6 +65,7 @@ class Question:
             given["include_disabled"],
             given["min_score"],
             given.get("abstain", False),
+            tuple(given.get("context_tools") or ()),
         )
 
     @property
@@ -242,6 +245,7 @@ def arguments_of(question: Question) -> dict[str, Any]:
         "abstain": question.abstain,
         "normalize": Equipping(settings).is_normalizing,
         "lexicon": uses_lexicon(settings),
+        **({"context_tools": question.context_tools} if question.context_tools else {}),
     }
 
 

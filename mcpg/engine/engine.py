@@ -124,6 +124,7 @@ class Engine:
         fusion: str = "",
         normalize: bool = False,
         lexicon: bool = True,
+        context_tools: Iterable[str] = (),
     ) -> SearchResult:
         """Find the tools that *query* asks for.
 
@@ -140,6 +141,8 @@ class Engine:
                 the vectors' matches; without, the order of the vectors is kept.
             normalize: Whether the query may be rewritten in English, to be searched beside itself.
             lexicon: Whether words of the query also match related words, and translations of them.
+            context_tools: Ids, or `source::name`, of tools that are already in use: what the graph
+                joins to them ranks higher, and they are no prerequisites.
 
         Raises:
             UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, *fusion* is asked of
@@ -149,15 +152,19 @@ class Engine:
             *("", "", limit, strategy, include_disabled, min_score, abstain, fusion),
             normalize=normalize,
             lexicon=lexicon,
+            context_tools=tuple(context_tools),
         )
         request, diagnostics = check_request(query, context, asked)
+        if request.context_tools:
+            request, unknown = self._ask(_in_use, request)
+            diagnostics = (*diagnostics, *unknown)
         if self._guarded is not None and self._guarded.observer is not None:
             from mcpg.engine.observed import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
 
             timings = Timings()
             with self._guarded.observer.search(request.query, request.strategy) as tell:
                 result = self._ask(self._answer, request, diagnostics, timings)
-                tell(search_facts(result, timings))
+                tell(search_facts(result, timings, len(request.context_tools)))
             if not tell.diagnostics:
                 return result
             return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
@@ -213,6 +220,7 @@ class Engine:
         fusion: str = "",
         normalize: bool = False,
         lexicon: bool = True,
+        context_tools: Iterable[str] = (),
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
@@ -229,8 +237,12 @@ class Engine:
             *("", "", limit, strategy, include_disabled, min_score, abstain, fusion),
             normalize=normalize,
             lexicon=lexicon,
+            context_tools=tuple(context_tools),
         )
         request, diagnostics = check_request(query, context, asked)
+        if request.context_tools:
+            request, unknown = self._ask(_in_use, request)
+            diagnostics = (*diagnostics, *unknown)
         if tool is None:
             return self._ask(_explained, request, diagnostics)
         tool_id = self.catalog.named(tool).id
@@ -379,6 +391,13 @@ def _explained(
 
 def _planned(searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
     return searcher.planner().plan(request, diagnostics)
+def _in_use(searcher: Searcher, request: Request) -> tuple[Request, tuple[Diagnostic, ...]]:
+    """Return *request* with the ids of its context tools, and a warning for each unknown one."""
+    from mcpg.engine.context import context_numbers, unknown_tools  # noqa: PLC0415 - most searches have none
+
+    tools, unknown = context_numbers(request.context_tools, searcher.index)
+    request = replace(request, context_tools=tuple(tools.values()))
+    return request, unknown_tools(unknown, searcher.index) if unknown else ()
 
 
 def _is_rewritten(searcher: Searcher, request: Request) -> bool:

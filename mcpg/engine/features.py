@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple
 
+    from mcpg.engine.context import Nearness
     from mcpg.engine.query import Analysis
 
 FEATURES = (
@@ -31,12 +32,16 @@ FEATURES = (
     "relatedName",
     "operation",
     "question",
+    "contextEdge",
+    "contextWalk",
+    "contextSource",
     "exactName",
     "intent",
 )
 """The features of the fused score, in the order in which models list their weights."""
 
 _GRAM_SCALE = 1 << 20
+_NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")
 # A weak relation says less than its similarity.
 _RELATED_POWER = 1.5
@@ -71,6 +76,7 @@ if TYPE_CHECKING:
             operation: How much more likely it does the kind of operation that is asked for than
                 any tool does: the logarithm of a ratio, in [-1.5, 1.5].
             question: Where the query is a question, the same of reading.
+            context: How near it is to the tools in use: by an edge, by a walk, by its source.
             exact: 1 when the query names the tool exactly, else the share of the query that an
                 alias which opens it is.
         """
@@ -91,6 +97,7 @@ if TYPE_CHECKING:
         gains: tuple[tuple[int, float], ...]
         operation: float
         question: float
+        context: Nearness
         exact: float
 
 else:  # `typing` takes longer to import than the search of a small catalogue
@@ -99,7 +106,7 @@ else:  # `typing` takes longer to import than the search of a small catalogue
     Candidate = namedtuple(  # noqa: PYI024 - as above
         "Candidate",
         "document lexical impacts name_coverage opening related_name grams "
-        "cosine source coverage sentence intents related gains operation question exact",
+        "cosine source coverage sentence intents related gains operation question context exact",
     )
 
 
@@ -131,6 +138,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _damped(gains, analysis),
         gains,
         *_operations(pool, analysis, index),
+        analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         [named.get(document, 0.0) for document in pool],
     )
     return list(map(Candidate._make, zip(*columns, strict=True)))

@@ -159,6 +159,7 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         _RELATED_NAME_UNIT * candidate.related_name,
         candidate.operation,
         candidate.question,
+        *candidate.context,
         candidate.exact,
         0.0,
     )

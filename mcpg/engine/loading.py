@@ -50,10 +50,14 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
 
-GIVEN = ("bm25f", "openingName", "exactName", "intent")
+GIVEN = (
+    *("bm25f", "openingName", "contextEdge", "contextWalk", "contextSource"),
+    *("exactName", "intent"),
+)
 """Features whose weights are never fitted on queries, and never carried by a bundle: that of BM25F
-is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what a tool
-adds for an intent depends on the order that the others give."""
+is the unit of all others, what names a tool is a rule, whose weight makes it hold, a query that
+stands alone has no tools in use, and what a tool adds for an intent depends on the order that the
+others give."""
 
 BY_ORDER = ("intent",)
 """Those of them that a tool has only once it has a place."""

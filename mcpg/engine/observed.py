@@ -72,8 +72,8 @@ class _Timed:
         self._times.append(time.perf_counter() - self._start)
 
 
-def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
-    """Return the facts about *result* for an observer."""
+def search_facts(result: SearchResult, timings: Timings, context_tools: int = 0) -> SearchFacts:
+    """Return the facts about *result*, by so many *context_tools*, for an observer."""
     return SearchFacts(
         strategy=result.strategy,
         mode=result.ranking_mode,
@@ -91,6 +91,7 @@ def search_facts(result: SearchResult, timings: Timings) -> SearchFacts:
         graph_seconds=_total(timings.of_graph),
         vector_tokens=timings.tokens,
         normalized_query=result.normalized_query,
+        context_tools=context_tools,
     )
 
 

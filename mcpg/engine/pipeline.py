@@ -13,7 +13,7 @@ from mcpg.engine.query import analyse
 from mcpg.engine.results import MAX_LIMIT, Request
 from mcpg.engine.retrieval import POOL, Pool, depth, pooled, retrieve_for_each, widened
 from mcpg.index import Index
-from mcpg.values import value
+from mcpg.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,16 +178,26 @@ def analysed(search: Search) -> Analysis:
     request = search.request
     with search.stage("analyse"):
         query, context = request.query or request.context, request.context if request.query else ""
-        return analyse(
+        analysis = analyse(
             query, search.index, context=context, memo=search.memo, uses_lexicon=request.lexicon
         )
+    return with_context(analysis, request, search.index) if request.context_tools else analysis
+
+
+def with_context(analysis: Analysis, request: Request, index: Index) -> Analysis:
+    """Return *analysis* with what the graph says by the tools in use that *request* names."""
+    from mcpg.engine.context import ContextGraph, context_numbers  # noqa: PLC0415 - most searches have none
+
+    tools, _ = context_numbers(request.context_tools, index)
+    return replace(analysis, used=ContextGraph(tuple(tools), index)) if tools else analysis
 
 
 def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
     """Retrieve the pool.
 
     It holds the best *size* documents by lexical score, within the selection where there is one,
-    and those whose name the query spells.
+    those whose name the query spells, and, if there are any, the nearest neighbours of the tools in
+    use.
     """
     index, disabled = search.index, search.disabled
     with search.stage("retrieve"):
@@ -196,6 +206,8 @@ def retrieved(search: Search, analysis: Analysis, size: int) -> Pool:
             widened(analysis), index, disabled=disabled, size=size, among=among
         )
         named = sorted(named_exactly(analysis, index).keys() - disabled)
+        if analysis.used is not None and by_words:
+            named += [one for one in analysis.used.neighbours() if one not in disabled]
     return pooled(by_words, named, size)
 
 

@@ -135,6 +135,7 @@ def prerequisites(
     *,
     literals: Sequence[Literal] = (),
     without: Collection[int] = (),
+    done: Collection[int] = (),
     limit: int = MOST,
     depth: int = DEEPEST,
     memo: Memo | None = None,
@@ -146,11 +147,12 @@ def prerequisites(
         index: Where they are.
         literals: The arguments that the request has; what they fill no tool has to provide.
         without: Tools that are no prerequisites, such as disabled ones.
+        done: Tools that have run: neither they nor what only they need is found.
         limit: The most prerequisites.
         depth: The most steps of a path.
         memo: The needs of tools that are known already, and those that were read.
     """
-    walk = _Walk(index, literals, without, {} if memo is None else memo)
+    walk = _Walk(index, literals, without, done, {} if memo is None else memo)
     walk.run(dict(goals), limit, depth)
     known = walk.goals.keys() | walk.found.keys()
     needs = sorted(
@@ -164,11 +166,17 @@ class _Walk:
     """One walk backwards from the goals."""
 
     def __init__(
-        self, index: Index, literals: Sequence[Literal], without: Collection[int], memo: Memo
+        self,
+        index: Index,
+        literals: Sequence[Literal],
+        without: Collection[int],
+        done: Collection[int],
+        memo: Memo,
     ) -> None:
         self._index = index
         self._literals = literals
         self._without = without
+        self._done = done
         self._memo = memo
         self._queue: list[tuple[float, int, int, int, int, Need]] = []
         self.goals: dict[int, float] = {}
@@ -191,14 +199,14 @@ class _Walk:
         """Queue what *tool* needs."""
         for need in self._chosen(tool):
             self.needs.append(need)
-            if need.tool not in self.goals:
+            if need.tool not in self.goals and need.tool not in self._done:
                 reached = round(score * need.weight, DECIMALS)
                 heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
 
     def _chosen(self, tool: int) -> Iterator[Need]:
         """Yield what *tool* needs: of several that provide one argument, one that is there.
 
-        A goal comes before any other provider, or nothing more would have to run.
+        A goal, or a tool that has run, comes before any other: then nothing more has to run.
         """
         open_needs = [one for one in needs_of(tool, self._index, self._memo) if self._is_open(one)]
         provided: set[str] = set()
@@ -215,7 +223,8 @@ class _Walk:
 
     def _precedence(self, need: Need) -> tuple[bool, bool, float, int]:
         is_said = need.origin in {"authored", "observed"}
-        return not is_said, need.tool not in self.goals, -need.weight, need.tool
+        is_there = need.tool in self.goals or need.tool in self._done
+        return not is_said, not is_there, -need.weight, need.tool
 
     def _is_open(self, need: Need) -> bool:
         """Return whether the request leaves *need* open."""

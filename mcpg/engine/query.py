@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from mcpg.engine.context import ContextGraph
     from mcpg.engine.query_terms import Memo
     from mcpg.text.literals import Literal
 
@@ -138,6 +139,7 @@ class Analysis:
         is_question: Whether it asks something.
         total_weight: What a perfect match of everything asked would weigh; above 0.
         literals: The parts of the query that are arguments.
+        used: What the graph says by the tools in use; `None` without any.
     """
 
     clauses: tuple[QueryTerm, ...]
@@ -151,6 +153,7 @@ class Analysis:
     is_question: bool = False
     total_weight: float = 1.0
     literals: tuple[Literal, ...] = ()
+    used: ContextGraph | None = None
 
 
 def analyse(

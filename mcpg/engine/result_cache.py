@@ -128,6 +128,7 @@ LASTING = frozenset(
         Code.HYBRID_VECTOR_MERGE_USED,
         Code.LOW_CONFIDENCE,
         Code.QUERY_TRUNCATED,
+        Code.CONTEXT_TOOL_UNKNOWN,
         Code.LIMIT_CAPPED,
         Code.QUERY_NORMALIZED,
         Code.QUERY_LITERALS_RESTORED,

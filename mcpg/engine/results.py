@@ -188,6 +188,7 @@ class Request:
     fusion: str = ""
     normalize: bool = False
     lexicon: bool = True
+    context_tools: tuple[str, ...] = ()
 
     @property
     def is_browsing(self) -> bool:
@@ -221,6 +222,7 @@ def check_request(
         check_fusion(asked.fusion, strategy) if asked.fusion else "",
         asked.normalize,
         asked.lexicon,
+        tuple(dict.fromkeys(asked.context_tools)),
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_cuts(query, context, limit)) if cut else ()

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.plan.planner import Planner
     from mcpg.engine.prerequisites import Memo as NeedMemo
+    from mcpg.engine.query import Analysis
     from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace
     from mcpg.engine.vectors import IndexVectors, SearchVectors
     from mcpg.errors import Diagnostic
-    from mcpg.text.literals import Literal
 
 # Tools of which what is shown is kept once it has been read.
 _MOST_CARDS = 4_096
@@ -165,7 +165,7 @@ class Searcher:
             within = frozenset().union(*windows) if len(windows) == len(rankings) else None
             # Where vectors rank alone, the graph adds nothing.
             goals = goals_of(primaries) if within is None or within else []
-            needed = self._needed(goals, request, rankings[0].analysis.literals)
+            needed = self._needed(goals, request, rankings[0].analysis)
             related, next_steps = expand(
                 primaries,
                 self.index,
@@ -198,14 +198,15 @@ class Searcher:
         self,
         goals: Sequence[tuple[int, float]],
         request: Request,
-        literals: Sequence[Literal],
+        analysis: Analysis,
     ) -> list[Reached]:
-        """Return what must run before the *goals*, which the *literals* of the query fill."""
+        """Return what must run before the *goals*, by what the query and the tools in use give."""
         closure = prerequisites(
             goals,
             self.index,
-            literals=literals,
+            literals=analysis.literals,
             without=self.disabled(request),
+            done=analysis.used.tools if analysis.used else (),
             limit=request.limit,
             memo=self._needs,
         )

@@ -83,6 +83,7 @@ class SearchFacts:
         graph_seconds: Time of all other stages of the ranking; `None` where it was not measured.
         vector_tokens: Tokens used to embed the query; `None` if unknown.
         normalized_query: The rewritten query, `None` if it was not rewritten.
+        context_tools: Number of known tools in use that the search was given.
     """
 
     strategy: str
@@ -101,6 +102,7 @@ class SearchFacts:
     graph_seconds: float | None = None
     vector_tokens: int | None = None
     normalized_query: str | None = None
+    context_tools: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +344,7 @@ SEARCH = Kind(
         "mcpg.search.",
         *_RANKED,
         *("result_count", "related_count", "next_step_count", "prerequisite_count"),
+        "context_tool_count",
         *("focused_graph_node_count", "focused_graph_edge_count", "vector_tokens"),
         *("vector_duration", "graph_duration", "duration", QUERY, NORMALIZED_QUERY),
     ),

@@ -110,6 +110,7 @@ class OpenTelemetryObserver:
             "related_count": facts.related,
             "next_step_count": facts.next_steps,
             "prerequisite_count": facts.prerequisites,
+            "context_tool_count": facts.context_tools,
             "focused_graph_node_count": facts.nodes,
             "focused_graph_edge_count": facts.edges,
             "vector_tokens": facts.vector_tokens,

@@ -41,6 +41,7 @@ FACTS = SearchFacts(
     graph_seconds=0.125,
     vector_tokens=7,
     normalized_query="list orders",
+    context_tools=2,
 )
 
 
@@ -69,6 +70,7 @@ def test_a_search_is_a_span() -> None:
         "mcpg.search.related_count": 2,
         "mcpg.search.next_step_count": 1,
         "mcpg.search.prerequisite_count": 3,
+        "mcpg.search.context_tool_count": 2,
         "mcpg.search.focused_graph_node_count": 9,
         "mcpg.search.focused_graph_edge_count": 11,
         "mcpg.search.vector_tokens": 7,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, Tool
 from mcpg.engine.ask.model import INTENTS
+from mcpg.engine.context import MOST_TOOLS
 from mcpg.gateway import serve
 from mcpg.gateway.serve.answers import listed, source_name
 from mcpg.json_types import JsonObject, JsonValue
@@ -131,6 +132,12 @@ INPUTS: dict[str, JsonObject] = {
             "query": _QUERY,
             "limit": _count("Maximum number of tools.", USUAL_MATCHES, MOST_MATCHES),
             "context": _CONTEXT,
+            "contextTools": {
+                **_TEXTS,
+                "description": "Ids of tools that are already in use; what belongs with them "
+                "ranks higher.",
+                "maxItems": MOST_TOOLS,
+            },
         },
         "query",
     ),

@@ -386,6 +386,7 @@ class MetaTools:
             arguments["query"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
             context=arguments.get("context"),
+            context_tools=arguments.get("contextTools", ()),
             **self._serving.search,
         )
         return self._fitted(search_answers(result, known.find))
