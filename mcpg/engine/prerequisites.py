@@ -43,7 +43,8 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 """The origins of edges; of two tools that lead to each other, the later one's word counts."""
 
 # The least weight of an edge that says that its source must run first, by origin.
-_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.0, "inferred": 0.8}
+_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.0, "inferred": 0.4}
+_SAID = frozenset(("authored", "observed"))
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
 _MOST_PROVIDERS = 4
@@ -222,7 +223,7 @@ class _Walk:
                 yield need
 
     def _precedence(self, need: Need) -> tuple[bool, bool, float, int]:
-        is_said = need.origin in {"authored", "observed"}
+        is_said = need.origin in _SAID
         is_there = need.tool in self.goals or need.tool in self._done
         return not is_said, not is_there, -need.weight, need.tool
 
@@ -230,7 +231,7 @@ class _Walk:
         """Return whether the request leaves *need* open."""
         if need.tool in self._without:
             return False
-        if need.origin in {"authored", "observed"} or not self._literals:
+        if need.origin in _SAID or not self._literals:
             return True
         arguments = [argument for _, argument in need.fields] or required_arguments(
             need.before, self._index
@@ -253,7 +254,7 @@ def needs_of(tool: int, index: Index, memo: Memo | None = None) -> tuple[Need, .
 
 def _read(tool: int, index: Index) -> list[Need]:
     needs: dict[int, Need] = {}
-    for need in (*_stated(tool, index), *_provided(tool, index)):
+    for need in _believable([*_stated(tool, index), *_provided(tool, index)], index):
         held = needs.get(need.tool)
         needs[need.tool] = need if held is None else _joined(held, need)
     against = _against(tool, index)
@@ -273,16 +274,39 @@ def _stated(tool: int, index: Index) -> Iterator[Need]:
         origin = index.origin(number)
         if kind != NEXT_STEP or source == tool or weight < _LEAST.get(origin, 1.0):
             continue
-        if origin == "inferred" and not _reads(source, index):
-            continue
         _, fields = index.mapping(number)
         reason = index.reason(number) or _UNEXPLAINED
         yield Need(source, tool, NEXT_STEP, origin, weight, reason, fields)
 
 
+def _believable(needs: Sequence[Need], index: Index) -> list[Need]:
+    """Return those of the *needs* of one tool that say more than that it may follow.
+
+    What somebody says is believed, and that a reader comes first. A tool that writes is needed for
+    a value that no reader provides, if creating is what it does.
+    """
+    read = {argument for one in needs if _reads(one.tool, index) for _, argument in one.fields}
+    return [
+        one
+        for one in needs
+        if one.origin in _SAID
+        or _reads(one.tool, index)
+        or (
+            one.origin == "schema"
+            and _creates(one.tool, index)
+            and read.isdisjoint(argument for _, argument in one.fields)
+        )
+    ]
+
+
 def _reads(tool: int, index: Index) -> bool:
     (shares,) = index.operations([tool])
     return 2 * sum(shares[: operations.READS]) > sum(shares)
+
+
+def _creates(tool: int, index: Index) -> bool:
+    (shares,) = index.operations([tool])
+    return 2 * shares[operations.KINDS.index("create")] > sum(shares)
 
 
 def _provided(tool: int, index: Index) -> Iterator[Need]:

@@ -33,6 +33,9 @@ _PHRASES = {
     "relatedName": "its name has words that are related to the query's",
     "operation": "it does more of the kind that is asked for",
     "question": "the query is a question, and it is more likely to only read",
+    "contextEdge": "an edge joins it to a tool in use",
+    "contextWalk": "it is nearer to the tools in use",
+    "contextSource": "it is of the same server as a tool in use",
     "exactName": "the query contains its name or an alias",
     "intent": "it answers a part of the query that the tools above it leave open",
 }
