@@ -37,8 +37,8 @@ _WIDEST = 5.0
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
 _KNOWN = ("exact", "stem", "translation")
-# What a tool adds for an intent depends on the matches above it, what kind of operation it does says
-# nothing of what it does that to, and the tools in use say nothing of what is asked.
+# What a tool adds for an intent depends on the matches above it, what kind of operation it does
+# says nothing of what it does that to, and the tools in use say nothing of what is asked.
 _NO_LEAD = tuple(
     FEATURES.index(name)
     for name in (

@@ -138,6 +138,11 @@ def greatest_lexical(candidates: Iterable[Candidate]) -> float:
     return max([one.lexical for one in candidates], default=0.0) or 1.0
 
 
+# What the tools in use say of a tool counts so much where the query says nothing of it, and in full
+# where it says most.
+_CONTEXT_ALONE = 0.5
+
+
 # In these units, the weights of related words are about as great as those of other features.
 _RELATED_UNIT = 4.0
 _RELATED_NAME_UNIT = 1.5
@@ -146,6 +151,7 @@ _RELATED_NAME_UNIT = 1.5
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
     """Return the features of *candidate*; its intents add nothing before it has a place."""
     own = candidate.lexical / lexical
+    local = _CONTEXT_ALONE + (1 - _CONTEXT_ALONE) * own
     return (
         own,
         own * candidate.name_coverage,
@@ -159,7 +165,7 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         _RELATED_NAME_UNIT * candidate.related_name,
         candidate.operation,
         candidate.question,
-        *candidate.context,
+        *[local * one for one in candidate.context],
         candidate.exact,
         0.0,
     )

@@ -24,12 +24,8 @@ from mcpg.values import DECIMALS, replace, value
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from mcpg.index import Index
     from mcpg.text.literals import Literal
-
-    Memo: TypeAlias = "dict[int, tuple[Need, ...]]"
 
 PREREQUISITE, PROVIDES, NEXT_STEP = "prerequisite", "provides", "nextStep"
 
@@ -43,7 +39,7 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 """The origins of edges; of two tools that lead to each other, the later one's word counts."""
 
 # The least weight of an edge that says that its source must run first, by origin.
-_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.0, "inferred": 0.4}
+_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.2, "inferred": 0.4}
 _SAID = frozenset(("authored", "observed"))
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
@@ -60,6 +56,9 @@ _NAMES_OF_NUMBERS = (_NUMBER, "id", "index", "count", "amount", "limit")
 
 GOAL_SHARE = 0.3
 """A match is a goal of a search if its score is at least this share of the best."""
+
+LEAST_PATH = 0.2
+"""The least strength of a path to a prerequisite that a search shows."""
 
 
 @value
@@ -88,6 +87,14 @@ class Need:
     def authority(self) -> tuple[int, float]:
         """What decides between two needs that contradict each other: the greater counts."""
         return AUTHORITY.index(self.origin), self.weight
+
+
+class Memo:
+    """What is known of the tools of an index: their needs and their required arguments."""
+
+    def __init__(self) -> None:
+        self.needs: dict[int, tuple[Need, ...]] = {}
+        self.arguments: dict[int, tuple[str, ...]] = {}
 
 
 @value
@@ -130,7 +137,7 @@ def goals_of(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     return [(tool, score) for tool, score in matches if score >= GOAL_SHARE * matches[0][1]]
 
 
-def prerequisites(
+def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is known
     goals: Iterable[tuple[int, float]],
     index: Index,
     *,
@@ -139,6 +146,7 @@ def prerequisites(
     done: Collection[int] = (),
     limit: int = MOST,
     depth: int = DEEPEST,
+    least: float = 0.0,
     memo: Memo | None = None,
 ) -> Closure:
     """Return what must run before the *goals*, at most *limit* tools over paths of *depth* steps.
@@ -151,10 +159,11 @@ def prerequisites(
         done: Tools that have run: neither they nor what only they need is found.
         limit: The most prerequisites.
         depth: The most steps of a path.
-        memo: The needs of tools that are known already, and those that were read.
+        least: The least strength of a path, in [0, 1].
+        memo: What is known of the index already; what is read is kept there.
     """
-    walk = _Walk(index, literals, without, done, {} if memo is None else memo)
-    walk.run(dict(goals), limit, depth)
+    walk = _Walk(index, literals, without, done, memo or Memo())
+    walk.run(dict(goals), limit, depth, least)
     known = walk.goals.keys() | walk.found.keys()
     needs = sorted(
         (need for need in walk.needs if need.tool in known),
@@ -184,13 +193,13 @@ class _Walk:
         self.found: dict[int, Prerequisite] = {}
         self.needs: list[Need] = []
 
-    def run(self, goals: dict[int, float], limit: int, depth: int) -> None:
+    def run(self, goals: dict[int, float], limit: int, depth: int, least: float) -> None:
         self.goals = goals
         for goal, score in goals.items():
             self._follow(goal, goal, score, 1)
         while self._queue and len(self.found) < limit:
             negative, steps, tool, _, goal, need = heappop(self._queue)
-            if tool in self.found:
+            if tool in self.found or -negative < least * goals[goal]:
                 continue
             self.found[tool] = Prerequisite(tool, -negative, steps, goal, need)
             if steps < depth:
@@ -234,7 +243,7 @@ class _Walk:
         if need.origin in _SAID or not self._literals:
             return True
         arguments = [argument for _, argument in need.fields] or required_arguments(
-            need.before, self._index
+            need.before, self._index, self._memo
         )
         return not arguments or len(filled_by(self._literals, arguments)) < len(arguments)
 
@@ -244,11 +253,12 @@ def needs_of(tool: int, index: Index, memo: Memo | None = None) -> tuple[Need, .
 
     Of each required argument a few tools that provide it are among them; they are alternatives.
     """
-    known = None if memo is None else memo.get(tool)
+    kept = {} if memo is None else memo.needs
+    known = kept.get(tool)
     if known is None:
         known = tuple(_read(tool, index))
-        if memo is not None and len(memo) < _MOST_REMEMBERED:
-            memo[tool] = known
+        if len(kept) < _MOST_REMEMBERED:
+            kept[tool] = known
     return known
 
 
@@ -318,7 +328,7 @@ def _provided(tool: int, index: Index) -> Iterator[Need]:
         _, mapping = index.provision(number)
         fields = [(given, argument) for given, argument, required in mapping if required]
         wanted = [field for field in fields if counts.get(field[1], 0) < _MOST_PROVIDERS]
-        if source == tool or not wanted:
+        if source == tool or not wanted or weight < _LEAST["schema"]:
             continue
         for _, argument in fields:
             counts[argument] = counts.get(argument, 0) + 1
@@ -341,9 +351,14 @@ def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
     return strongest
 
 
-def required_arguments(tool: int, index: Index) -> tuple[str, ...]:
+def required_arguments(tool: int, index: Index, memo: Memo) -> tuple[str, ...]:
     """Return the names of the required arguments of *tool*."""
-    return tuple(index.record(tool).tool.required_arguments)
+    known = memo.arguments.get(tool)
+    if known is None:
+        known = tuple(index.record(tool).tool.required_arguments)
+        if len(memo.arguments) < _MOST_REMEMBERED:
+            memo.arguments[tool] = known
+    return known
 
 
 def filled_by(literals: Iterable[Literal], arguments: Iterable[str]) -> dict[str, Literal]:

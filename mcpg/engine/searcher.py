@@ -9,7 +9,8 @@ from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.features import lacked
 from mcpg.engine.model import model_of
 from mcpg.engine.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
-from mcpg.engine.prerequisites import PREREQUISITE, goals_of, prerequisites
+from mcpg.engine.prerequisites import LEAST_PATH, PREREQUISITE, goals_of, prerequisites
+from mcpg.engine.prerequisites import Memo as NeedMemo
 from mcpg.engine.results import (
     EngineServices,
     Evidence,
@@ -82,7 +83,7 @@ class Searcher:
         self._planner: Planner | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
-        self._needs: NeedMemo = {}
+        self._needs = NeedMemo()
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -208,6 +209,7 @@ class Searcher:
             without=self.disabled(request),
             done=analysis.used.tools if analysis.used else (),
             limit=request.limit,
+            least=LEAST_PATH,
             memo=self._needs,
         )
         return [

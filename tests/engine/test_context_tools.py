@@ -107,7 +107,7 @@ def test_contributions_add_up_with_context(engine: Engine) -> None:
     best = explanation.matches[0]
     parts = {one.feature: one.contribution for one in best.contributions}
 
-    assert parts["contextEdge"] == 2.0
+    assert parts["contextEdge"] > 0
     assert parts["contextWalk"] > 0
     assert parts["contextSource"] > 0
     assert best.fused_score == pytest.approx(sum(parts.values()), abs=1e-8)

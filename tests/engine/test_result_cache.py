@@ -153,7 +153,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "fusion": ({"strategy": "auto"}, {"strategy": "auto", "fusion": "rrf"}),
     "normalize": ({"query": "замовлення"}, {"query": "замовлення", "normalize": True}),
     "lexicon": ({"query": "purchase"}, {"query": "purchase", "lexicon": False}),
-    "context_tools": ({}, {"context_tools": ("TOOL",)}),
+    "context_tools": ({}, {"context_tools": (PLAIN.tools[0].id,)}),
 }
 """For each field of a request, two requests that differ in nothing else."""
 
