@@ -233,6 +233,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "README.md",
     "docs/tutorial.md",
     "docs/how-to/author.md",
+    "docs/how-to/context-tools.md",
     "docs/how-to/evaluate.md",
     "docs/how-to/explain.md",
     "docs/how-to/graph-search.md",
