@@ -391,6 +391,8 @@ def _explained(
 
 def _planned(searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
     return searcher.planner().plan(request, diagnostics)
+
+
 def _in_use(searcher: Searcher, request: Request) -> tuple[Request, tuple[Diagnostic, ...]]:
     """Return *request* with the ids of its context tools, and a warning for each unknown one."""
     from mcpg.engine.context import context_numbers, unknown_tools  # noqa: PLC0415 - most searches have none

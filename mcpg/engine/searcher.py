@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from mcpg.engine.candidate_source import GuardedSource, Selection
     from mcpg.engine.circuit_breaker import GuardedNormalizer
     from mcpg.engine.plan.planner import Planner
-    from mcpg.engine.prerequisites import Memo as NeedMemo
     from mcpg.engine.query import Analysis
     from mcpg.engine.query_terms import Memo
     from mcpg.engine.trace import Trace

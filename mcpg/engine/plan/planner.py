@@ -26,7 +26,7 @@ from mcpg.engine.plan.model import (
     Plan,
     Task,
 )
-from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Prerequisite, prerequisites
+from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Memo, Prerequisite, prerequisites
 from mcpg.errors import Code, warning
 from mcpg.values import counted, replace, value
 
@@ -104,7 +104,7 @@ class Planner:
         self._searcher = searcher
         self._surroundings = surroundings or Surroundings(searcher.index)
         self._model = model or plan_model()
-        self._needs: dict[int, Any] = {}
+        self._needs = Memo()
 
     def plan(self, request: Request, diagnostics: tuple[Diagnostic, ...]) -> Plan:
         """Return a plan for the query of *request*, of at most its limit of chosen tools.
