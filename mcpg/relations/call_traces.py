@@ -289,8 +289,9 @@ def seconds_of(value: object) -> float | None:
             value = utc.timestamp()
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
+    # Compared first: what is too large for a float cannot be divided.
     for unit in (1, 1e3, 1e6, 1e9):
-        if _EARLIEST <= value / unit < _LATEST:
+        if _EARLIEST * unit <= value < _LATEST * unit:
             return value / unit
     return None
 
@@ -310,7 +311,9 @@ def _duration(record: dict[str, Any], layout: Layout, start: float) -> float:
     name, unit = (layout.seconds, 1.0) if layout.seconds else (layout.milliseconds, 1e3)
     took = record.get(name)
     # NaN is not below anything, and a call takes no longer than a century.
-    return took / unit if isinstance(took, int | float) and took < _LATEST else 0.0
+    if not isinstance(took, int | float) or not took < _LATEST:
+        return 0.0
+    return max(took, -_LATEST) / unit
 
 
 def _succeeded(record: dict[str, Any], layout: Layout) -> bool:

@@ -252,7 +252,8 @@ def _recency(last: str, newest: str) -> float:
     """Return 1 for the newest day of all traces, less the older, and never below a half."""
     if UNDATED in (last, newest):
         return 1.0
-    age = (date.fromisoformat(newest) - date.fromisoformat(last)).days
+    # A file that is damaged may lack the sessions of a day.
+    age = max(0, (date.fromisoformat(newest) - date.fromisoformat(last)).days)
     return float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
 
 

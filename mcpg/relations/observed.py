@@ -213,7 +213,11 @@ def without_tools(observed: Observed, names: Collection[str]) -> Observed:
     return Observed(
         observed.sessions,
         {name: days for name, days in observed.tools.items() if name not in names},
-        {pair: days for pair, days in observed.pairs.items() if not set(pair) & {*names}},
+        {
+            (one, other): days
+            for (one, other), days in observed.pairs.items()
+            if one not in names and other not in names
+        },
         observed.files,
     )
 
@@ -295,14 +299,20 @@ class _Reader:
             first, second = map(_name, _list(members["pair"]))
             if not first < second:
                 raise ValueError(first)
-            self.pairs[first, second] = _days(members["days"], PairCounts)
+            _put(self.pairs, (first, second), _days(members["days"], PairCounts))
         elif "tool" in members:
-            self.tools[_name(members["tool"])] = _days(members["days"], ToolCounts)
+            _put(self.tools, _name(members["tool"]), _days(members["days"], ToolCounts))
         else:
             digest = str(members["file"])
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(digest)
             self.files.add(LearnedFile(digest, _count(members["bytes"])))
+
+
+def _put(lines: dict[Key, dict[str, Counts]], key: Key, days: dict[str, Counts]) -> None:
+    if key in lines:
+        raise ValueError(key)
+    lines[key] = days
 
 
 def _days(value: Any, kind: type[Counts]) -> dict[str, Counts]:

@@ -222,6 +222,18 @@ def test_a_trace_without_a_call_is_a_finding(run: Runner, folder: Path) -> None:
     assert not (folder / FILE).exists()
 
 
+@pytest.mark.usefixtures("calls")
+def test_force_replaces_other_files_and_keeps_counts(run: Runner, folder: Path) -> None:
+    """What was learned before is dropped only when `--fresh` asks for that."""
+    (folder / FILE).write_text("notes of somebody\n")
+    assert run("learn", "calls.jsonl").code == 2
+    assert run("learn", "calls.jsonl", "--force").code == 0
+    assert sessions_in(folder) == 4
+    (folder / "more.jsonl").write_bytes(lines_of(calls_of(SESSIONS, prefix="m")))
+    assert run("learn", "more.jsonl", "--force").code == 0
+    assert sessions_in(folder) == 8
+
+
 def test_a_damaged_file_of_counts_is_an_error(run: Runner, folder: Path, calls: Path) -> None:
     """It is not replaced by what is new alone, unless that is asked for."""
     (folder / FILE).write_text('{"schema":"mcpg/observed/1","sessions":{}}\n{"tool":1}\n')

@@ -98,7 +98,8 @@ def test_times_are_read_in_every_common_form(value: object) -> None:
     "value",
     [
         *(None, True, "", "soon", [], {}, 0, -1, 1e999, float("nan"), "9" * 5000, "1e999"),
-        *("9999-12-31T23:59:59Z", "1970-01-01", 10**40, "0001-01-01T00:00:00+23:59"),
+        *("9999-12-31T23:59:59Z", "1970-01-01", "0001-01-01T00:00:00+23:59"),
+        *(10**40, 10**400, "9" * 400),
     ],
 )
 def test_times_that_make_no_sense_are_none(value: object) -> None:
@@ -164,8 +165,9 @@ def test_times_in_whole_seconds_prove_no_overlap() -> None:
 def test_a_call_that_ends_before_it_begins_takes_no_time() -> None:
     """A clock that was set back during a call is reported."""
     call = {"session": "s", "tool": "a", "start": AT, "end": "2026-05-28T20:00:00"}
-    _, tally = read(lines_of([call]))
-    assert (tally.negative, tally.calls) == (1, 1)
+    backwards = {"session": "s", "tool": "b", "start": AT, "duration": -(10**400)}
+    _, tally = read(lines_of([call, backwards]))
+    assert (tally.negative, tally.calls) == (2, 2)
 
 
 def test_lines_that_cannot_be_used_are_counted() -> None:

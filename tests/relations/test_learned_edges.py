@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from traces import DAY, START, observed_of
 
@@ -189,18 +189,29 @@ COUNTS = st.builds(PairCounts, *[NUMBERS] * 7)
 TOOLS = st.builds(ToolCounts, *[NUMBERS] * 4)
 
 
+DAYS = st.sampled_from(["", "0001-01-01", "2026-01-01", "9999-12-31"])
+
+
 @given(
+    DAYS,
     st.dictionaries(st.sampled_from("abc"), TOOLS),
     st.dictionaries(st.sampled_from([("a", "b"), ("a", "c"), ("b", "c")]), COUNTS),
+    DAYS,
+)
+@example(
+    "0001-01-01",
+    {"a": ToolCounts(3, 3, 3, 0), "b": ToolCounts(3, 3, 3, 0)},
+    {("a", "b"): PairCounts(3, 3, 3)},
+    "9999-12-31",
 )
 def test_any_counts_give_sound_edges(
-    tools: dict[str, ToolCounts], pairs: dict[tuple[str, str], PairCounts]
+    newest: str, tools: dict[str, ToolCounts], pairs: dict[tuple[str, str], PairCounts], day: str
 ) -> None:
-    """Counts of a file may contradict each other; weights stay in (0, 1]."""
+    """Counts and days of a file may contradict each other; weights stay in (0, 1]."""
     observed = Observed(
-        {"2026-01-01": 1},
-        {name: {"2026-01-01": counts} for name, counts in tools.items()},
-        {pair: {"2026-01-01": counts} for pair, counts in pairs.items()},
+        {newest: 1},
+        {name: {day: counts} for name, counts in tools.items()},
+        {pair: {day: counts} for pair, counts in pairs.items()},
     )
     for one in learned_edges(observed):
         assert 0 < one.edge.weight <= 1

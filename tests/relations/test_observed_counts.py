@@ -85,6 +85,8 @@ def test_a_file_holds_names_days_and_numbers_alone() -> None:
         '{"schema":"mcpg/observed/1","sessions":{}}\n{"tool":"a","days":{"":[1,1,1,1e9]}}',
         '{"schema":"mcpg/observed/1","sessions":{}}\n{"pair":["b","a"],"days":{}}',
         '{"schema":"mcpg/observed/1","sessions":{}}\n{"pair":["a","a"],"days":{}}',
+        '{"schema":"mcpg/observed/1","sessions":{}}' + '\n{"tool":"a","days":{}}' * 2,
+        '{"schema":"mcpg/observed/1","sessions":{}}' + '\n{"pair":["a","b"],"days":{}}' * 2,
         '{"schema":"mcpg/observed/1","sessions":{}}\n{"file":"abc","bytes":1}',
         '{"schema":"mcpg/observed/1","sessions":{}}\n{"other":1}',
         '{"schema":"mcpg/observed/1","sessions":{}}\n' + "[" * 5000,

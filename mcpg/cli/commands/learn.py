@@ -242,7 +242,9 @@ def _catalogue(settings: Settings, output: Output) -> ToolNames | None:
 
 
 def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Lesson:
-    is_kept = is_file(chosen.target) and not (chosen.is_fresh or chosen.force)
+    is_kept = not chosen.is_fresh and is_file(chosen.target)
+    if chosen.force:  # a file of another kind is replaced, counts are not
+        is_kept = is_kept and _is_observed(chosen.target)
     added = [path for path in chosen.traces if path != STDIN and _is_observed(path)]
     before, noticed = _added([chosen.target, *added] if is_kept else added)
     learner = Learner(before, known)
