@@ -30,7 +30,9 @@ _NAMED_IN_DESCRIPTION = 0.6
 _READER = 0.5
 _OTHER_SOURCE = 0.5
 _OPTIONAL = 0.9
+_ORDERED = (Direction.BEFORE, Direction.AFTER, Direction.BOTH)
 _WEAK = 0.3
+_OF_HANDLE = 0.9
 _UNEXPLAINED = "its document names that as a next step"
 _FURTHER = 0.95
 _DEEPEST = 6
@@ -124,20 +126,26 @@ class ToolRelationsAnswers:
         """Return what is related to *tools* and *fields* in a *direction*, the surest first."""
         if direction == Direction.PATH:
             return self._path(tools)
+        if direction in _ORDERED:
+            return self._ordered(direction, tools)
+        kind, evidence = {
+            Direction.FEEDS: ("feeds", self._feeding(tools, fields)),
+            Direction.CONSUMES: ("consumer", self._consuming(tools, fields)),
+            Direction.USES_FIELD: ("consumer", self._taking(fields)),
+            Direction.GIVES_FIELD: ("producer", self._giving(fields)),
+        }[direction]
+        return self._shown(kind, evidence, tools)
+
+    def _ordered(self, direction: str, tools: Sequence[int]) -> list[Answer]:
+        """Return what comes before or after *tools*, then what is related in no order."""
         found: list[Answer] = []
-        if direction in {Direction.BEFORE, Direction.BOTH}:
+        if direction != Direction.AFTER:
             found += self._shown("before", self._before(tools), tools)
-        if direction in {Direction.AFTER, Direction.BOTH}:
+        if direction != Direction.BEFORE:
             found += self._shown("after", self._after(tools), tools)
-        if direction == Direction.FEEDS:
-            found += self._shown("feeds", self._feeding(tools, fields), tools)
-        if direction == Direction.CONSUMES:
-            found += self._shown("consumer", self._consuming(tools, fields), tools)
-        if direction == Direction.USES_FIELD:
-            found += self._shown("consumer", self._taking(fields), ())
-        if direction == Direction.GIVES_FIELD:
-            found += self._shown("producer", self._giving(fields), ())
-        return found
+        ordered = {one.symbol for one in found}
+        beside = self._shown("related", self._beside(tools), tools)
+        return [*found, *(one for one in beside if one.symbol not in ordered)]
 
     def _shown(self, kind: str, evidence: Iterable[Evidence], tools: Sequence[int]) -> list[Answer]:
         """Return *evidence* as answers, that for one tool together."""
@@ -166,8 +174,17 @@ class ToolRelationsAnswers:
         """Yield what reads the things that required arguments of *tool* identify."""
         required = self._index.record(tool).tool.required_arguments
         for name in required:
+            is_handle = not _HANDLES.isdisjoint(split_words(name))
             for other, strength, why in self._readers(name, tool):
-                yield other, _WEAK * strength, why
+                yield other, (_OF_HANDLE if is_handle else _WEAK) * strength, why
+
+    def _beside(self, tools: Sequence[int]) -> Iterator[Evidence]:
+        """Yield what is related to *tools*, which no edge puts in order."""
+        index = self._index
+        for tool in tools:
+            for link, other, kind, weight in (*index.edges(tool), *index.edges_to(tool)):
+                if str(kind) == EdgeKind.RELATED:
+                    yield other, _WEAK * weight, f"is related, in no order: {index.reason(link)}"
 
     def _after(self, tools: Sequence[int]) -> Iterator[Evidence]:
         index = self._index
