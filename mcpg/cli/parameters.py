@@ -138,7 +138,8 @@ LEXICON = Parameter(
 CONTEXT = Parameter(
     "context",
     ("--context",),
-    "What else is known, as text or as a JSON object; it counts less than the query.",
+    "What else is known, as text or as a JSON object; it counts less than the query. Ids of "
+    "tools alone count as --context-tool.",
     "TEXT",
 )
 CONTEXT_SUMMARY = Parameter(

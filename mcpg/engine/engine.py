@@ -133,6 +133,7 @@ class Engine:
             limit: Most matches to give, at least 1; more than 50 is cut to 50.
             strategy: `graph`, `embeddings` or `auto`.
             context: What else is known, as text or a JSON value; it weighs less than the query.
+                Names of tools alone are taken as *context_tools*.
             include_disabled: Whether tools that are off by default may be offered.
             min_score: The least score of a match worth offering, in [0, 1].
             abstain: Whether nothing is to be offered when the best match is doubtful: better no
@@ -155,7 +156,7 @@ class Engine:
             context_tools=tuple(context_tools),
         )
         request, diagnostics = check_request(query, context, asked)
-        if request.context_tools:
+        if request.context_tools or (request.query and request.context):
             request, unknown = self._ask(_in_use, request)
             diagnostics = (*diagnostics, *unknown)
         if self._guarded is not None and self._guarded.observer is not None:
@@ -240,7 +241,7 @@ class Engine:
             context_tools=tuple(context_tools),
         )
         request, diagnostics = check_request(query, context, asked)
-        if request.context_tools:
+        if request.context_tools or (request.query and request.context):
             request, unknown = self._ask(_in_use, request)
             diagnostics = (*diagnostics, *unknown)
         if tool is None:
@@ -394,9 +395,18 @@ def _planned(searcher: Searcher, request: Request, diagnostics: tuple[Diagnostic
 
 
 def _in_use(searcher: Searcher, request: Request) -> tuple[Request, tuple[Diagnostic, ...]]:
-    """Return *request* with the ids of its context tools, and a warning for each unknown one."""
+    """Return *request* with the ids of its context tools, and a warning for each unknown one.
+
+    A context of nothing but names of tools is one of tools, not of words.
+    """
     from mcpg.engine.context import context_numbers, unknown_tools  # noqa: PLC0415 - most searches have none
 
+    named, others = context_numbers(request.context.split(), searcher.index)
+    if request.query and named and not others:
+        names = (*request.context_tools, *named.values())
+        request = replace(request, context="", context_tools=names)
+    if not request.context_tools:
+        return request, ()
     tools, unknown = context_numbers(request.context_tools, searcher.index)
     request = replace(request, context_tools=tuple(tools.values()))
     return request, unknown_tools(unknown, searcher.index) if unknown else ()

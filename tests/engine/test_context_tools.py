@@ -49,6 +49,16 @@ def test_what_an_edge_joins_to_a_tool_in_use_comes_first(
     assert first(engine.search("move it to another place", context_tools=[used])) == expected
 
 
+def test_a_context_of_nothing_but_tools_names_tools_in_use(engine: Engine) -> None:
+    """Ids alone are tools in use, beside those that are listed; other context is words."""
+    query = "move it to another place"
+    listed = engine.search(query, context_tools=["board_open", "file_list"])
+    named = engine.search(query, context="boards::board_open", context_tools=["file_list"])
+    assert named.matches == listed.matches
+    words = engine.search(query, context="after board_open")
+    assert words.matches != engine.search(query, context_tools=["board_open"]).matches
+
+
 def test_without_context_tools_nothing_changes(engine: Engine) -> None:
     """None, and only unknown ones, leave matches and scores as they are."""
     bare = engine.search("move a card")
