@@ -11,12 +11,13 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, SourceError, error, info, warning
 from mcpg.relations.learned import ToolNames, learned_edges
-from mcpg.relations.model import Edge, EdgeOrigin
+from mcpg.relations.model import COVERAGE_FACTORS, Edge, EdgeOrigin, weight_of
 from mcpg.relations.observed import Observed, decode, merge, names_of, renamed
 from mcpg.sources.model import ObservedFile
 from mcpg.values import counted
 
 _SHOWN = 3
+_BOTH = "; "  # between what was observed and what was inferred
 
 
 def observed_edges(
@@ -85,8 +86,8 @@ def with_observed(
     for link in document.links:
         if link.origin is EdgeOrigin.AUTHORED:
             authored.append(link)
-        elif link.origin is not EdgeOrigin.OBSERVED:
-            others[link.kind, link.target] = link
+        elif (other := _not_observed(link)) is not None:
+            others[link.kind, link.target] = other
     observed: list[Link] = []
     for edge in edges:
         uri = addresses[edge.target][1]
@@ -96,9 +97,25 @@ def with_observed(
     return document if links == document.links else replace(document, links=links)
 
 
+def _not_observed(link: Link) -> Link | None:
+    """Return what of *link* was not observed, `None` where all of it was.
+
+    Documents hold one weight for both, so the other is known by its upper bound.
+    """
+    if link.origin is not EdgeOrigin.OBSERVED:
+        return link
+    reason = link.reason.partition(_BOTH)[2]
+    if not reason:
+        return None
+    origin = EdgeOrigin.SCHEMA if link.fields else EdgeOrigin.INFERRED
+    part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
+    weight = min(link.weight, weight_of(link.kind, origin, part))
+    return replace(link, weight=weight, reason=reason, origin=origin)
+
+
 def _confirmed(inferred: Link | None, observed: Link) -> Link:
     if inferred is None:
         return observed
-    reason = f"{observed.reason}; {inferred.reason}" if inferred.reason else observed.reason
+    reason = f"{observed.reason}{_BOTH}{inferred.reason}" if inferred.reason else observed.reason
     weight = max(inferred.weight, observed.weight)
     return replace(inferred, weight=weight, reason=reason, origin=EdgeOrigin.OBSERVED)

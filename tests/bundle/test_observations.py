@@ -115,6 +115,45 @@ def test_an_inferred_edge_is_confirmed(write: Callable[..., str], tmp_path: Path
     assert edge.weight >= inferred.weight
 
 
+FLOW: list[dict[str, Any]] = [
+    {
+        "name": "order_search",
+        "description": "Search orders of a buyer.",
+        "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}},
+        "outputSchema": {"type": "object", "properties": {"order_id": {"type": "string"}}},
+    },
+    {
+        "name": "parcel_weigh",
+        "description": "Weigh the parcel.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"order_id": {"type": "string"}},
+            "required": ["order_id"],
+        },
+    },
+]
+
+
+def test_what_was_inferred_outlives_what_was_observed(
+    write: Callable[..., str], tmp_path: Path
+) -> None:
+    """A bundle built again with the same counts keeps fields; with others, the inferred edge."""
+    (tmp_path / "flow.json").write_text(json.dumps({"server": "flow", "tools": FLOW}))
+    (plain,) = assemble(read_sources([tmp_path])).relations.of("order_search").next_steps
+    assert plain.fields
+    seen = encode(observed_of([["order_search", "parcel_weigh"]] * 3))
+    data = encode_bundle(bundle_of(assemble(read_sources([write("seen.jsonl", seen)]))))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/graph.mdld").write_bytes(data)
+    (tmp_path / "out/seen.jsonl").write_text(seen)
+    assert encode_bundle(bundle_of(assemble(read_sources([tmp_path / "out"])))) == data
+    (tmp_path / "out/seen.jsonl").write_text(encode(observed_of([["mail_read", "user_ban"]] * 3)))
+    (kept,) = assemble(read_sources([tmp_path / "out"])).relations.of("order_search").next_steps
+    assert (kept.origin, kept.reason) == (plain.origin, plain.reason)
+    assert (kept.fields, kept.coverage) == (plain.fields, plain.coverage)
+    assert plain.weight <= kept.weight <= 0.7
+
+
 def test_tools_of_no_source_are_left_out(write: Callable[..., str]) -> None:
     """Tools come and go, so that is no warning; a file of which nothing is known is one."""
     sessions = [*SENT_THEN_READ, ["fax_send", "mail_read"]]
