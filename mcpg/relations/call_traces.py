@@ -17,6 +17,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -30,7 +31,11 @@ from mcpg.relations.sessions import SessionCounter
 LONGEST_LINE = 16 << 20
 """Maximum length of a line in bytes."""
 
+Contents = io.BufferedIOBase
+"""A stream of the lines of a trace, decompressed."""
+
 _GZIP = b"\x1f\x8b"
+_CUT = (EOFError, zlib.error, gzip.BadGzipFile)
 _BLOCK = 1 << 20
 _EARLIEST, _LATEST = 946_684_800.0, 4_102_444_800.0  # from 2000 up to 2100
 # What is remembered of the lines before, to read the next faster.
@@ -157,19 +162,16 @@ class CallReader:
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._tools: dict[tuple[Any, Any], str] = {}
 
-    def read(self, stream: IO[bytes], place: str) -> None:
-        """Read all lines of *stream*, which may be compressed by gzip.
+    def read(self, stream: Contents, place: str) -> None:
+        """Read all lines of *stream*; see `contents_of`.
 
         Raises:
             SourceError: The disk or the sender of the stream at *place* failed.
         """
-        start = stream.read(2)
-        whole = cast("IO[bytes]", io.BufferedReader(_Rejoined(start, stream), _BLOCK))
-        lines = cast("IO[bytes]", gzip.GzipFile(fileobj=whole)) if start == _GZIP else whole
         try:
-            for line in _lines(lines, self.tally):
+            for line in _lines(stream, self.tally):
                 self._take(line)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+        except _CUT:
             # A compressed file that is damaged, or still being written.
             self.tally.cut += 1
         except OSError as fault:
@@ -363,7 +365,7 @@ def _objects(value: object) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _lines(stream: IO[bytes], tally: Tally) -> Iterator[bytes]:
+def _lines(stream: Contents, tally: Tally) -> Iterator[bytes]:
     """Yield the lines of *stream* up to `LONGEST_LINE`; what is longer is passed over."""
     while line := stream.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
@@ -375,10 +377,24 @@ def _lines(stream: IO[bytes], tally: Tally) -> Iterator[bytes]:
             yield line
 
 
+def contents_of(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
+    """Return *stream*, decompressed where it is compressed by gzip.
+
+    Raises:
+        SourceError: The disk or the sender of the stream at *place* failed.
+    """
+    try:
+        start = stream.read(2) or b""
+    except OSError as fault:
+        raise SourceError(f"cannot be read: {os_reason(fault)}", place=place) from fault
+    whole = io.BufferedReader(_Rejoined(start, stream), _BLOCK)
+    return gzip.GzipFile(fileobj=cast("IO[bytes]", whole)) if start == _GZIP else whole
+
+
 class _Rejoined(io.RawIOBase):
     """A stream whose *start* was read already."""
 
-    def __init__(self, start: bytes, stream: IO[bytes]) -> None:
+    def __init__(self, start: bytes, stream: IO[bytes] | io.RawIOBase) -> None:
         self._start = start
         self._stream = stream
 
@@ -386,7 +402,7 @@ class _Rejoined(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._start or self._stream.read(len(buffer))
+        data = self._start or self._stream.read(len(buffer)) or b""
         data, self._start = data[: len(buffer)], b""
         buffer[: len(data)] = data
         return len(data)
@@ -401,12 +417,15 @@ class NewPart:
 
     Attributes:
         path: The file.
-        start: Where it begins, 0 for the whole file.
-        file: The whole file, as it is remembered.
-        known: The file that ends where the part begins, `None` for the whole file.
+        end: How many bytes of it count, so that what is appended meanwhile is left for the next
+            run.
+        start: Where the part begins in the contents of the file, 0 for the whole file.
+        file: The whole contents, decompressed, as they are remembered.
+        known: The contents that end where the part begins, `None` for the whole file.
     """
 
     path: str
+    end: int
     start: int
     file: LearnedFile
     known: LearnedFile | None
@@ -416,21 +435,26 @@ class NewPart:
         """Whether all of the file is known."""
         return self.start == self.file.size
 
-    def open(self) -> IO[bytes]:
-        """Open the file at the part.
+    @contextmanager
+    def open(self) -> Iterator[Contents]:
+        """Open the contents of the file at the part.
 
         Raises:
             SourceError: It cannot be opened.
         """
-        raw = _opened(self.path)
-        raw.seek(self.start)
-        return io.BufferedReader(_Bounded(raw, self.file.size - self.start), _BLOCK)
+        with _opened(self.path) as raw:
+            stream = contents_of(_Bounded(raw, self.end), self.path)
+            left = self.start
+            while left and (block := _block(stream, left)):
+                left -= len(block)
+            yield stream
 
 
 def new_part(path: str, known: Collection[LearnedFile]) -> NewPart:
     """Find what of the file at *path* is not among the *known* ones.
 
-    A file that has grown since begins as it did then, so its digest up to there is known.
+    A file that has grown since begins as it did then, so its digest up to there is known. Digests
+    are of the decompressed contents: a log that is compressed when it is rotated stays known.
 
     Raises:
         SourceError: It cannot be read.
@@ -438,19 +462,24 @@ def new_part(path: str, known: Collection[LearnedFile]) -> NewPart:
     digests = {(file.size, file.digest): file for file in known}
     digest, size = hashlib.sha256(), 0
     found: LearnedFile | None = None
-    with _opened(path) as stream:
-        end = os.fstat(stream.fileno()).st_size
-        is_compressed = stream.peek(2)[:2] == _GZIP
-        for stop in sorted({file.size for file in known if file.size < end} | {end}):
-            while size < stop and (block := stream.read(min(_BLOCK, stop - size))):
+    with _opened(path) as raw:
+        end = os.fstat(raw.fileno()).st_size
+        stream = contents_of(_Bounded(raw, end), path)
+        for stop in (*sorted({file.size for file in known}), None):
+            while block := _block(stream, None if stop is None else stop - size):
                 digest.update(block)
                 size += len(block)
-            file = digests.get((size, digest.hexdigest()))
-            # In the middle of compressed data nothing can be read.
-            if file is not None and (size == end or not is_compressed):
-                found = file
+            found = digests.get((size, digest.hexdigest()), found)
     whole = LearnedFile(digest.hexdigest(), size)
-    return NewPart(path, found.size if found else 0, whole, found)
+    return NewPart(path, end, found.size if found else 0, whole, found)
+
+
+def _block(stream: Contents, most: int | None) -> bytes:
+    """Return the next bytes of *stream*, at most so many; none where it ends or is cut off."""
+    try:
+        return stream.read1(_BLOCK if most is None else min(_BLOCK, most))
+    except _CUT:
+        return b""
 
 
 def _opened(path: str) -> io.BufferedReader:

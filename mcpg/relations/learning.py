@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import IO
 
 from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.relations.call_traces import LONGEST_LINE, CallReader, Tally, new_part
+from mcpg.relations.call_traces import LONGEST_LINE, CallReader, Tally, contents_of, new_part
 from mcpg.relations.observed import NOTHING, LearnedFile, Observed, merge
 from mcpg.relations.sessions import BOUNDS, Bounds, Noticed, SessionCounter
 from mcpg.values import counted
 
 _SHOWN = 5
+_STDIN = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Learner:
 
     def read_stream(self, stream: IO[bytes]) -> None:
         """Learn from *stream*, which is not remembered: the same bytes count again."""
-        self._reader.read(stream, "standard input")
+        self._reader.read(contents_of(stream, _STDIN), _STDIN)
 
     def finish(self) -> Lesson:
         """Return what was learned."""

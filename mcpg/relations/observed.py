@@ -45,8 +45,8 @@ class LearnedFile:
     """A file that was read, so that it is not counted twice.
 
     Attributes:
-        digest: SHA-256 of its bytes.
-        size: How many bytes.
+        digest: SHA-256 of its contents, decompressed.
+        size: How many bytes these are.
     """
 
     digest: str

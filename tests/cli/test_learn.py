@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from traces import DAY, START, calls_of, lines_of
 
+from mcpg.cli import main
 from mcpg.cli.commands import learn as learn_command
 from mcpg.relations.observed import decode
 
@@ -140,6 +142,16 @@ def test_standard_input_is_read(run: Runner, folder: Path, pack: Callable[[bytes
     """`-` is a trace as well, compressed or not."""
     assert run("learn", "-", stdin=pack(lines_of(calls_of(SESSIONS)))).code == 0
     assert sessions_in(folder) == 4
+
+
+def test_a_closed_standard_input_holds_no_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python has no stream for it then."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["learn", "-"]) == 1
+    assert "no call could be used" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("calls")

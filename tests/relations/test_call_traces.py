@@ -15,7 +15,7 @@ from traces import START, calls_of, lines_of, observed_of
 
 from mcpg.errors import SourceError
 from mcpg.relations import call_traces
-from mcpg.relations.call_traces import CallReader, Tally, seconds_of
+from mcpg.relations.call_traces import CallReader, Tally, contents_of, seconds_of
 from mcpg.relations.learning import Learner, learn
 from mcpg.relations.observed import NOTHING, Observed, PairCounts, encode
 from mcpg.relations.sessions import SessionCounter
@@ -31,7 +31,7 @@ def read(data: bytes) -> tuple[Observed, Tally]:
     """Read the lines of a trace."""
     counter = SessionCounter()
     reader = CallReader(counter)
-    reader.read(io.BytesIO(data), "trace")
+    reader.read(contents_of(io.BytesIO(data), "trace"), "trace")
     return counter.finish(), reader.tally
 
 
@@ -380,11 +380,28 @@ class TestWhatIsNew:
         lesson = learn([str(tmp_path / "calls.jsonl.1"), str(tmp_path / "calls.jsonl")])
         assert lesson.observed.pairs == observed_of(AB).pairs
 
-    def test_compressed_files_count_once(self, tmp_path: Path) -> None:
-        """They are known as a whole."""
-        (tmp_path / "a.gz").write_bytes(gzip.compress(lines_of(calls_of(AB))))
-        known = learn([str(tmp_path / "a.gz")]).observed
-        assert learn([str(tmp_path / "a.gz")], known).observed == known
+    def test_a_compressed_file_is_known_by_its_contents(self, tmp_path: Path) -> None:
+        """A log counts once, also when it is compressed later, or at another level."""
+        lines = lines_of(calls_of(AB))
+        (tmp_path / "calls.jsonl").write_bytes(lines)
+        known = learn([str(tmp_path / "calls.jsonl")]).observed
+        for level in (1, 9):
+            path = tmp_path / f"calls.{level}.gz"
+            path.write_bytes(gzip.compress(lines, level))
+            assert learn([str(path)], known).observed == known
+        path.write_bytes(gzip.compress(lines)[:-9])
+        assert learn([str(path)]).observed == known
+
+    def test_a_compressed_file_that_has_grown_counts_from_there(self, tmp_path: Path) -> None:
+        """Also where it was cut off before."""
+        path = tmp_path / "calls.gz"
+        one, other = (lines_of(calls_of(AB, prefix=name)) for name in "st")
+        path.write_bytes(gzip.compress(one))
+        before = learn([str(path)]).observed
+        path.write_bytes(gzip.compress(one) + gzip.compress(other))
+        grown = learn([str(path)], before).observed
+        assert grown == learn([str(path)]).observed
+        assert grown.sessions == {"2026-05-28": 2}
 
     @pytest.mark.parametrize("name", ["missing.jsonl", ".", "null\0"])
     def test_what_is_no_file_is_an_error(self, tmp_path: Path, name: str) -> None:

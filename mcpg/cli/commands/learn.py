@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -251,7 +252,7 @@ def _lesson(chosen: LearnOptions, known: ToolNames | None, output: Output) -> Le
     with output.progress("reading traces"), build.rarely_collected():
         for path in dict.fromkeys(chosen.traces):
             if path == STDIN:
-                learner.read_stream(sys.stdin.buffer)
+                learner.read_stream(sys.stdin.buffer if sys.stdin else BytesIO())
             elif path not in added:
                 learner.read(path)
     lesson = learner.finish()
