@@ -167,8 +167,7 @@ def _values(entry: _Entry) -> dict[str, str]:
     values |= {"groups": _text(document.groups)}
     for link in document.links:
         name = f"relations.{link.kind.value}"
-        reason = "".join((link.reason or link.origin.value, _mapped(link)))
-        text = f"{link.target} ({link.weight:g}, {reason})"
+        text = f"{link.target} ({link.weight:g}, {_evidence(link)})"
         values[name] = f"{values[name]}; {text}" if name in values else text
     further = {
         key: json.dumps(value, ensure_ascii=False) for key, value in document.further.items()
@@ -176,10 +175,14 @@ def _values(entry: _Entry) -> dict[str, str]:
     return values | further | {"body": document.body}
 
 
-def _mapped(link: Link) -> str:
-    """Return which fields of a link fill which arguments, and how much of the need they are."""
-    pairs = ", ".join(f"{one.given} to {one.argument}" for one in link.fields)
-    return "".join(f"; {part}" for part in (pairs, link.coverage) if part)
+def _evidence(link: Link) -> str:
+    """Return origin and reason of a link, which fields fill which arguments, and the coverage."""
+    pairs = (
+        f"{one.given} to {one.argument}{'' if one.required else ' (optional)'}"
+        for one in link.fields
+    )
+    parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
+    return "; ".join(filter(None, parts))
 
 
 def _text(value: object) -> str:

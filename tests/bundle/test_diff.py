@@ -3,10 +3,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from builders import make_tool
 
 from mcpg.bundle import Bundle, FieldChange, assemble, bundle_of, diff_bundles, unified_text
 from mcpg.catalog.model import SourceDocument, Tool, ToolExample
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.writer import write_document
+from mcpg.relations.model import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 
 
@@ -90,6 +94,34 @@ def test_relations_are_told() -> None:
     assert step.name == "relations.nextStep"
     assert step.before == ""
     assert "/bee/ (0." in step.after
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"weight": 0.6},
+        {"reason": "other"},
+        {"origin": EdgeOrigin.OBSERVED},
+        {"coverage": Coverage.PARTIAL},
+        {"fields": (FieldMapping("id", "order_id", required=False),)},
+        {"fields": ()},
+    ],
+)
+def test_each_part_of_an_edge_is_told(other: dict[str, Any]) -> None:
+    """Weight, reason, origin, coverage and fields, and whether an argument is required."""
+    fields = (FieldMapping("id", "order_id"),)
+    link = Link(
+        EdgeKind.NEXT_STEP,
+        "https://example.org/b/",
+        *(0.5, "some", EdgeOrigin.SCHEMA, fields, Coverage.STRICT),
+    )
+    document = ToolDocument(make_tool("ant"), "tools/ant.md", "https://example.org/a/")
+    old, new = (
+        Bundle((SourceDocument("tools/ant.md", write_document(replace(document, links=(one,)))),))
+        for one in (link, replace(link, **other))
+    )
+    (change,) = diff_bundles(old, new).changed
+    assert [one.name for one in change.fields] == ["relations.nextStep"]
 
 
 def test_inferred_edges_follow_the_authored_in_one_value() -> None:

@@ -176,6 +176,20 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
     assert learn([str(path)]).tally.calls == 1
 
 
+@pytest.mark.parametrize("text", ['{"mcpServers":{}}', "\n", "x"])
+def test_a_file_of_another_kind_is_left_alone(tmp_path: Path, text: str) -> None:
+    """A mistyped path costs nobody a configuration file or a bundle, nor its permissions."""
+    path = tmp_path / "mcp.json"
+    path.write_text(text)
+    mode = path.stat().st_mode
+    recorder = CallRecorder(path)
+    recorder.record(call())
+    recorder.close()
+    (diagnostic,) = recorder.diagnostics
+    assert "holds something else than recorded calls" in diagnostic.message
+    assert (path.read_text(), path.stat().st_mode) == (text, mode)
+
+
 def blocked(folder: Path, kind: str) -> Path:
     """Return a path at which no calls can be recorded."""
     path = folder / "calls.jsonl"

@@ -29,7 +29,7 @@ _WAITING = 10_000
 _BATCH = 1000
 _PATIENCE = 5.0
 _FLAGS = (
-    os.O_WRONLY
+    os.O_RDWR
     | os.O_APPEND
     | os.O_CREAT
     | getattr(os, "O_CLOEXEC", 0)
@@ -37,6 +37,7 @@ _FLAGS = (
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_BEGIN = '{"time":'
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -174,6 +175,8 @@ class CallRecorder:
         found = os.fstat(self._handle)
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("it is not a regular file")
+        if os.read(self._handle, len(_BEGIN)) not in {b"", _BEGIN.encode()}:
+            raise ValueError("it holds something else than recorded calls")
         if found.st_mode & _OTHERS and hasattr(os, "fchmod"):
             os.fchmod(self._handle, stat.S_IRUSR | stat.S_IWUSR)
         if found.st_size:
