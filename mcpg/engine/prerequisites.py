@@ -40,6 +40,10 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 
 # The least weight of an edge that says that its source must run first, by origin.
 _LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.2, "inferred": 0.4}
+# What is said to follow more tools than this follows any of them, and needs none: a message is sent
+# after much, and whoever reads looks at what several others made.
+_MOST_JOINED = 4
+_MOST_BEFORE_READER = 1
 _SAID = frozenset(("authored", "observed"))
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
@@ -280,9 +284,15 @@ def _joined(first: Need, second: Need) -> Need:
 
 def _stated(tool: int, index: Index) -> Iterator[Need]:
     """Yield the needs that edges to *tool* state."""
-    for number, source, kind, weight in index.edges_to(tool):
-        origin = index.origin(number)
-        if kind != NEXT_STEP or source == tool or weight < _LEAST.get(origin, 1.0):
+    edges = [
+        (number, source, index.origin(number), weight)
+        for number, source, kind, weight in index.edges_to(tool)
+        if kind == NEXT_STEP and source != tool
+    ]
+    said = sum(origin in _SAID for _, _, origin, _ in edges)
+    follows_any = said > (_MOST_BEFORE_READER if _reads(tool, index) else _MOST_JOINED)
+    for number, source, origin, weight in edges:
+        if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in _SAID):
             continue
         _, fields = index.mapping(number)
         reason = index.reason(number) or _UNEXPLAINED

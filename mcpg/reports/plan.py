@@ -43,10 +43,11 @@ def plan_blocks(data: Json) -> list[Block]:
     if data["missing"]:
         blocks.append(Section("missing", "Missing inputs", (_missing(data),), heading="missing"))
     if data["broken"]:
-        rows = tuple([(Code(one["first"]), "→", Code(one["then"])) for one in data["broken"]])
+        ends = [(tasks[one["first"]], tasks[one["then"]]) for one in data["broken"]]
+        rows = tuple([(Code(_named(first)), "→", Code(_named(then))) for first, then in ends])
         columns = (Column("first"), Column(""), Column("then"))
         table = Table("Dependencies that closed cycles", columns, rows)
-        blocks.append(Section("broken", "Left out", (table,), heading="left out"))
+        blocks.append(Section("broken", "Cycles", (table,), heading="left out, for a cycle"))
     return blocks
 
 

@@ -164,6 +164,18 @@ def test_what_deletes_never_comes_first(kanban: Engine) -> None:
     assert plan.tasks[-1].tool_id == "delete_card"
 
 
+def test_nothing_destructive_is_added_unasked() -> None:
+    """A tool that destroys is no prerequisite of a goal that does not ask for it."""
+    tools = (
+        make_tool("wipe_database", description="Wipe the database.", hints=Hints(destructive=True)),
+        make_tool("import_backup", description="Import a backup."),
+    )
+    rules = (HintRule("wipe_database", next_steps=("import_backup",)),)
+    engine = make_engine(*tools, rules=rules)
+
+    assert tool_ids(engine.plan("import a backup")) == ["import_backup"]
+
+
 def test_a_tool_that_is_called_destructive_is_marked() -> None:
     """A hint of the author counts where the name says nothing."""
     tool = make_tool("rotate_logs", description="Rotate logs.", hints=Hints(destructive=True))

@@ -121,15 +121,33 @@ def test_two_tools_that_lead_to_each_other_need_neither() -> None:
     assert found_ids(both, "deploy_prod") == ["run_tests", "build"]
 
 
-def test_a_star_is_bounded() -> None:
-    """Of many tools that all come first, no more are found than are asked for."""
-    tools = [make_tool(f"step{number}", description="Do it.") for number in range(50)]
-    rules = tuple(HintRule(f"step{number}", next_steps=("step0",)) for number in range(1, 50))
-    star = make_engine(*tools, rules=rules)
+def test_what_follows_anything_needs_none_of_it() -> None:
+    """A tool that is said to follow many others, or a reader that follows two, needs none."""
+    tools = [make_tool(f"create{number}", description="Create it.") for number in range(9)]
+    tools.append(make_tool("get_state", description="Read the state."))
 
-    assert len(found_ids(star, "step0")) == 32
-    assert len(found_ids(star, "step0", limit=7)) == 7
-    assert found_ids(star, "step1") == []
+    def following(target: str, *sources: int) -> list[str]:
+        rules = tuple(HintRule(f"create{number}", next_steps=(target,)) for number in sources)
+        return sorted(found_ids(make_engine(*tools, rules=rules), target))
+
+    assert following("create0", 1, 2, 3, 4) == ["create1", "create2", "create3", "create4"]
+    assert following("create0", 1, 2, 3, 4, 5) == []
+    assert following("get_state", 1) == ["create1"]
+    assert following("get_state", 1, 2) == []
+
+
+def test_a_wide_tree_is_bounded() -> None:
+    """Of many tools that must come first, no more are found than are asked for."""
+    tools = [make_tool(f"create{number}", description="Create it.") for number in range(85)]
+    rules = tuple(
+        HintRule(f"create{number}", next_steps=(f"create{(number - 1) // 4}",))
+        for number in range(1, 85)
+    )
+    tree = make_engine(*tools, rules=rules)
+
+    assert len(found_ids(tree, "create0")) == 32
+    assert len(found_ids(tree, "create0", limit=7)) == 7
+    assert found_ids(tree, "create84") == []
 
 
 @given(

@@ -242,8 +242,9 @@ def _steps(
     """Return the steps among what is *considered*, the likeliest first.
 
     A needless call that reads costs little, and one that changes something may do harm: so what is
-    likely enough depends on the kind of operation. One that destroys is a step only where the goal
-    asks for it (*named* is `None`) or names it.
+    likely enough depends on the kind of operation. One that deletes is a step only where the goal
+    asks for it (*named* is `None`) or names it, one that is called destructive where a search for
+    the goal finds it as well.
     """
     steps: list[Choice] = []
     most = limit + int(MORE * limit)
@@ -251,7 +252,8 @@ def _steps(
         profile = surroundings.profile(one.tool)
         if len(steps) == most:
             break
-        if profile.deletes and named is not None and one.tool not in named:
+        is_asked = named is None or one.tool in named
+        if not is_asked and (profile.deletes or (profile.is_destructive and not one.score)):
             continue
         least = model.reading + (model.changing - model.reading) * profile.changes
         is_likely = one.chance >= least or not steps

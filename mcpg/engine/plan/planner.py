@@ -10,6 +10,7 @@ from mcpg.engine.plan.choose import (
     Chosen,
     Surroundings,
     alternatives,
+    asked_destruction,
     choose,
     confidence,
 )
@@ -166,9 +167,10 @@ class Planner:
     def _closure(self, ranking: RankedList, chosen: Chosen, disabled: frozenset[int]) -> Closure:
         """Return what is known to run before what a search for the goal finds.
 
-        What is only likely was weighed before.
+        What is only likely was weighed before. Nothing destructive is added unasked.
         """
         steps = {one.tool for one in chosen.steps}
+        asked = asked_destruction(ranking.analysis)
         best = max((one.score for one in chosen.steps), default=0.0)
         closure = prerequisites(
             [(one.tool, one.chance) for one in chosen.steps if one.score >= GOAL_SHARE * best],
@@ -182,7 +184,7 @@ class Planner:
         for one in closure.found:
             if one.need.before not in known or one.need.origin == _INFERRED:
                 continue
-            if self._is_no_need(one):
+            if self._is_no_need(one) or (not asked and self._destroys(one.tool)):
                 continue
             if one.tool not in known:
                 kept.append(one)
@@ -196,6 +198,9 @@ class Planner:
         """
         first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
         return first.changes > CHANGES >= goal.changes
+
+    def _destroys(self, tool: int) -> bool:
+        return self._surroundings.profile(tool).is_destructive
 
     def _standing(self, chosen: Chosen) -> Any:
         """Return what orders tools that may run side by side: by kind of work, then likelihood."""
