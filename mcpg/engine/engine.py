@@ -272,6 +272,7 @@ class Engine:
         include_disabled: bool = False,
         fusion: str = "",
         lexicon: bool = True,
+        context_tools: Iterable[str] = (),
     ) -> Plan:
         """Plan the calls of tools that serve *goal*, and the order in which they can run.
 
@@ -284,16 +285,26 @@ class Engine:
             include_disabled: As for `search`.
             fusion: As for `search`.
             lexicon: As for `search`.
+            context_tools: As for `search`. These tools have run: they are no tasks, and their
+                results provide arguments.
 
         Raises:
             UsageError: As for `search`; or there is no goal.
         """
-        asked = Request("", "", limit, strategy, include_disabled, fusion=fusion, lexicon=lexicon)
+        asked = Request(
+            *("", "", limit, strategy, include_disabled),
+            fusion=fusion,
+            lexicon=lexicon,
+            context_tools=tuple(context_tools),
+        )
         request, diagnostics = check_request(goal, context, asked)
         if not request.query:
             from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
 
             raise UsageError("there is no goal", remedy="say what is to be reached")
+        if request.context_tools or request.context:
+            request, unknown = self._ask(_in_use, request)
+            diagnostics = (*diagnostics, *unknown)
         return self._ask(_planned, request, diagnostics)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:

@@ -102,6 +102,7 @@ def plan_json(plan: Plan, loading: Iterable[Diagnostic] = ()) -> JsonObject:
             "dependsOn": [
                 to_json(one) | {"weight": score_json(one.weight)} for one in task.depends_on
             ],
+            "provided": [to_json(one) for one in task.provided],
             "alternatives": [
                 to_json(one) | {"confidence": score_json(one.confidence)}
                 for one in task.alternatives

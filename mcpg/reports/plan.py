@@ -97,6 +97,9 @@ def _about(task: Json, tasks: Mapping[str, Json]) -> Iterator[tuple[str, Inline]
         ]
         before = tasks[one["task"]]["toolName"]
         yield f"after {one['task'][1:]}", Code(f"{before}: {', '.join(fields) or one['reason']}")
+    for one in task["provided"]:
+        field = one["field"] or "its result"
+        yield "given", Code(f"{one['toolId']}: {field} fills {one['argument']}")
     others = [Code(one["toolId"]) for one in task["alternatives"]]
     if others:
         yield "or", listed(list(others))

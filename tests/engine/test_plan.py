@@ -356,3 +356,47 @@ def test_like_work_is_an_alternative_and_no_second_step() -> None:
     assert [one.tool_id for one in plan.tasks[0].alternatives] == [
         name for name in ("list_order", "list_orders") if name not in tool_ids(plan)
     ]
+
+
+def test_tools_in_use_are_no_tasks(kanban: Engine) -> None:
+    """What has run is not planned again, and its result provides arguments."""
+    goal = "move the login card to the column Done"
+    plan = kanban.plan(goal, context_tools=["kanban::list_cards"])
+    (move,) = [task for task in plan.tasks if task.tool_id == "move_card"]
+
+    assert "list_cards" in tool_ids(kanban.plan(goal))
+    assert "list_cards" not in tool_ids(plan)
+    assert [(one.tool_id, one.argument) for one in move.provided] == [("list_cards", "card_id")]
+    assert "card_id" not in [one.argument for one in plan.missing]
+
+
+def test_what_only_tools_in_use_need_is_no_task(kanban: Engine) -> None:
+    """A list that would only give what a tool in use was called with is not planned."""
+    goal = "move the login card to the column Done"
+
+    assert "list_boards" in tool_ids(kanban.plan(goal))
+    assert "list_boards" not in tool_ids(kanban.plan(goal, context_tools=["list_cards"]))
+
+
+def test_what_is_stated_goes_on_behind_a_tool_in_use() -> None:
+    """Of a chain that authors state, what stands before the tool in use is done."""
+    plan = make_engine(*DEPLOYMENT, rules=CHAIN).plan("deploy to prod", context_tools=["build"])
+
+    assert tool_ids(plan) == ["run_tests", "deploy_prod"]
+
+
+def test_no_tools_in_use_leave_a_plan_as_it_is(kanban: Engine) -> None:
+    """Without tools in use, and with names of none, the tasks are the same."""
+    goal = "move the login card to the column Done"
+    unknown = kanban.plan(goal, context_tools=["move_crad"])
+
+    assert unknown.tasks == kanban.plan(goal).tasks == kanban.plan(goal, context_tools=()).tasks
+    assert [one.code for one in unknown.diagnostics][:1] == [Code.CONTEXT_TOOL_UNKNOWN]
+
+
+def test_nothing_is_left_when_every_match_is_in_use() -> None:
+    """A goal that only tools in use match has an empty plan that says so."""
+    plan = make_engine(*DEPLOYMENT).plan("deploy to prod", context_tools=list(STEPS))
+
+    assert plan.tasks == ()
+    assert "in use" in plan.diagnostics[0].message

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from mcpg.cli.exits import ExitCode
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import ABSTAIN, LIMIT, MIN_SCORE, NORMALIZE, QUERY, QUESTION, Parameter
+from mcpg.cli.parameters import (
+    ABSTAIN,
+    CONTEXT_TOOLS,
+    LIMIT,
+    MIN_SCORE,
+    NORMALIZE,
+    QUERY,
+    QUESTION,
+    Parameter,
+)
 from mcpg.cli.query import Question, arguments_of
 from mcpg.errors import UsageError
 from mcpg.gateway.json import plan_json
@@ -32,6 +41,11 @@ GOAL = replace(
     help="What is to be reached, in any words, quoted or not; - reads it from standard input.",
     metavar="GOAL",
 )
+IN_USE = replace(
+    CONTEXT_TOOLS,
+    help="Id of a tool that has run already, or SOURCE::NAME: it is not planned again, and its "
+    "result provides arguments. Repeatable.",
+)
 STEPS = replace(
     LIMIT,
     help="Maximum number of tasks that the goal itself asks for, from 1 to 50; what prepares them "
@@ -44,6 +58,7 @@ PARAMETERS = (
         for one in QUESTION
         if one not in {QUERY, MIN_SCORE, ABSTAIN, NORMALIZE}
     ),
+    IN_USE,
     Parameter(
         "form",
         ("--format",),
@@ -76,6 +91,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         raise UsageError("there is no goal", remedy="say what is to be reached")
     engine = open_engine(question.settings, output)
     chosen = {name: arguments[name] for name in _ARGUMENTS}
+    chosen["context_tools"] = question.context_tools
     plan = engine.plan(arguments["query"], **chosen)
     data = plan_json(plan, engine.diagnostics)
     if form == "json":

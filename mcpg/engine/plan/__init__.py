@@ -10,6 +10,7 @@ from mcpg.engine.plan.model import (
     Mapping,
     MissingInput,
     Plan,
+    ProvidedInput,
     Task,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "Mapping",
     "MissingInput",
     "Plan",
+    "ProvidedInput",
     "Task",
 ]

@@ -165,7 +165,11 @@ def choose(
     disabled: Collection[int],
     limit: int,
 ) -> Chosen:
-    """Return the tools that the goal of *ranking* needs: *limit*, and what prepares them."""
+    """Return the tools that the goal of *ranking* needs: *limit*, and what prepares them.
+
+    Tools in use are none of them, but speak for their server and for what goes with them.
+    """
+    used = ranking.analysis.used.tools if ranking.analysis.used else ()
     scores = dict(ranking.primaries)
     found: dict[str, list[int]] = {}
     for tool in scores:
@@ -184,6 +188,7 @@ def choose(
         tools = surroundings.near(source, found[source], disabled)
         share = chance / ordered[0][1] if ordered[0][1] else 1.0
         considered += weighed(source, tools, scores, surroundings, model, share)
+    considered = [one for one in considered if one.tool not in used]
     considered.sort(key=lambda one: (-one.chance, -one.score, one.tool))
     asked = asked_destruction(ranking.analysis)
     named = {one.document for one in ranking.candidates if one.exact >= 1}
@@ -192,7 +197,7 @@ def choose(
     further = [
         Choice(tool, surroundings.index.source_id(tool), score, 0.0)
         for tool, score in scores.items()
-        if tool not in seen
+        if tool not in seen and tool not in used
     ]
     others = [one for one in considered if one not in steps]
     return Chosen(tuple(steps), (*others, *further), tuple(ordered))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from mcpg.engine.plan.choose import Surroundings, strength
 from mcpg.engine.plan.dag import acyclic, reaches
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _BY_HANDLE = 0.5
 _BY_STAGE = 0.05
 _INFERRED = "inferred"
+_BY_SCHEMA = AUTHORITY.index("schema")
 UNEXPLAINED = "its document names this as a next step"
 """The reason of an edge whose document states none."""
 
@@ -50,18 +51,34 @@ class Link:
     fields: tuple[tuple[str, str], ...] = ()
 
 
+@value
+class Order:
+    """Why which tools run before which others.
+
+    Attributes:
+        links: What depends on what, by the tool that runs first and the one that runs after it.
+        broken: What closed a cycle.
+        given: What the tools in use lead to, by tool in use and tool.
+    """
+
+    links: dict[Pair, Link]
+    broken: list[tuple[Pair, Link]]
+    given: dict[Pair, Link]
+
+
 def dependencies(
-    tools: Sequence[int], surroundings: Surroundings
-) -> tuple[dict[Pair, Link], list[tuple[Pair, Link]]]:
-    """Return why which of the *tools* run before which others, and what closed a cycle.
+    tools: Sequence[int], surroundings: Surroundings, used: Collection[int] = ()
+) -> Order:
+    """Return why which of the *tools* run before which others, given that those *used* have run.
 
     What is stated counts before what is inferred: it breaks last where they form a cycle.
     """
-    links: dict[Pair, Link] = {}
-    for pair, link in (*_stated(tools, surroundings), *_by_handle(tools, surroundings)):
-        held = links.get(pair)
-        links[pair] = link if held is None else _joined(held, link)
-    links = _one_giver_each(links, surroundings)
+    every = _all_links((*tools, *used), surroundings, used)
+    found = _one_giver_each(
+        {pair: link for pair, link in every.items() if pair[1] not in used}, surroundings, used
+    )
+    given = {pair: link for pair, link in found.items() if pair[0] in used}
+    links = {pair: link for pair, link in found.items() if pair[0] not in used}
     ids = {tool: surroundings.index.tool_id(tool) for tool in tools}
     kept, broken = acyclic(
         tools, {pair: _standing(link) for pair, link in links.items()}, ids.__getitem__
@@ -70,23 +87,74 @@ def dependencies(
     links = {pair: links[pair] for pair in kept}
     for pair, link in _before_deletion(tools, links, surroundings):
         links[pair] = link
-    return links, removed
+    return Order(links, removed, given)
 
 
-def _one_giver_each(links: Mapping[Pair, Link], surroundings: Surroundings) -> dict[Pair, Link]:
-    """Return *links* in which each argument is given once: by what reads before what changes.
+def needless(
+    tools: Collection[int],
+    surroundings: Surroundings,
+    used: Sequence[int],
+    *,
+    asked: Collection[int],
+) -> set[int]:
+    """Return those of *tools* that only give to others what is known from the tools in use.
 
-    What only gives what another one gives is left out.
+    That is what these provide, and what arguments they themselves were called with.
+    What is *asked* for is never needless, nor is what an author states, or traces show.
+    """
+    links = _all_links((*tools, *used), surroundings, used)
+    known: dict[int, set[str]] = {}
+    for (first, then), link in links.items():
+        if first in used:
+            held = known.setdefault(then, set())
+            held.update(surroundings.profile(first).required)
+            held.update(argument for _, argument in link.fields)
+    left = set(tools)
+    while True:
+        following: dict[int, list[bool]] = {}
+        for (first, then), link in links.items():
+            if first in left:
+                is_given = then not in left or (
+                    AUTHORITY.index(link.origin) <= _BY_SCHEMA
+                    and then in known
+                    and known[then].issuperset(argument for _, argument in link.fields)
+                )
+                following.setdefault(first, []).append(is_given)
+        idle = {tool for tool, given in following.items() if all(given)} - {*asked}
+        if not idle:
+            return set(tools) - left
+        left -= idle
+
+
+def _all_links(
+    tools: Sequence[int], surroundings: Surroundings, used: Collection[int]
+) -> dict[Pair, Link]:
+    """Return why which of the *tools* run before which others, whatever closes cycles."""
+    links: dict[Pair, Link] = {}
+    for pair, link in (*_stated(tools, surroundings), *_by_handle(tools, surroundings, used)):
+        held = links.get(pair)
+        links[pair] = link if held is None else _joined(held, link)
+    return links
+
+
+def _one_giver_each(
+    links: Mapping[Pair, Link], surroundings: Surroundings, used: Collection[int]
+) -> dict[Pair, Link]:
+    """Return *links* in which each argument is given once: by a tool in use before any other.
+
+    Of the others, what reads comes before what changes. What only gives what another one gives is
+    left out.
     """
     givers: dict[tuple[int, str], list[Pair]] = {}
     for pair, link in links.items():
         for _, argument in link.fields:
             givers.setdefault((pair[1], argument), []).append(pair)
 
-    def precedence(pair: Pair) -> tuple[bool, float, float, str]:
+    def precedence(pair: Pair) -> tuple[bool, bool, float, float, str]:
         profile = surroundings.profile(pair[0])
         tool_id = surroundings.index.tool_id(pair[0])
-        return profile.changes >= _SURELY, -_standing(links[pair]), profile.stage, tool_id
+        is_late, standing = profile.changes >= _SURELY, _standing(links[pair])
+        return pair[0] not in used, is_late, -standing, profile.stage, tool_id
 
     best = {key: min(pairs, key=precedence) for key, pairs in givers.items()}
     kept = {}
@@ -132,10 +200,13 @@ def _stated(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[
                 yield (tool, target), Link(PROVIDES, "schema", weight, reason, shown)
 
 
-def _by_handle(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tuple[Pair, Link]]:
+def _by_handle(
+    tools: Sequence[int], surroundings: Surroundings, used: Collection[int]
+) -> Iterator[tuple[Pair, Link]]:
     """Yield who names what the arguments of another tool of its server ask for.
 
-    Of several the one counts that comes first by its kind of work: a list before a single read.
+    Of several one in use counts, or the one that comes first by its kind of work: a list before a
+    single read.
     """
     profiles = {tool: surroundings.profile(tool) for tool in tools}
     handles = handles_of(tools, profiles)
@@ -149,17 +220,18 @@ def _by_handle(tools: Sequence[int], surroundings: Surroundings) -> Iterator[tup
                 for other in tools
                 if other != tool
                 and sources[other] == sources[tool]
+                and profiles[other].stage < profiles[tool].stage
                 and profiles[other].nouns
                 and profiles[other].nouns[-1] in stems - handles[other].keys()
             }
             if not heads:
                 continue
-            giver = min(heads, key=lambda one: (profiles[one].stage, index.tool_id(one)))
-            if profiles[giver].stage < profiles[tool].stage:
-                weight = round(_BY_HANDLE * handles[tool].get(heads[giver], 1.0), DECIMALS)
-                reason = f"the argument {argument!r} asks for what it is named after"
-                link = Link(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
-                yield (giver, tool), link
+            standing = {one: (one not in used, profiles[one].stage) for one in heads}
+            giver = min(heads, key=lambda one: (standing[one], index.tool_id(one)))
+            weight = round(_BY_HANDLE * handles[tool].get(heads[giver], 1.0), DECIMALS)
+            reason = f"the argument {argument!r} asks for what it is named after"
+            link = Link(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
+            yield (giver, tool), link
 
 
 def _before_deletion(

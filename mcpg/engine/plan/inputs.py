@@ -28,6 +28,7 @@ def inputs_of(
     missing: dict[str, list[Task]] = {}
     for task in tasks:
         given = {one.argument for link in task.depends_on for one in link.mappings}
+        given |= {one.argument for one in task.provided}
         left = [name for name in task.descriptor.required_arguments if name not in given]
         by_goal = filled_by(literals, left)
         filled += [FilledInput(task.id, name, one.text) for name, one in by_goal.items()]

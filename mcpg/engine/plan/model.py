@@ -71,6 +71,21 @@ class Alternative:
 
 
 @value
+class ProvidedInput:
+    """An argument of a task that a tool in use provides.
+
+    Attributes:
+        tool_id: Id of the tool in use.
+        field: Its output field; "" where its schema does not say.
+        argument: The argument.
+    """
+
+    tool_id: str
+    field: str
+    argument: str
+
+
+@value
 class Task:
     """One step of a plan: a call of one tool, or several calls of it.
 
@@ -87,6 +102,7 @@ class Task:
         score: The score that a search for the goal gives it, 0 for none.
         confidence: The probability that the goal needs it, in [0, 1].
         depends_on: What runs before it, in the order of the tasks.
+        provided: What tools in use provide to it.
         alternatives: Other tools for the same work, the likeliest first.
         rationale: Why it is there, for people.
     """
@@ -103,6 +119,7 @@ class Task:
     score: float
     confidence: float
     depends_on: tuple[Dependency, ...]
+    provided: tuple[ProvidedInput, ...]
     alternatives: tuple[Alternative, ...]
     rationale: str
     _load: Callable[[], Tool]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mcpg.engine.confidence import LOW_CONFIDENCE
 from mcpg.engine.plan.choose import (
@@ -15,7 +15,7 @@ from mcpg.engine.plan.choose import (
     confidence,
 )
 from mcpg.engine.plan.dag import layers_of
-from mcpg.engine.plan.dependencies import Link, dependencies
+from mcpg.engine.plan.dependencies import Link, Order, dependencies, needless
 from mcpg.engine.plan.evidence import PlanModel, plan_model
 from mcpg.engine.plan.inputs import inputs_of
 from mcpg.engine.plan.model import (
@@ -25,6 +25,7 @@ from mcpg.engine.plan.model import (
     Intent,
     Mapping,
     Plan,
+    ProvidedInput,
     Task,
 )
 from mcpg.engine.prerequisites import GOAL_SHARE, Closure, Memo, Prerequisite, prerequisites
@@ -77,7 +78,7 @@ class _Draft:
         closure: What is known to be needed before it.
         order: The tools in the order of the tasks.
         layers: The same, layer by layer.
-        links: What depends on what.
+        found: What depends on what.
         names: The id of each task, by tool.
     """
 
@@ -85,7 +86,7 @@ class _Draft:
     closure: Closure
     order: tuple[int, ...]
     layers: tuple[tuple[int, ...], ...]
-    links: dict[tuple[int, int], Link]
+    found: Order
     names: dict[int, str]
 
 
@@ -119,9 +120,10 @@ class Planner:
         diagnostics = (*diagnostics, *found)
         if not ranking.primaries:
             return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
-        draft, broken = self._draft(request, ranking)
+        draft = self._draft(request, ranking)
         if not draft.order:
-            return replace(nothing, diagnostics=(*diagnostics, _nothing_safe()))
+            doubt = _nothing_safe() if draft.chosen.others else _nothing_left()
+            return replace(nothing, diagnostics=(*diagnostics, doubt))
         tasks = self._tasks(draft)
         filled, missing = inputs_of(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
@@ -136,7 +138,7 @@ class Planner:
             tuple(
                 [
                     Broken(draft.names[first], draft.names[then], link.weight)
-                    for (first, then), link in broken
+                    for (first, then), link in draft.found.broken
                 ]
             ),
             sure,
@@ -144,10 +146,9 @@ class Planner:
             (*diagnostics, *_doubts(sure)),
         )
 
-    def _draft(
-        self, request: Request, ranking: RankedList
-    ) -> tuple[_Draft, list[tuple[tuple[int, int], Link]]]:
+    def _draft(self, request: Request, ranking: RankedList) -> _Draft:
         disabled = self._searcher.disabled(request)
+        used = ranking.analysis.used.tools if ranking.analysis.used else ()
         chosen = choose(
             ranking,
             self._surroundings,
@@ -155,16 +156,33 @@ class Planner:
             disabled=disabled,
             limit=request.limit,
         )
-        closure = self._closure(ranking, chosen, disabled)
+        if used:
+            chosen = self._without_needless(chosen, used)
+        closure = self._closure(ranking, chosen, disabled, used)
         tools = [one.tool for one in chosen.steps]
         tools += [one.tool for one in closure.found]
-        links, broken = dependencies(tools, self._surroundings)
-        layers = layers_of(tools, links, self._standing(chosen))
+        found = dependencies(tools, self._surroundings, used)
+        layers = layers_of(tools, found.links, self._standing(chosen))
         order = tuple([tool for layer in layers for tool in layer])
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
-        return _Draft(chosen, closure, order, tuple(map(tuple, layers)), links, names), broken
+        return _Draft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
 
-    def _closure(self, ranking: RankedList, chosen: Chosen, disabled: frozenset[int]) -> Closure:
+    def _without_needless(self, chosen: Chosen, used: Sequence[int]) -> Chosen:
+        """Return *chosen* without the steps that only give what the tools in use give already."""
+        tools = [one.tool for one in chosen.steps]
+        asked = [one.tool for one in chosen.steps if _is_found(one, chosen)]
+        left_out = needless(tools, self._surroundings, used, asked=asked)
+        return replace(
+            chosen, steps=tuple([one for one in chosen.steps if one.tool not in left_out])
+        )
+
+    def _closure(
+        self,
+        ranking: RankedList,
+        chosen: Chosen,
+        disabled: frozenset[int],
+        used: Sequence[int],
+    ) -> Closure:
         """Return what is known to run before what a search for the goal finds.
 
         What is only likely was weighed before. Nothing destructive is added unasked.
@@ -177,6 +195,7 @@ class Planner:
             self._searcher.index,
             literals=ranking.analysis.literals,
             without=disabled,
+            done=used,
             memo=self._needs,
         )
         known = steps.copy()
@@ -229,7 +248,7 @@ class Planner:
         before = sorted(
             (
                 (draft.order.index(first), link)
-                for (first, then), link in draft.links.items()
+                for (first, then), link in draft.found.links.items()
                 if then == tool
             ),
             key=lambda one: one[0],
@@ -263,13 +282,26 @@ class Planner:
             choice.score if choice else 0.0,
             min(1.0, sure),
             tuple([_dependency(draft.names[draft.order[place]], link) for place, link in before]),
+            self._provided(tool, draft),
             tuple([self._alternative(one) for one in others]),
             self._reason(tool, choice, draft),
             lambda: self._searcher.tool(tool_id),
         )
 
     def _is_prerequisite(self, tool: int, choice: Choice, draft: _Draft) -> bool:
-        return not _is_found(choice, draft) and any(first == tool for first, _ in draft.links)
+        is_first = any(first == tool for first, _ in draft.found.links)
+        return is_first and not _is_found(choice, draft.chosen)
+
+    def _provided(self, tool: int, draft: _Draft) -> tuple[ProvidedInput, ...]:
+        """Return what tools in use provide to *tool*."""
+        return tuple(
+            [
+                ProvidedInput(self._searcher.index.tool_id(first), field, argument)
+                for (first, then), link in draft.found.given.items()
+                for field, argument in link.fields
+                if then == tool
+            ]
+        )
 
     def _alternative(self, one: Choice) -> Alternative:
         index = self._searcher.index
@@ -279,13 +311,13 @@ class Planner:
     def _reason(self, tool: int, choice: Choice | None, draft: _Draft) -> str:
         """Return for people why *tool* is a step."""
         index = self._searcher.index
-        followers = [then for (first, then) in draft.links if first == tool]
+        followers = [then for (first, then) in draft.found.links if first == tool]
         followers.sort(key=draft.order.index)
         before = f"comes before {index.tool_name(followers[0])}" if followers else ""
         if choice is None:
             need = next(one.need for one in draft.closure.found if one.tool == tool)
             return f"needed by {index.tool_name(need.before)}: {need.reason}"
-        is_told = _is_found(choice, draft) or (choice.score and not before)
+        is_told = _is_found(choice, draft.chosen) or (choice.score and not before)
         found = f"a search for the goal finds it with {choice.score:.2f}" if is_told else ""
         return "; ".join(filter(None, (found, before))) or "its kind of work makes it likely"
 
@@ -300,9 +332,9 @@ class Planner:
         return f"server {' and '.join(shown)}: {steps} by evidence{more}"
 
 
-def _is_found(choice: Choice, draft: _Draft) -> bool:
+def _is_found(choice: Choice, chosen: Chosen) -> bool:
     """Return whether a search for the goal finds a tool not much less surely than the best."""
-    best = max(one.score for one in draft.chosen.steps)
+    best = max(one.score for one in chosen.steps)
     return choice.score >= GOAL_SHARE * best > 0
 
 
@@ -339,6 +371,10 @@ def _nothing_found() -> Diagnostic:
 def _nothing_safe() -> Diagnostic:
     message = "only tools that delete something match, and the goal does not ask for that"
     return warning(Code.LOW_CONFIDENCE, message)
+
+
+def _nothing_left() -> Diagnostic:
+    return warning(Code.LOW_CONFIDENCE, "every tool that matches is in use already")
 
 
 def _doubts(sure: float) -> Iterable[Diagnostic]:

@@ -102,6 +102,7 @@ _TASK = _object(
         "confidence": _SCORE,
         "isDestructive": {"type": "boolean"},
         "after": _list(_DEPENDENCY),
+        "provided": _list(_object({"toolId": _TEXT, "fills": _TEXT}, "toolId", "fills")),
         "alternatives": _TEXTS,
         "because": _TEXT,
     },
@@ -169,6 +170,12 @@ INPUTS: dict[str, JsonObject] = {
                 MOST_MATCHES,
             ),
             "context": _CONTEXT,
+            "contextTools": {
+                **_TEXTS,
+                "description": "Ids of tools that have run already; they are not planned again, "
+                "and their results provide arguments.",
+                "maxItems": MOST_TOOLS,
+            },
         },
         "goal",
     ),

@@ -276,6 +276,10 @@ def _task_answer(task: Task, brevity: Brevity) -> JsonObject:
         }
         for one in task.depends_on
     ]
+    provided: list[JsonValue] = [
+        {"toolId": one.tool_id, "fills": line(one.argument, _NAME)}
+        for one in task.provided[:_ARGUMENTS]
+    ]
     answer: JsonObject = {
         "id": task.id,
         "toolId": task.tool_id,
@@ -290,6 +294,7 @@ def _task_answer(task: Task, brevity: Brevity) -> JsonObject:
     return answer | {
         "description": line(task.summary or task.display_name, brevity.description),
         "after": after,
+        **({"provided": provided} if provided else {}),
         "alternatives": others,
         "because": line(task.rationale, _NOTE),
     }
@@ -424,6 +429,7 @@ class MetaTools:
             arguments["goal"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
             context=arguments.get("context"),
+            context_tools=arguments.get("contextTools", ()),
             **{name: one for name, one in self._serving.search.items() if name in _OF_PLANS},
         )
         return self._fitted(plan_answers(plan))

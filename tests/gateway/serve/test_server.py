@@ -588,6 +588,9 @@ async def test_a_plan_orders_what_a_goal_needs(manifest: Manifest) -> None:
         found = answer(await client.call_tool(PLAN, {"goal": "ship an order"}))
         assert "ship_order" in [task["toolId"] for task in found["tasks"]]
         assert all(0 <= task["confidence"] <= 1 for task in found["tasks"])
+        asked = {"goal": "ship an order", "contextTools": ["shop::list_orders"]}
+        later = answer(await client.call_tool(PLAN, asked))
+        assert "list_orders" not in [task["toolId"] for task in later["tasks"]]
         nothing = answer(await client.call_tool(PLAN, {"goal": "zzqx"}))
         assert nothing["tasks"] == []
         assert "No tool matches" in nothing["advice"]
