@@ -61,9 +61,16 @@ _ENDS = ("end", "endtime", "endedat", "endtimeunixnano")
 _SECONDS = ("duration", "durations", "durationseconds", "seconds", "elapsed")
 _MILLISECONDS = ("durationms", "elapsedms", "latencyms")
 _SUCCESS = ("success", "succeeded", "issuccess", "ok")
-_OUTCOMES = ("outcome", "status", "mcpginvokeoutcome")
+_OUTCOMES = ("outcome", "status")
 _FAILURE = ("iserror", "failed", "error", "errortype", "fault")
-_GOOD = frozenset({"", "ok", "success", "succeeded", "successful", "completed", "done", "unset"})
+_GOOD = frozenset(
+    {
+        *("", "ok", "success", "succeeded", "successful", "complete", "completed", "done"),
+        *("finished", "passed", "true", "unset"),
+    }
+)
+_FIRST_FAILURE = 400
+_STATUS_LINE = re.compile(r"([1-5]\d\d)\b")
 _WORDS_FOR_FALSE = frozenset({"", "false", "no", "none", "null", "0"})
 
 
@@ -82,17 +89,32 @@ class Layout(NamedTuple):
     failure: str
 
 
+_OF_SPANS = {
+    "tool": "gen_ai.tool.name",
+    "start": "startTimeUnixNano",
+    "end": "endTimeUnixNano",
+    "success": "",
+    "outcome": "mcpg.invoke.outcome",
+    "failure": "error.type",
+}
+"""The parts of a layout that are the same for all spans."""
+
 _FIELDS = (
     *(_SESSIONS, _TOOLS, _SERVERS, _STARTS, _ENDS),
     *(_SECONDS, _MILLISECONDS, _SUCCESS, _OUTCOMES, _FAILURE),
 )
 
 
+def _plain(name: str) -> str:
+    """Return the *name* of a member without case and punctuation."""
+    return _PUNCTUATION.sub("", name).casefold()
+
+
 def layout_of(names: Collection[str]) -> Layout:
     """Return the layout of a line whose members have these *names*."""
     plain: dict[str, str] = {}
     for name in names:
-        plain.setdefault(_PUNCTUATION.sub("", name).casefold(), name)
+        plain.setdefault(_plain(name), name)
     found = (next((plain[one] for one in known if one in plain), "") for known in _FIELDS)
     return Layout(*found)
 
@@ -219,9 +241,8 @@ class CallReader:
         if code in (2, "STATUS_CODE_ERROR"):
             record["error.type"] = record.get("error.type") or "error"
         record["traceId"] = span.get("traceId")
-        layout = self._layout(record)
-        if not record[layout.session]:
-            layout = layout._replace(session="traceId")
+        # Other attributes may bear common names, and are about something else.
+        layout = self._layout(record)._replace(**_OF_SPANS)
         self._call(record, layout)
 
     def _call(self, record: dict[str, Any], layout: Layout) -> None:
@@ -233,9 +254,11 @@ class CallReader:
             tool = self._tool(name, record.get(layout.server))
         if tool is None:
             return
-        if not isinstance(session, str | int) or session in _NO_SESSION:
-            tally.sessionless += 1
-            return
+        if not _is_session(session):
+            session = next(filter(_is_session, _sessions(record)), None)
+            if session is None:
+                tally.sessionless += 1
+                return
         start, end = self._times(record, layout)
         has_succeeded = _succeeded(record, layout)
         tally.calls += 1
@@ -330,6 +353,16 @@ def _succeeded(record: dict[str, Any], layout: Layout) -> bool:
     return not (has_failed or _is_true(record.get(layout.failure)))
 
 
+def _is_session(value: object) -> bool:
+    return isinstance(value, str | int) and value not in _NO_SESSION
+
+
+def _sessions(record: dict[str, Any]) -> Iterator[object]:
+    """Yield what a line states under any name of a session, the most telling first."""
+    plain = {_plain(name): name for name in reversed(record)}
+    return (record[plain[name]] for name in _SESSIONS if name in plain)
+
+
 def _is_true(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() not in _WORDS_FOR_FALSE
@@ -338,9 +371,11 @@ def _is_true(value: object) -> bool:
 
 def _is_good(value: object) -> bool:
     """Return whether an outcome, a word or the status of an HTTP response, is a good one."""
-    if isinstance(value, int):
-        return value < 400  # noqa: PLR2004 - the first status of a failure
-    return not isinstance(value, str) or value.strip().casefold() in _GOOD
+    if isinstance(value, str):
+        text = value.strip()
+        status = _STATUS_LINE.match(text)
+        return int(status[1]) < _FIRST_FAILURE if status else text.casefold() in _GOOD
+    return not isinstance(value, int | float) or value < _FIRST_FAILURE
 
 
 def _spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:

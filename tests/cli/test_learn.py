@@ -144,6 +144,16 @@ def test_standard_input_is_read(run: Runner, folder: Path, pack: Callable[[bytes
     assert sessions_in(folder) == 4
 
 
+@pytest.mark.usefixtures("calls")
+def test_all_can_be_forgotten_while_learning(run: Runner, folder: Path) -> None:
+    """That nothing is left to count is no error, and neither is to learn from the file again."""
+    assert run("learn", "calls.jsonl", "--forget-before", "2027-01-01").code == 0
+    assert sessions_in(folder) == 0
+    again = run("learn", "calls.jsonl")
+    assert again.code == 0
+    assert "was learned from before" in again.err
+
+
 def test_a_closed_standard_input_holds_no_call(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from mcpg.errors import SourceError
 from mcpg.relations import call_traces
 from mcpg.relations.call_traces import CallReader, Tally, contents_of, seconds_of
 from mcpg.relations.learning import Learner, learn
-from mcpg.relations.observed import NOTHING, Observed, PairCounts, encode
+from mcpg.relations.observed import NOTHING, Observed, PairCounts, encode, names_of
 from mcpg.relations.sessions import SessionCounter
 
 if TYPE_CHECKING:
@@ -124,6 +124,12 @@ def test_times_that_make_no_sense_are_none(value: object) -> None:
         ({"status": "error"}, False),
         ({"status": 200}, True),
         ({"status": 503}, False),
+        ({"status": 503.0}, False),
+        ({"status": "200"}, True),
+        ({"status": "201 Created"}, True),
+        ({"status": "503 Service Unavailable"}, False),
+        ({"status": "finished"}, True),
+        ({"status": "rejected"}, False),
         ({"outcome": "success"}, True),
         ({"outcome": "tool_failed"}, False),
         ({"status": "ok", "error": "x"}, False),
@@ -278,6 +284,23 @@ def test_the_session_of_a_span_goes_before_its_trace() -> None:
     assert len(observed.pairs) == 1
     apart, _ = read(export(span_of("a", 1, "t"), span_of("b", 9, "u")))
     assert apart.pairs == {}
+
+
+def test_attributes_with_common_names_are_about_something_else() -> None:
+    """What a span is called, when it was and how it ended stands in places of their own."""
+    more = [attribute(name, "x") for name in ("tool", "start", "end", "status", "failed", "error")]
+    span = span_of("a", 1, "t", *more, attribute("mcp.session.id", ""))
+    observed, tally = read(export(span))
+    assert (names_of(observed), tally.timeless, tally.failures) == ({"shop::a"}, 0, 0)
+    failing = export(span_of("a", 1, "t", attribute("ok", "yes"), status={"code": 2}))
+    assert read(failing)[1].failures == 1
+
+
+def test_a_session_that_is_empty_is_looked_for_under_the_other_names() -> None:
+    """A client may state the member always, and fill it at times."""
+    empty = [{"session_id": empty, "trace_id": "t"} for empty in (None, "", "0" * 32, [])]
+    for calls in zip(*[[{"tool": tool} | one for one in empty] for tool in "ab"], strict=True):
+        assert pair_of(*calls) == FORWARD
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def run(
     known = _catalogue(settings, output)
     lesson = _lesson(chosen, known, output)
     observed = _forgotten(lesson.observed, chosen, known)
-    if chosen.traces and not observed.sessions:
+    if chosen.traces and not (lesson.observed.sessions or lesson.skipped):
         output.diagnostics(lesson.diagnostics)
         remedy = "see the format of recorded calls, or record some: `mcpg serve --record-calls`"
         output.error("no call could be used: nothing was written", remedy=remedy)
